@@ -1,0 +1,163 @@
+package activity
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/where"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// None is the type of an input or a result that there is none of.
+type None = payload.None
+
+// Options tunes the execution of an activity. The zero value is the default.
+type Options struct {
+	// StartToClose is how long one attempt may take; 0 is DefaultStartToClose. The attempt's context ends then.
+	StartToClose time.Duration
+	// ScheduleToClose is how long all attempts together may take, the waits between them included; 0 is no limit.
+	ScheduleToClose time.Duration
+	// Retry says when a failed attempt is followed by another.
+	Retry Retry
+}
+
+// Retry says when a failed attempt is followed by another. The zero value tries for ever, after 1 s, 2 s, 4 s and so on
+// up to 100 s.
+type Retry struct {
+	// InitialInterval is the wait before the second attempt; 0 is 1 s.
+	InitialInterval time.Duration
+	// BackoffCoefficient is what the wait grows by with each attempt; 0 is 2.
+	BackoffCoefficient float64
+	// MaxInterval is the longest wait; 0 is 100 times the initial interval.
+	MaxInterval time.Duration
+	// MaxAttempts is how many attempts there may be, the first included; 0 is no limit. With 1, an activity that is
+	// interrupted by a crash ends as timed out: nobody knows how far it came.
+	MaxAttempts int
+	// NonRetryable are errors that end the attempts: those made by NewError, compared by their types.
+	NonRetryable []*Error
+}
+
+// The defaults of Options and Retry.
+const (
+	DefaultStartToClose       = 30 * time.Second
+	DefaultInitialInterval    = time.Second
+	DefaultBackoffCoefficient = 2.0
+	maxIntervalFactor         = 100
+)
+
+// Activity is an activity type: its name, its code, and the options with which workflows start it.
+type Activity[In, Out any] struct {
+	name    string
+	where   string
+	run     func(context.Context, In) (Out, error)
+	options Options
+}
+
+// New declares an activity. Declare each once, as a package variable, and register it: weft.Register takes it as it is.
+func New[In, Out any](name string, run func(context.Context, In) (Out, error), options ...Options) Activity[In, Out] {
+	a := Activity[In, Out]{name: name, run: run, where: where.Caller()}
+	if len(options) > 0 {
+		a.options = options[0]
+	}
+	return a
+}
+
+// Name is the activity's name.
+func (a Activity[In, Out]) Name() string { return a.name }
+
+// With returns the activity with other options, for one call or for many.
+func (a Activity[In, Out]) With(options Options) Activity[In, Out] {
+	a.options = options
+	return a
+}
+
+// Run starts the activity from workflow code and waits for its result. It returns a *workflow.ActivityError that wraps
+// why the activity failed, and a *workflow.CanceledError as soon as ctx is canceled.
+func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
+	return a.Start(ctx, in).Get(ctx)
+}
+
+// Start starts the activity from workflow code and returns the future of its result. When ctx is canceled the activity
+// is asked to end, and the future says that it was canceled.
+func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
+	return workflow.StartActivity[Out](ctx, workflow.ActivityCall{Scheduled: a.options.scheduled(a.name), Input: in})
+}
+
+// Register adds the activity to the registry.
+func (a Activity[In, Out]) Register(r *engine.Registry) error {
+	if err := a.options.check(); err != nil {
+		return fmt.Errorf("activity %q: %w (at %s)", a.name, err, a.where)
+	}
+	return r.AddActivity(&engine.Activity{
+		Name: a.name, Where: a.where,
+		Run: func(ctx context.Context, input history.Payload) (history.Payload, error) {
+			in, err := payload.DecodeOrZero[In](input)
+			if err != nil {
+				return nil, failure.Newf("BadInput", "the input of activity %q does not decode: %v", a.name, err).Final()
+			}
+			out, err := a.run(ctx, in)
+			if err != nil {
+				return nil, err
+			}
+			result, err := payload.Encode(out)
+			if err != nil {
+				return nil, failure.Newf("BadResult", "the result of activity %q: %v", a.name, err).Final()
+			}
+			return result, nil
+		},
+	})
+}
+
+// scheduled is the event with which the options are recorded, with the defaults filled in.
+func (o Options) scheduled(name string) history.ActivityTaskScheduled {
+	r := o.Retry
+	initial := orDefault(r.InitialInterval, DefaultInitialInterval)
+	var types []string
+	for _, e := range r.NonRetryable {
+		types = append(types, e.Type)
+	}
+	return history.ActivityTaskScheduled{
+		ActivityType:    name,
+		StartToClose:    history.Duration(orDefault(o.StartToClose, DefaultStartToClose)),
+		ScheduleToClose: history.Duration(o.ScheduleToClose),
+		Retry: history.RetryPolicy{
+			InitialInterval:    history.Duration(initial),
+			BackoffCoefficient: orDefault(r.BackoffCoefficient, DefaultBackoffCoefficient),
+			MaximumInterval:    history.Duration(orDefault(r.MaxInterval, maxIntervalFactor*initial)),
+			MaximumAttempts:    r.MaxAttempts,
+			NonRetryableTypes:  types,
+		},
+	}
+}
+
+func orDefault[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+func (o Options) check() error {
+	switch r := o.Retry; {
+	case o.StartToClose < 0, o.ScheduleToClose < 0, r.InitialInterval < 0, r.MaxInterval < 0:
+		return fmt.Errorf("a time in its options is negative")
+	case r.BackoffCoefficient != 0 && !(r.BackoffCoefficient >= 1):
+		return fmt.Errorf("its backoff coefficient is %v: give at least 1", r.BackoffCoefficient)
+	case r.MaxAttempts < 0:
+		return fmt.Errorf("its number of attempts is negative")
+	}
+	return nil
+}
+
+// Error is an application error: one that workflows and clients can tell apart by its type with errors.Is.
+type Error = failure.Error
+
+// NewError returns an application error. Declare those that callers branch on once, as variables. Final() makes one that
+// ends the attempts.
+func NewError(typ, message string) *Error { return failure.New(typ, message) }

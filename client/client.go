@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// Client sends requests to one deployment of Weft. It is safe for concurrent use.
+type Client struct {
+	base   string
+	http   *http.Client
+	pause  func(ctx context.Context, d time.Duration) error
+	header http.Header
+}
+
+// Options tunes a Client. The zero value is the default.
+type Options struct {
+	// HTTP sends the requests; nil is a client without a time-out of its own: the context of each call bounds it.
+	HTTP *http.Client
+	// Header is added to every request, for example for authorization.
+	Header http.Header
+}
+
+// New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect.
+func New(address string, options ...Options) *Client {
+	c := &Client{base: strings.TrimSuffix(address, "/"), http: http.DefaultClient, pause: sleep}
+	for _, o := range options {
+		if o.HTTP != nil {
+			c.http = o.HTTP
+		}
+		if o.Header != nil {
+			c.header = o.Header
+		}
+	}
+	return c
+}
+
+// ForHandler returns a client of a handler in the same process: no socket lies between.
+func ForHandler(h http.Handler) *Client {
+	return New("http://in-process", Options{HTTP: &http.Client{Transport: inProcess{h}}})
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// attempts is how often a request is sent whose context has no end: for as long as a deployment takes to come back from
+// a restart.
+const attempts = 12
+
+// backoff is the wait before the next attempt: 25 ms, doubled up to 2 s, and up to half of it taken off at random so
+// that callers who were refused together do not come back together.
+func backoff(attempt int, least time.Duration) time.Duration {
+	d := min(25*time.Millisecond<<min(attempt, 10), 2*time.Second)
+	return max(d-rand.N(d/2), least)
+}
+
+func newID() string { return uuid.NewString() }
+
+// path builds the path of a workflow, with what follows it; ids may hold no character that a path cannot.
+func path(workflowID string, rest ...string) string {
+	parts := append([]string{"/v1/workflows", url.PathEscape(workflowID)}, rest...)
+	return strings.Join(parts, "/")
+}
+
+// runQuery is the query string that pins a run; empty for the latest run.
+func runQuery(runID string) url.Values {
+	q := url.Values{}
+	if runID != "" {
+		q.Set("runId", runID)
+	}
+	return q
+}
+
+// The refusals that callers branch on; errors.Is matches a Problem against them.
+var (
+	ErrInvalid         error = api.Invalid
+	ErrNotFound        error = api.NotFound
+	ErrAlreadyOpen     error = api.AlreadyOpen
+	ErrAlreadyUsed     error = api.AlreadyUsed
+	ErrNotReady        error = api.NotReady
+	ErrTooLarge        error = api.TooLarge
+	ErrQueryFailed     error = api.QueryFailed
+	ErrUpdateLimit     error = api.UpdateLimit
+	ErrUpdatesInFlight error = api.UpdatesInFlight
+	ErrBusy            error = api.Busy
+	ErrOutcomeUnknown  error = api.OutcomeUnknown
+)
+
+// Problem is a refusal of a request.
+type Problem = api.Problem

@@ -1,0 +1,220 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// StartOptions tunes a start. The zero value is the default.
+type StartOptions struct {
+	// RequestID recognises the start when it is sent again; empty, one is made.
+	RequestID string
+	// IDReusePolicy says whether the id of a closed run may be used again: "allowDuplicate" (the default),
+	// "allowDuplicateFailedOnly" or "rejectDuplicate".
+	IDReusePolicy string
+	// IDConflictPolicy says what happens if a run of the id is open: "fail" (the default), "useExisting" or
+	// "terminateExisting".
+	IDConflictPolicy string
+	// RunTimeout is how long the run may stay open; 0 is for ever.
+	RunTimeout time.Duration
+}
+
+// Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
+// id is made by the server; the id comes back.
+func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
+	r := api.StartRequest{
+		Type: workflowType, Input: json.RawMessage(input), RequestID: o.RequestID,
+		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: api.Duration(o.RunTimeout),
+	}
+	if workflowID != "" {
+		r.WorkflowID = &workflowID
+	}
+	if r.RequestID == "" {
+		r.RequestID = newID()
+	}
+	var answer api.StartResponse
+	_, err = c.do(ctx, request{method: http.MethodPost, path: "/v1/workflows", body: r, answer: &answer})
+	return answer.WorkflowID, answer.RunID, err
+}
+
+// Signal sends a signal to the latest run, or to the run with runID where that is not empty. It is durable when Signal
+// returns.
+func (c *Client) Signal(ctx context.Context, workflowID, runID, name string, input history.Payload) error {
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: path(workflowID, "signals", url.PathEscape(name)), query: runQuery(runID),
+		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: newID()},
+	})
+	return err
+}
+
+// Query asks the latest run, or the run with runID, a query; the run may be closed. Nothing is written.
+func (c *Client) Query(ctx context.Context, workflowID, runID, name string, input history.Payload) (history.Payload, error) {
+	var answer api.QueryResponse
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: path(workflowID, "queries", url.PathEscape(name)), query: runQuery(runID),
+		body: api.QueryRequest{Input: json.RawMessage(input)}, answer: &answer,
+	})
+	return answer.Result, err
+}
+
+// Cancel asks a run to end: its code's context is canceled. The request is durable when Cancel returns.
+func (c *Client) Cancel(ctx context.Context, workflowID, runID, reason string) error {
+	return c.end(ctx, "cancel", workflowID, runID, reason)
+}
+
+// Terminate ends a run at once, without asking its code. It has ended when Terminate returns.
+func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string) error {
+	return c.end(ctx, "terminate", workflowID, runID, reason)
+}
+
+func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string) error {
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), body: api.EndRequest{Reason: reason},
+	})
+	return err
+}
+
+// longPoll is how long one request waits for what has not happened yet.
+const longPoll = "20s"
+
+// Result waits until the run has closed and returns its result, or the failure that it ended with as an error. The
+// context bounds the wait.
+func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
+	q := runQuery(runID)
+	q.Set("wait", longPoll)
+	for {
+		var answer api.ResultResponse
+		status, err := c.do(ctx, request{method: http.MethodGet, path: path(workflowID, "result"), query: q, answer: &answer})
+		if err != nil {
+			return nil, err
+		}
+		if status != http.StatusAccepted {
+			return answer.Result, answer.Failure.Err()
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Describe returns what is known of a run.
+func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.Description, error) {
+	var answer api.Description
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path(workflowID), query: runQuery(runID), answer: &answer})
+	return &answer, err
+}
+
+// Rejected is an update that was refused by its validator, has no handler, or does not decode. Nothing was written: the
+// same id may be sent again, and is validated again.
+type Rejected struct {
+	UpdateID string
+	RunID    history.RunID
+	Failure  *failure.Failure
+}
+
+// Error is the validator's message.
+func (e *Rejected) Error() string { return "update rejected: " + e.Failure.Err().Error() }
+
+// Unwrap is the validator's error.
+func (e *Rejected) Unwrap() error { return e.Failure.Err() }
+
+// Update is a handle of an update that was accepted.
+type Update struct {
+	ID         string
+	WorkflowID string
+	RunID      history.RunID
+
+	client  *Client
+	outcome *api.UpdateResponse // nil until it is known
+}
+
+// UpdateOptions tunes an update. The zero value is the default.
+type UpdateOptions struct {
+	// ID recognises the update when it is sent again; empty, one is made.
+	ID string
+	// RunID pins a run; empty is the latest.
+	RunID string
+}
+
+// Update sends an update and returns when it has been accepted or refused; it is durable then. Use the handle's Wait for
+// its outcome. A refusal by the validator is a *Rejected.
+func (c *Client) Update(ctx context.Context, workflowID, name string, input history.Payload, o UpdateOptions) (*Update, error) {
+	return c.update(ctx, workflowID, name, input, api.StageAccepted, o)
+}
+
+// Call sends an update and waits for its outcome: the handler's result, or its error.
+func (c *Client) Call(ctx context.Context, workflowID, name string, input history.Payload, o UpdateOptions) (history.Payload, error) {
+	u, err := c.update(ctx, workflowID, name, input, api.StageCompleted, o)
+	if err != nil {
+		return nil, err
+	}
+	return u.Wait(ctx)
+}
+
+func (c *Client) update(ctx context.Context, workflowID, name string, input history.Payload, stage string, o UpdateOptions) (*Update, error) {
+	if o.ID == "" {
+		o.ID = newID()
+	}
+	var answer api.UpdateResponse
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: path(workflowID, "updates", url.PathEscape(name)), query: runQuery(o.RunID),
+		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage},
+		answer: &answer, also: http.StatusUnprocessableEntity,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if answer.Stage == api.StageRejected {
+		return nil, &Rejected{UpdateID: answer.UpdateID, RunID: answer.RunID, Failure: answer.Failure}
+	}
+	u := &Update{ID: answer.UpdateID, WorkflowID: workflowID, RunID: answer.RunID, client: c}
+	u.keep(&answer)
+	return u, nil
+}
+
+// Handle returns a handle of an update that was accepted before, by whomever. It does not ask whether there is one.
+func (c *Client) Handle(workflowID, runID, updateID string) *Update {
+	return &Update{ID: updateID, WorkflowID: workflowID, RunID: history.RunID(runID), client: c}
+}
+
+func (u *Update) keep(answer *api.UpdateResponse) {
+	if answer.Stage == api.StageCompleted {
+		u.outcome = answer
+	}
+}
+
+// Wait waits for the outcome of the update: the handler's result, or its error. The context bounds the wait; the update
+// goes on without it. An update that nobody knows is ErrNotFound.
+func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
+	q := runQuery(string(u.RunID))
+	q.Set("wait", longPoll)
+	for u.outcome == nil {
+		var answer api.UpdateResponse
+		_, err := u.client.do(ctx, request{
+			method: http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, answer: &answer,
+		})
+		if err != nil {
+			return nil, err
+		}
+		u.keep(&answer)
+		if err := ctx.Err(); err != nil && u.outcome == nil {
+			return nil, err
+		}
+	}
+	return u.outcome.Result, u.outcome.Failure.Err()
+}
+
+// AsRejected returns the rejection in err's chain, or nil: a shorthand for errors.As.
+func AsRejected(err error) *Rejected {
+	var r *Rejected
+	errors.As(err, &r)
+	return r
+}

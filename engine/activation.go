@@ -1,0 +1,222 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// ErrCorrupt is wrapped by what replay returns for a log that no engine writes.
+var ErrCorrupt = errors.New("engine: corrupt history")
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// Activation is what one workflow task hands to the code.
+type Activation struct {
+	// FirstEventID is the id of the first event of the commit that is to be made.
+	FirstEventID int64
+	// Time is the task's time.
+	Time history.Timestamp
+	// Brought are the durable events of the task. What earlier, failed tasks brought comes before them by itself.
+	Brought []history.Event
+	// Updates are the requests to deliver, in the order of their admission.
+	Updates []UpdateRequest
+	// Limits bounds what is accepted.
+	Limits Limits
+	// HistoryBytes and SuggestContinueAsNew are what code can read.
+	HistoryBytes         int64
+	SuggestContinueAsNew bool
+}
+
+// Result is what the code did with an activation.
+type Result struct {
+	// Commands are the events of its commands, in order.
+	Commands []history.Event
+	// Updates are the verdicts on the requests, in the order of the requests.
+	Updates []UpdateResult
+	// Status is the run's state if this is committed.
+	Status history.Status
+	// Unfinished names the update handlers that were running when the run closed, as "name (id)".
+	Unfinished []string
+}
+
+// Accepted reports whether any update was accepted.
+func (r *Result) Accepted() bool {
+	for _, u := range r.Updates {
+		if u.Verdict == Accepted {
+			return true
+		}
+	}
+	return false
+}
+
+// Activate runs the code on new events and updates until it waits. An error is a failure of the task: the instance can
+// only be closed then. The instance is ahead of the log until the result is committed.
+func (in *Instance) Activate(a *Activation) (*Result, error) {
+	result := &Result{}
+	err := recovered(func() error {
+		delivered, err := in.run(a)
+		if err != nil {
+			return err
+		}
+		for _, u := range delivered {
+			result.Updates = append(result.Updates, u.result)
+		}
+		if in.finished {
+			result.Status, result.Unfinished = in.close()
+		}
+		result.Commands = in.events(in.info.HistoryLength + 2)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	in.slot++
+	return result, nil
+}
+
+// Replay rebuilds what the code did in the task of a commit. An error says that the code no longer does it, or fails:
+// the instance can only be closed then.
+func (in *Instance) Replay(c *history.Commit) error {
+	if c.Slot != in.slot {
+		return corrupt("slot %d follows slot %d", c.Slot, int64(in.slot)-1)
+	}
+	if c.Task == nil || c.Failed() {
+		// Nothing ran (a fence, a start delay, an end from outside), or nothing that counts.
+		in.carry = append(in.carry, c.Brought...)
+		in.slot++
+		return nil
+	}
+	in.replaying = true
+	defer func() { in.replaying = false }()
+	err := recovered(func() error {
+		_, err := in.run(&Activation{
+			FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c),
+			HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
+		})
+		if err != nil {
+			return err
+		}
+		if in.finished {
+			in.close()
+		}
+		return in.match(c.FirstCommandID(), c.Commands)
+	})
+	if err != nil {
+		return err
+	}
+	in.slot++
+	return nil
+}
+
+// acceptedIn are the requests that the task of a commit accepted: what was handed to the code before its task
+// completed stands after it, in the commands.
+func acceptedIn(c *history.Commit) []UpdateRequest {
+	var requests []UpdateRequest
+	for _, e := range c.Commands {
+		if a, ok := e.Attributes.(*history.WorkflowExecutionUpdateAccepted); ok {
+			requests = append(requests, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input})
+		}
+	}
+	return requests
+}
+
+// run delivers everything before any code runs, then runs the code until it waits.
+func (in *Instance) run(a *Activation) ([]*update, error) {
+	in.info.Now = a.Time
+	in.info.HistoryLength = a.FirstEventID + int64(len(a.Brought)) + 1
+	in.info.HistoryBytes = a.HistoryBytes
+	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
+	in.updates.limits = a.Limits
+	for _, events := range [][]history.Event{in.carry, a.Brought} {
+		for _, e := range events {
+			if err := in.deliver(e); err != nil {
+				return nil, err
+			}
+		}
+	}
+	in.carry = nil
+	var delivered []*update
+	for _, request := range a.Updates {
+		delivered = append(delivered, in.deliverUpdate(request))
+	}
+	for {
+		if err := in.s.Run(); err != nil {
+			return nil, err
+		}
+		if len(in.updates.queue) == 0 {
+			return delivered, nil
+		}
+		// The code waits, or has returned, and has not set their handlers: they run now and find none.
+		in.releaseUpdates(func(*update) bool { return true })
+	}
+}
+
+// deliver applies an event without running any code.
+func (in *Instance) deliver(e history.Event) error {
+	switch a := e.Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		in.start(a)
+	case *history.WorkflowExecutionSignaled:
+		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
+	case *history.WorkflowExecutionCancelRequested:
+		in.root.Cancel(a.Reason)
+	case *history.ActivityTaskCompleted:
+		return in.resolveActivity(a.ScheduledEventID, a.Result, nil)
+	case *history.ActivityTaskFailed:
+		return in.resolveActivity(a.ScheduledEventID, nil, a.Failure)
+	case *history.ActivityTaskTimedOut:
+		return in.resolveActivity(a.ScheduledEventID, nil, a.Failure)
+	case *history.ActivityTaskCanceled:
+		return in.resolveActivity(a.ScheduledEventID, nil, canceledFailure(a.Failure))
+	case *history.TimerFired:
+		return in.fireTimer(a.StartedEventID)
+	default:
+		return corrupt("event %s was brought by a task", e.Type())
+	}
+	return nil
+}
+
+func canceledFailure(f *failure.Failure) *failure.Failure {
+	if f == nil {
+		return &failure.Failure{Kind: failure.KindCanceled}
+	}
+	return f
+}
+
+// close issues the command that closes the run, after all others, and lists the handlers that still run where the
+// author probably did not mean that.
+func (in *Instance) close() (history.Status, []string) {
+	var a history.Attributes
+	status := history.Completed
+	var canceled *failure.CanceledError
+	switch {
+	case in.err == nil:
+		a = &history.WorkflowExecutionCompleted{Result: in.result}
+	case in.root.Err() != nil && errors.As(in.err, &canceled):
+		status, a = history.Canceled, &history.WorkflowExecutionCanceled{Failure: failure.FromError(in.err)}
+	default:
+		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
+	}
+	in.issue(&command{typ: a.Type(), attributes: func() history.Attributes { return a }})
+	return status, in.unfinished(status)
+}
+
+// unfinished lists the update handlers that run when the run closes: a warning for the author, except where the run
+// failed or the handler was set with Abandon.
+func (in *Instance) unfinished(status history.Status) []string {
+	if status == history.Failed {
+		return nil
+	}
+	var names []string
+	for _, u := range in.updates.running {
+		if !u.handler.Abandon {
+			names = append(names, fmt.Sprintf("%s (%s)", u.request.Name, u.request.ID))
+		}
+	}
+	return names
+}

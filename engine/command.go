@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// command is something that workflow code asked for in the current activation. At the end of the activation it becomes
+// an event (live) or is held against the event that it became before (replay). Ids are given only then, so that what
+// code started and took back within one activation leaves no trace.
+type command struct {
+	typ history.Type
+	// name and ref are what must be the same on replay: the type of an activity, the id of an update, the id of the
+	// event that is being canceled.
+	name string
+	ref  func() int64
+	// attributes makes the event; it is called only live.
+	attributes func() history.Attributes
+	// numbered is told the event's id.
+	numbered func(id int64)
+	// dropped commands were taken back in the same activation.
+	dropped bool
+}
+
+// issue adds a command to the current activation.
+func (in *Instance) issue(c *command) *command {
+	if !in.s.Closed() { // code that is being unwound may say what it likes
+		in.commands = append(in.commands, c)
+	}
+	return c
+}
+
+// number gives the commands of this activation their ids and returns those that were not dropped.
+func (in *Instance) number(first int64) []*command {
+	kept := in.commands[:0]
+	for _, c := range in.commands {
+		if c.dropped {
+			continue
+		}
+		if c.numbered != nil {
+			c.numbered(first + int64(len(kept)))
+		}
+		kept = append(kept, c)
+	}
+	in.commands = nil
+	in.unnumbered = in.unnumbered[:0]
+	clear(in.canceled)
+	return kept
+}
+
+// events turns the commands of this activation into events.
+func (in *Instance) events(first int64) []history.Event {
+	commands := in.number(first)
+	events := make([]history.Event, len(commands))
+	for i, c := range commands {
+		events[i] = history.Of(c.attributes())
+	}
+	return events
+}
+
+// match holds the commands of this activation against the recorded ones, one by one and in order.
+func (in *Instance) match(first int64, recorded []history.Event) error {
+	commands := in.number(first)
+	for i := range max(len(commands), len(recorded)) {
+		id := first + int64(i)
+		switch {
+		case i >= len(commands):
+			return nonDeterminism(id, describe(recorded[i]), "issues nothing more here")
+		case i >= len(recorded):
+			return nonDeterminism(id, "nothing more here", "issues "+commands[i].describe())
+		case !commands[i].matches(recorded[i]):
+			return nonDeterminism(id, describe(recorded[i]), "issues "+commands[i].describe())
+		}
+	}
+	return nil
+}
+
+func nonDeterminism(id int64, recorded, code string) error {
+	return &failure.OtherError{
+		Kind: failure.KindNonDeterminism, EventID: id,
+		Message: fmt.Sprintf("workflow code is not deterministic: at event %d history records %s, the code now %s", id, recorded, code),
+	}
+}
+
+func (c *command) matches(e history.Event) bool {
+	name, ref := identity(e)
+	return c.typ == e.Type() && c.name == name && (c.ref == nil || c.ref() == ref)
+}
+
+func (c *command) describe() string {
+	ref := int64(0)
+	if c.ref != nil {
+		ref = c.ref()
+	}
+	return label(c.typ, c.name, ref)
+}
+
+func describe(e history.Event) string {
+	name, ref := identity(e)
+	return label(e.Type(), name, ref)
+}
+
+func label(typ history.Type, name string, ref int64) string {
+	switch {
+	case name != "":
+		return fmt.Sprintf("%s(%s)", typ, name)
+	case ref != 0:
+		return fmt.Sprintf("%s(of event %d)", typ, ref)
+	}
+	return typ.String()
+}
+
+// identity is what makes a command event the one that code must issue again on replay.
+func identity(e history.Event) (name string, ref int64) {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskScheduled:
+		return a.ActivityType, 0
+	case *history.ActivityTaskCancelRequested:
+		return "", a.ScheduledEventID
+	case *history.TimerCanceled:
+		return "", a.StartedEventID
+	case *history.WorkflowExecutionUpdateAccepted:
+		return a.UpdateID, 0
+	case *history.WorkflowExecutionUpdateCompleted:
+		return a.UpdateID, 0
+	}
+	return "", 0
+}

@@ -1,0 +1,140 @@
+package coro
+
+import (
+	"errors"
+	"iter"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+)
+
+// ErrGoexit is in the chain of a Coroutine's Err where its code called runtime.Goexit.
+var ErrGoexit = errors.New("workflow code called runtime.Goexit (testing's FailNow does)")
+
+// unwinding is what a coroutine panics with when it is closed while it waits.
+type unwinding struct{}
+
+// String is what code sees that recovers it.
+func (unwinding) String() string {
+	return "weft: this workflow instance is being closed; do not recover this"
+}
+
+// Coroutine is a function that can be left while it waits and entered again later. It is not safe for concurrent use;
+// the scheduler that owns it runs one at a time.
+type Coroutine struct {
+	name string
+	age  uint32
+	// next resumes the function until it yields or ends, stop ends it; both come from iter.Pull.
+	next func() (struct{}, bool)
+	stop func()
+	// yield is set when the function starts.
+	yield func(struct{}) bool
+
+	blocked  bool // it waits in Yield
+	queued   bool // it stands in the scheduler's queue
+	finished bool
+	closing  bool  // stop was called: what it waits for will not come
+	unwound  bool  // it has been told so by a panic once
+	err      error // why it ended, nil for a plain return
+
+	scope *Scope      // while it waits: the scope whose cancellation wakes it
+	await func() bool // while it waits for a condition
+}
+
+// New returns a coroutine that will run fn when it is first executed.
+func New(name string, fn func()) *Coroutine {
+	c := &Coroutine{name: name}
+	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		c.main(fn)
+	})
+	return c
+}
+
+// main runs the function and keeps how it ended. The stack is taken here, where the frames that panicked still stand.
+func (c *Coroutine) main(fn func()) {
+	returned := false
+	defer func() {
+		c.finished = true
+		if returned {
+			return
+		}
+		switch value := recover().(type) {
+		case unwinding:
+		case nil:
+			if !c.closing {
+				c.err = &failure.OtherError{Kind: failure.KindMisuse, Message: ErrGoexit.Error(), Stack: string(debug.Stack()), Cause: ErrGoexit}
+			}
+		default:
+			c.err = panicError(value, debug.Stack())
+		}
+	}()
+	c.call(fn)
+	returned = true
+}
+
+// call is the frame by which Scheduler.Stuck finds this coroutine in a dump of all stacks: it keeps its receiver alive,
+// so that the dump shows it.
+//
+//go:noinline
+func (c *Coroutine) call(fn func()) {
+	fn()
+	runtime.KeepAlive(c)
+}
+
+// panicError is what a panic becomes. A failure of the engine's own (misuse, non-determinism) stays what it is and gets
+// the stack; anything else is a panic.
+func panicError(value any, stack []byte) error {
+	if err, ok := value.(error); ok {
+		var own *failure.OtherError
+		if errors.As(err, &own) {
+			own.Stack = string(stack)
+			return own
+		}
+	}
+	return failure.Panic(value, stack).Err()
+}
+
+// Execute runs the function until it waits or ends.
+func (c *Coroutine) Execute() {
+	if c.finished {
+		return
+	}
+	c.blocked = false
+	c.next()
+}
+
+// Yield leaves the function until it is executed again. Only the function itself may call it.
+func (c *Coroutine) Yield() {
+	if !c.closing {
+		c.blocked = true
+		if c.yield(struct{}{}) {
+			return
+		}
+	}
+	c.blocked = false
+	if c.unwound {
+		runtime.Goexit() // somebody recovered the panic below and waits again
+	}
+	c.unwound = true
+	panic(unwinding{})
+}
+
+// Blocked reports whether the function waits in Yield.
+func (c *Coroutine) Blocked() bool { return c.blocked }
+
+// Finished reports whether the function has ended, in whatever way.
+func (c *Coroutine) Finished() bool { return c.finished }
+
+// Err is why the function ended: nil for a plain return and for one that was closed, otherwise what it panicked with,
+// with its stack.
+func (c *Coroutine) Err() error { return c.err }
+
+// Close ends a coroutine that waits or has not started: its deferred functions run. Where its code refuses to end, the
+// goroutine that calls Close ends with it.
+func (c *Coroutine) Close() {
+	c.closing = true
+	c.stop()
+	c.finished, c.blocked = true, false
+}

@@ -1,0 +1,33 @@
+package coro
+
+import "slices"
+
+// List are the coroutines that wait for one thing, those that have waited longest first. The zero value is empty.
+type List struct {
+	waiting []*Coroutine
+}
+
+func (l *List) add(c *Coroutine) { l.waiting = append(l.waiting, c) }
+
+func (l *List) remove(c *Coroutine) {
+	if i := slices.Index(l.waiting, c); i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	}
+}
+
+// WakeAll makes all that wait ready.
+func (l *List) WakeAll(s *Scheduler) {
+	for _, c := range l.waiting {
+		s.wake(c)
+	}
+}
+
+// WakeOne makes ready the one that has waited longest and is not ready yet.
+func (l *List) WakeOne(s *Scheduler) {
+	for _, c := range l.waiting {
+		if !c.queued {
+			s.wake(c)
+			return
+		}
+	}
+}

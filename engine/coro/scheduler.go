@@ -1,0 +1,313 @@
+package coro
+
+import (
+	"container/heap"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+)
+
+// Scheduler runs the coroutines of one run. Its zero value is ready to use; it is not safe for concurrent use.
+type Scheduler struct {
+	all     []*Coroutine              // those that have not ended, oldest first
+	awaits  []*Coroutine              // those that wait for a condition
+	front   []*Coroutine              // ready, before all others, in this order
+	ready   readyQueue                // ready, by round and age
+	running atomic.Pointer[Coroutine] // atomic only because Stuck reads it from another goroutine
+	round   uint32
+	turn    uint32 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
+	ages    uint32
+	ended   int // coroutines in all that have ended
+	closed  bool
+	err     error
+
+	forbidden string // who may only look now; empty for nobody
+	misuse    *failure.OtherError
+	onCancel  func()
+}
+
+// position is a coroutine's place in the queue.
+type position struct {
+	round uint32
+	c     *Coroutine
+}
+
+type readyQueue []position
+
+func (q readyQueue) Len() int { return len(q) }
+func (q readyQueue) Less(i, j int) bool {
+	if q[i].round != q[j].round {
+		return q[i].round < q[j].round
+	}
+	return q[i].c.age < q[j].c.age
+}
+func (q readyQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *readyQueue) Push(x any)   { *q = append(*q, x.(position)) }
+func (q *readyQueue) Pop() any {
+	old := *q
+	last := old[len(old)-1]
+	old[len(old)-1] = position{}
+	*q = old[:len(old)-1]
+	return last
+}
+
+// Go adds a coroutine that runs fn; it is ready at once, and younger than all others.
+func (s *Scheduler) Go(name string, fn func()) *Coroutine {
+	c := s.add(name, fn)
+	s.wake(c)
+	return c
+}
+
+// GoFirst adds a coroutine that runs before all others that are ready, but after those added by GoFirst before it.
+func (s *Scheduler) GoFirst(name string, fn func()) *Coroutine {
+	c := s.add(name, fn)
+	c.queued = true
+	s.front = append(s.front, c)
+	return c
+}
+
+func (s *Scheduler) add(name string, fn func()) *Coroutine {
+	if s.closed { // a deferred function of code that is being unwound: it will never run, so it must hold nothing
+		return &Coroutine{name: name, finished: true}
+	}
+	c := New(name, fn)
+	s.ages++
+	c.age = s.ages
+	s.all = append(s.all, c)
+	return c
+}
+
+// wake makes a coroutine ready.
+func (s *Scheduler) wake(c *Coroutine) {
+	if c.queued || c.finished {
+		return
+	}
+	c.queued = true
+	round := s.round
+	if c.age <= s.turn {
+		round++
+	}
+	heap.Push(&s.ready, position{round, c})
+}
+
+// Run executes coroutines until none is ready, and returns why it had to stop before: the panic of the one that
+// panicked, with its stack.
+func (s *Scheduler) Run() error {
+	for s.err == nil {
+		c := s.next()
+		if c == nil {
+			break
+		}
+		s.execute(c)
+	}
+	s.round, s.turn = 0, 0
+	return s.err
+}
+
+func (s *Scheduler) next() *Coroutine {
+	for {
+		if len(s.front) > 0 {
+			c := s.front[0]
+			s.front = s.front[1:]
+			s.turn = 0
+			return c
+		}
+		if len(s.ready) > 0 {
+			p := heap.Pop(&s.ready).(position)
+			s.round, s.turn = p.round, p.c.age
+			return p.c
+		}
+		if !s.askConditions() {
+			return nil
+		}
+	}
+}
+
+func (s *Scheduler) execute(c *Coroutine) {
+	c.queued = false
+	s.running.Store(c)
+	defer func() { // also where the coroutine's Goexit ends this goroutine
+		s.running.Store(nil)
+		if c.finished {
+			s.ended++
+			s.sweep()
+			if c.err != nil && s.err == nil {
+				s.err = c.err
+			}
+		}
+	}()
+	c.Execute()
+}
+
+// sweep forgets the coroutines that have ended, when they have become many.
+func (s *Scheduler) sweep() {
+	if s.ended*2 > len(s.all) {
+		s.all = slices.DeleteFunc(s.all, (*Coroutine).Finished)
+		s.ended = 0
+	}
+}
+
+// Err is why Run stopped early; nil where it did not.
+func (s *Scheduler) Err() error { return s.err }
+
+// Running is the coroutine that runs now; nil between runs.
+func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
+
+// Park makes the running coroutine wait until one of the lists wakes it, the condition is true, or the scope is
+// canceled. A nil condition is none. The scheduler asks a condition when nothing else is ready; it must only look. Park
+// may return for no reason: callers ask again for what they wait for.
+func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
+	c := s.MustRun("wait")
+	for _, l := range lists {
+		l.add(c)
+	}
+	if condition != nil {
+		s.awaits = append(s.awaits, c)
+	}
+	c.scope, c.await = scope, condition
+	c.Yield()
+	c.scope, c.await = nil, nil
+	if condition != nil {
+		s.awaits = slices.DeleteFunc(s.awaits, func(w *Coroutine) bool { return w == c })
+	}
+	for _, l := range lists {
+		l.remove(c)
+	}
+}
+
+// YieldToFront makes the running coroutine wait until those in front of the queue have had their turn. Its own turn
+// goes on after them as if nothing had been between.
+func (s *Scheduler) YieldToFront() {
+	if len(s.front) == 0 || s.closed {
+		return
+	}
+	c, turn := s.MustRun("wait"), s.turn
+	c.queued = true
+	s.front = append(s.front, c)
+	c.Yield()
+	s.turn = turn
+}
+
+// MustRun returns the running coroutine. It panics with a misuse failure that names what was tried where there is none,
+// or where Forbid is in force.
+func (s *Scheduler) MustRun(what string) *Coroutine {
+	s.Guard(what)
+	c := s.running.Load()
+	if c == nil {
+		panic(&failure.OtherError{
+			Kind:    failure.KindMisuse,
+			Message: "workflow code may " + what + " only in a coroutine of its run, and not in a condition or a goroutine of its own",
+		})
+	}
+	return c
+}
+
+// Guard panics with a misuse failure that names what was tried where Forbid is in force.
+func (s *Scheduler) Guard(what string) {
+	if s.forbidden != "" {
+		s.misuse = &failure.OtherError{Kind: failure.KindMisuse, Message: s.forbidden + " may not " + what}
+		panic(s.misuse)
+	}
+}
+
+// Forbid calls fn, in which the code named by who may not wait or do anything else that Guard guards. It returns the
+// misuse where fn tried to, even if fn recovered from it.
+func (s *Scheduler) Forbid(who string, fn func()) error {
+	s.forbidden, s.misuse = who, nil
+	defer func() { s.forbidden = "" }()
+	fn()
+	if s.misuse == nil {
+		return nil
+	}
+	return s.misuse
+}
+
+// Await makes the running coroutine wait until the condition is true or the scope is canceled.
+func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
+	for !condition() {
+		if err := scope.Err(); err != nil {
+			return err
+		}
+		s.Park(scope, condition)
+	}
+	return nil
+}
+
+// askConditions wakes the coroutines whose condition has become true, and reports whether there was one.
+func (s *Scheduler) askConditions() bool {
+	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return int(a.age) - int(b.age) })
+	woken := false
+	for _, c := range s.awaits {
+		if !c.queued && s.ask(c) {
+			s.wake(c)
+			woken = true
+		}
+	}
+	return woken && s.err == nil
+}
+
+// ask asks a condition. One that panics ends the run as if its coroutine had.
+func (s *Scheduler) ask(c *Coroutine) bool {
+	defer func() {
+		if value := recover(); value != nil && s.err == nil {
+			s.err = panicError(value, debug.Stack())
+		}
+	}()
+	return c.await()
+}
+
+// OnCancel sets what is called whenever a scope has been canceled, before those that wait under it are woken.
+func (s *Scheduler) OnCancel(fn func()) { s.onCancel = fn }
+
+// wakeCanceled wakes those that wait under a scope that has been canceled.
+func (s *Scheduler) wakeCanceled() {
+	if s.onCancel != nil {
+		s.onCancel()
+	}
+	for _, c := range s.all {
+		if c.blocked && c.scope != nil && c.scope.canceled {
+			s.wake(c)
+		}
+	}
+}
+
+// Closed reports whether Close was called: what code still does then, in deferred functions, has no effect.
+func (s *Scheduler) Closed() bool { return s.closed }
+
+// Close ends all coroutines: those that wait run their deferred functions, youngest first. Where code refuses to end,
+// the goroutine that called Close ends with it, after the others have been closed.
+func (s *Scheduler) Close() {
+	s.closed = true
+	all := s.all
+	s.all, s.awaits, s.front, s.ready = nil, nil, nil, nil
+	closeAll(s, all)
+}
+
+func closeAll(s *Scheduler, all []*Coroutine) {
+	if len(all) == 0 {
+		return
+	}
+	defer closeAll(s, all[:len(all)-1]) // runs even if the next line ends this goroutine
+	c := all[len(all)-1]
+	s.running.Store(c)
+	c.Close()
+}
+
+// Stuck returns the stack of the coroutine that runs now, for a caller on another goroutine that has waited for Run for
+// too long. It returns "" where it finds none.
+func (s *Scheduler) Stuck() string {
+	buf := make([]byte, 1<<20)
+	buf = buf[:runtime.Stack(buf, true)]
+	mark := fmt.Sprintf("coro.(*Coroutine).call(%p", s.running.Load())
+	for _, stack := range strings.Split(string(buf), "\n\n") {
+		if strings.Contains(stack, mark) {
+			return stack
+		}
+	}
+	return ""
+}

@@ -1,0 +1,98 @@
+package coro
+
+// Semaphore hands out units to those that ask, in the order in which they asked: a large request is not overtaken by
+// small ones behind it. A semaphore of size 1 is a mutex.
+type Semaphore struct {
+	free  int
+	queue []*ticket
+}
+
+type ticket struct {
+	n       int
+	granted bool
+	list    List
+}
+
+// NewSemaphore returns a semaphore of this many units.
+func NewSemaphore(size int) *Semaphore { return &Semaphore{free: size} }
+
+// TryAcquire takes n units if they are free and nobody waits.
+func (m *Semaphore) TryAcquire(n int) bool {
+	if len(m.queue) > 0 || m.free < n {
+		return false
+	}
+	m.free -= n
+	return true
+}
+
+// Acquire waits until it has n units or the scope is canceled.
+func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
+	if m.TryAcquire(n) {
+		return nil
+	}
+	t := &ticket{n: n}
+	m.queue = append(m.queue, t)
+	for !t.granted {
+		if err := scope.Err(); err != nil {
+			m.leave(s, t)
+			return err
+		}
+		s.Park(scope, nil, &t.list)
+	}
+	return nil
+}
+
+// leave takes a ticket out of the queue; those behind it may fit now.
+func (m *Semaphore) leave(s *Scheduler, t *ticket) {
+	for i, q := range m.queue {
+		if q == t {
+			m.queue = append(m.queue[:i], m.queue[i+1:]...)
+			break
+		}
+	}
+	m.grant(s)
+}
+
+// Release gives n units back.
+func (m *Semaphore) Release(s *Scheduler, n int) {
+	m.free += n
+	m.grant(s)
+}
+
+func (m *Semaphore) grant(s *Scheduler) {
+	for len(m.queue) > 0 && m.queue[0].n <= m.free {
+		t := m.queue[0]
+		m.queue = m.queue[1:]
+		m.free -= t.n
+		t.granted = true
+		t.list.WakeAll(s)
+	}
+}
+
+// WaitGroup waits until as many have ended as were added.
+type WaitGroup struct {
+	n    int
+	list List
+}
+
+// Add adds delta, which may be negative. The count must not fall below zero.
+func (g *WaitGroup) Add(s *Scheduler, delta int) {
+	g.n += delta
+	if g.n < 0 {
+		panic("negative WaitGroup counter")
+	}
+	if g.n == 0 {
+		g.list.WakeAll(s)
+	}
+}
+
+// Wait waits until the count is zero or the scope is canceled.
+func (g *WaitGroup) Wait(s *Scheduler, scope *Scope) error {
+	for g.n > 0 {
+		if err := scope.Err(); err != nil {
+			return err
+		}
+		s.Park(scope, nil, &g.list)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package failure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+)
+
+// maxDepth bounds how many causes are kept: a chain that is longer, or that runs in a circle, is cut there.
+const maxDepth = 16
+
+// FromError returns the failure that stands for err, its causes included. It returns nil for nil.
+func FromError(err error) *Failure { return fromError(err, maxDepth) }
+
+func fromError(err error, depth int) *Failure {
+	if err == nil || depth == 0 {
+		return nil
+	}
+	cause := func() *Failure { return fromError(unwrapOne(err), depth-1) }
+	switch e := err.(type) {
+	case *Error:
+		return &Failure{
+			Kind: KindApplication, Type: e.Type, Message: e.Error(), NonRetryable: e.NonRetryable,
+			Details: e.Details, Cause: cause(),
+		}
+	case *TimeoutError:
+		return &Failure{Kind: KindTimeout, Timeout: e.Limit, Message: e.Message, Cause: cause()}
+	case *CanceledError:
+		return &Failure{Kind: KindCanceled, Message: e.Reason}
+	case *PanicError:
+		return &Failure{Kind: KindPanic, Message: e.Message, Stack: e.Stack}
+	case *ActivityError:
+		return &Failure{Kind: KindActivity, ActivityType: e.ActivityType, EventID: e.EventID, Cause: cause()}
+	case *OtherError:
+		return &Failure{Kind: e.Kind, Message: e.Message, Stack: e.Stack, EventID: e.EventID, Cause: cause()}
+	}
+	if err == context.Canceled {
+		return &Failure{Kind: KindCanceled}
+	}
+	return &Failure{Kind: KindApplication, Type: typeName(err), Message: err.Error(), Cause: cause()}
+}
+
+// unwrapOne returns what err wraps. Of several (errors.Join, or more than one %w) it keeps the first: a stored failure
+// is a chain, and the text of err names the others.
+func unwrapOne(err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range many.Unwrap() {
+			if e != nil {
+				return e
+			}
+		}
+	}
+	return errors.Unwrap(err)
+}
+
+// typeName is the Go type of an error that has a type of its own, and empty for those that every package makes.
+func typeName(err error) string {
+	t := reflect.TypeOf(err)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.PkgPath() {
+	case "errors", "fmt", "":
+		return ""
+	}
+	return t.String()
+}
+
+// Err returns the Go error that stands for the failure, and nil for a nil failure.
+func (f *Failure) Err() error {
+	if f == nil {
+		return nil
+	}
+	var cause error
+	if f.Cause != nil {
+		cause = f.Cause.Err()
+	}
+	switch f.Kind {
+	case KindApplication:
+		return &Error{Type: f.Type, Message: f.Message, NonRetryable: f.NonRetryable, Details: f.Details, Cause: cause}
+	case KindTimeout:
+		return &TimeoutError{Limit: f.Timeout, Message: f.Message, Cause: cause}
+	case KindCanceled:
+		return &CanceledError{Reason: f.Message}
+	case KindPanic:
+		return &PanicError{Message: f.Message, Stack: f.Stack}
+	case KindActivity:
+		return &ActivityError{ActivityType: f.ActivityType, EventID: f.EventID, Cause: cause}
+	}
+	return &OtherError{Kind: f.Kind, Message: f.Message, Stack: f.Stack, EventID: f.EventID, Cause: cause}
+}
+
+// Panic returns the failure of code that panicked with value.
+func Panic(value any, stack []byte) *Failure {
+	return &Failure{Kind: KindPanic, Message: panicText(value), Stack: string(stack)}
+}
+
+func panicText(value any) (text string) {
+	defer func() {
+		if recover() != nil { // a String or Error method that panics in its turn
+			text = fmt.Sprintf("a value of type %T", value)
+		}
+	}()
+	return fmt.Sprint(value)
+}

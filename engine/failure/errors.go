@@ -1,0 +1,160 @@
+package failure
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is an application error: what workflow or activity code returns when it wants its caller to be able to tell
+// the error apart, to forbid further attempts, or to attach data.
+type Error struct {
+	// Type is the name under which errors.Is recognises the error.
+	Type string
+	// Message is the text.
+	Message string
+	// NonRetryable ends the retries of the activity that returned it.
+	NonRetryable bool
+	// Details is data of the error's own, encoded as JSON; nil where it has none.
+	Details []byte
+	// Cause is what it wraps; nil where it wraps nothing.
+	Cause error
+}
+
+// New returns an application error that errors.Is recognises by its type wherever it travels.
+func New(typ, message string) *Error { return &Error{Type: typ, Message: message} }
+
+// Newf is New with a formatted message. An operand of the verb %w becomes the cause.
+func Newf(typ, format string, args ...any) *Error {
+	wrapped := fmt.Errorf(format, args...)
+	return &Error{Type: typ, Message: wrapped.Error(), Cause: errors.Unwrap(wrapped)}
+}
+
+// Final returns a copy of the error that forbids further attempts.
+func (e *Error) Final() *Error {
+	final := *e
+	final.NonRetryable = true
+	return &final
+}
+
+// Error is the message.
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return e.Type
+	}
+	return e.Message
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Is reports whether target is an application error of the same, non-empty type.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && e.Type != "" && e.Type == t.Type
+}
+
+// TimeoutError says that a limit of time passed.
+type TimeoutError struct {
+	// Limit is the limit that passed: StartToClose, ScheduleToClose or RunTimeout.
+	Limit string
+	// Message says of what.
+	Message string
+	// Cause is the last failure before the limit passed; nil where there was none.
+	Cause error
+}
+
+// Error is the message.
+func (e *TimeoutError) Error() string { return e.Message }
+
+// Unwrap returns the last failure before the limit passed.
+func (e *TimeoutError) Unwrap() error { return e.Cause }
+
+// CanceledError is what a blocking call returns when its context was canceled, and how a canceled run ends.
+type CanceledError struct {
+	// Reason is what the caller who asked for it gave.
+	Reason string
+}
+
+// ErrCanceled matches every CanceledError in errors.Is.
+var ErrCanceled = &CanceledError{}
+
+// Error names the reason.
+func (e *CanceledError) Error() string {
+	if e.Reason == "" {
+		return "canceled"
+	}
+	return "canceled: " + e.Reason
+}
+
+// Is reports whether target is a CanceledError, whatever its reason.
+func (e *CanceledError) Is(target error) bool {
+	_, ok := target.(*CanceledError)
+	return ok
+}
+
+// PanicError is code that panicked.
+type PanicError struct {
+	// Message is the value that it panicked with, as text.
+	Message string
+	// Stack is the stack of the code that panicked.
+	Stack string
+}
+
+// Error is the value that the code panicked with.
+func (e *PanicError) Error() string { return "panic: " + e.Message }
+
+// ActivityError says which activity failed; errors.Is and errors.As look through it at why.
+type ActivityError struct {
+	// ActivityType is the activity's type.
+	ActivityType string
+	// EventID is the id of its ActivityTaskScheduled event.
+	EventID int64
+	// Cause is why it failed.
+	Cause error
+}
+
+// Error names the activity and the cause.
+func (e *ActivityError) Error() string {
+	return fmt.Sprintf("activity %s failed: %v", e.ActivityType, e.Cause)
+}
+
+// Unwrap returns why it failed.
+func (e *ActivityError) Unwrap() error { return e.Cause }
+
+// OtherError is a failure of a kind that has no Go type of its own: a task that fails, a run that was terminated, an
+// update whose run closed.
+type OtherError struct {
+	// Kind says which.
+	Kind Kind
+	// Message is the text.
+	Message string
+	// Stack is where, for those that have one.
+	Stack string
+	// EventID is the event at which it happened, for those that have one.
+	EventID int64
+	// Cause is what it wraps.
+	Cause error
+}
+
+// Error is the message.
+func (e *OtherError) Error() string {
+	if e.Message == "" {
+		return e.Kind.String()
+	}
+	return e.Message
+}
+
+// Unwrap returns what it wraps.
+func (e *OtherError) Unwrap() error { return e.Cause }
+
+// Is reports whether target is an OtherError of the same kind.
+func (e *OtherError) Is(target error) bool {
+	t, ok := target.(*OtherError)
+	return ok && e.Kind == t.Kind
+}
+
+// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
+var ErrRunClosed = &OtherError{Kind: KindRunClosed, Message: "the run closed before the update finished"}
+
+// ErrTerminated matches the outcome of a run that was terminated.
+var ErrTerminated = &OtherError{Kind: KindTerminated, Message: "terminated"}

@@ -1,0 +1,124 @@
+// Package failure is how an error survives: as a [Failure] in history and on the wire, and as a Go error again on the
+// other side, so that errors.Is and errors.As work in a workflow on what an activity returned, and in a client on what
+// a workflow returned.
+//
+//	activity returns err ── FromError ──▶ Failure (history, HTTP) ── Err ──▶ *ActivityError wrapping the same chain
+//
+// A sentinel is compared by its type name, the only part of it that travels:
+//
+//	var ErrDeclined = failure.New("declined", "the card was declined")
+//	errors.Is(err, ErrDeclined) // true in the workflow and in the client, too
+package failure
+
+// Kind says what sort of failure a Failure is. The numbers are stored in histories and never change their meaning.
+type Kind uint8
+
+// The kinds of failure.
+const (
+	// KindApplication is an error that workflow or activity code returned.
+	KindApplication Kind = 1
+	// KindTimeout is a limit of time that passed; Failure.Timeout says which.
+	KindTimeout Kind = 2
+	// KindCanceled is work that ended because its context was canceled.
+	KindCanceled Kind = 3
+	// KindTerminated is a run that was ended from outside without its code being asked.
+	KindTerminated Kind = 4
+	// KindPanic is code that panicked; Failure.Stack says where.
+	KindPanic Kind = 5
+	// KindActivity says which activity failed; its Cause says why.
+	KindActivity Kind = 6
+	// KindNonDeterminism is workflow code that did something else on replay than history records.
+	KindNonDeterminism Kind = 7
+	// KindMisuse is workflow code that called what it may not call where it was, for example a command in a validator.
+	KindMisuse Kind = 8
+	// KindDeadlock is workflow code that blocked on something that is not the engine's.
+	KindDeadlock Kind = 9
+	// KindRunClosed is an accepted update whose run closed before its handler finished.
+	KindRunClosed Kind = 10
+	// KindUnregistered is a workflow or activity type that this build does not know.
+	KindUnregistered Kind = 11
+)
+
+var kindNames = map[Kind]string{
+	KindApplication: "application", KindTimeout: "timeout", KindCanceled: "canceled", KindTerminated: "terminated",
+	KindPanic: "panic", KindActivity: "activity", KindNonDeterminism: "nonDeterminism", KindMisuse: "misuse",
+	KindDeadlock: "deadlock", KindRunClosed: "runClosed", KindUnregistered: "unregistered",
+}
+
+// String is the name that the HTTP API uses.
+func (k Kind) String() string {
+	if name, ok := kindNames[k]; ok {
+		return name
+	}
+	return "unknown"
+}
+
+// MarshalText writes the name that the HTTP API uses.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote; a name that it does not know becomes the zero Kind.
+func (k *Kind) UnmarshalText(text []byte) error {
+	*k = 0
+	for kind, name := range kindNames {
+		if name == string(text) {
+			*k = kind
+		}
+	}
+	return nil
+}
+
+// The limits of time that a KindTimeout failure can name.
+const (
+	StartToClose    = "startToClose"
+	ScheduleToClose = "scheduleToClose"
+	RunTimeout      = "run"
+)
+
+// Failure is an error as it is stored in history and sent to clients. The CBOR keys never change their meaning.
+type Failure struct {
+	Kind Kind `cbor:"1,keyasint" json:"kind"`
+	// Type is the name under which errors.Is recognises an application error; empty for errors without one.
+	Type string `cbor:"2,keyasint,omitempty" json:"type,omitempty"`
+	// Message is the text of the error, its causes included where the error's own text includes them.
+	Message string `cbor:"3,keyasint,omitempty" json:"message,omitempty"`
+	// NonRetryable ends the retries of an activity that returned this.
+	NonRetryable bool `cbor:"4,keyasint,omitempty" json:"nonRetryable,omitempty"`
+	// Stack is the stack of the code that panicked or blocked.
+	Stack string `cbor:"5,keyasint,omitempty" json:"stack,omitempty"`
+	// Timeout names the limit that passed, where Kind is KindTimeout.
+	Timeout string `cbor:"6,keyasint,omitempty" json:"timeout,omitempty"`
+	// ActivityType is the type of the activity that failed, where Kind is KindActivity.
+	ActivityType string `cbor:"7,keyasint,omitempty" json:"activityType,omitempty"`
+	// EventID is the event at which it happened: the ActivityTaskScheduled event of an activity that failed, the
+	// first event that differs in a non-determinism failure.
+	EventID int64 `cbor:"8,keyasint,omitempty" json:"eventId,omitempty"`
+	// Details is an application error's own data, encoded; nil where it has none.
+	Details []byte `cbor:"9,keyasint,omitempty" json:"details,omitempty"`
+	// Cause is what this failure wraps.
+	Cause *Failure `cbor:"10,keyasint,omitempty" json:"cause,omitempty"`
+}
+
+// Same reports whether two failures tell of the same thing. It ignores stacks, which differ from run to run.
+func (f *Failure) Same(g *Failure) bool {
+	if f == nil || g == nil {
+		return f == g
+	}
+	return f.Kind == g.Kind && f.Type == g.Type && f.Message == g.Message && f.Timeout == g.Timeout &&
+		f.ActivityType == g.ActivityType && f.EventID == g.EventID && f.Cause.Same(g.Cause)
+}
+
+// Retryable reports whether an activity that failed like this may be tried again: nothing in the chain forbids it and
+// no type in the chain is among those that the retry policy names.
+func (f *Failure) Retryable(nonRetryableTypes []string) bool {
+	for ; f != nil; f = f.Cause {
+		if f.NonRetryable || f.Kind == KindCanceled || f.Kind == KindTerminated {
+			return false
+		}
+		for _, t := range nonRetryableTypes {
+			if f.Type == t {
+				return false
+			}
+		}
+	}
+	return true
+}

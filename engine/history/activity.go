@@ -1,0 +1,86 @@
+package history
+
+import "github.com/seed-41655fb1/weft/engine/failure"
+
+// RetryPolicy says when an activity that failed is tried again.
+type RetryPolicy struct {
+	// InitialInterval is the wait before the second attempt.
+	InitialInterval Duration `cbor:"1,keyasint,omitempty" json:"initialInterval,omitempty"`
+	// BackoffCoefficient is what the wait grows by with each attempt.
+	BackoffCoefficient float64 `cbor:"2,keyasint,omitempty" json:"backoffCoefficient,omitempty"`
+	// MaximumInterval is the longest wait.
+	MaximumInterval Duration `cbor:"3,keyasint,omitempty" json:"maximumInterval,omitempty"`
+	// MaximumAttempts is how many attempts there may be, the first included; 0 is no limit.
+	MaximumAttempts int `cbor:"4,keyasint,omitempty" json:"maximumAttempts,omitempty"`
+	// NonRetryableTypes are types of application errors that end the attempts.
+	NonRetryableTypes []string `cbor:"5,keyasint,omitempty" json:"nonRetryableErrorTypes,omitempty"`
+}
+
+// ActivityTaskScheduled is an activity that workflow code started. Its event id names the activity.
+type ActivityTaskScheduled struct {
+	ActivityType string  `cbor:"1,keyasint" json:"activityType"`
+	Input        Payload `cbor:"2,keyasint,omitempty" json:"input,omitempty"`
+	// StartToClose is how long one attempt may take.
+	StartToClose Duration `cbor:"3,keyasint,omitempty" json:"startToCloseTimeout,omitempty"`
+	// ScheduleToClose is how long all attempts together may take; 0 is no limit.
+	ScheduleToClose Duration `cbor:"4,keyasint,omitempty" json:"scheduleToCloseTimeout,omitempty"`
+	// Retry says when it is tried again.
+	Retry RetryPolicy `cbor:"5,keyasint,omitempty" json:"retryPolicy,omitzero"`
+	// Inline lets the invocation that schedules the activity run it as well.
+	Inline bool `cbor:"6,keyasint,omitempty" json:"inline,omitempty"`
+}
+
+// Type is TypeActivityTaskScheduled.
+func (*ActivityTaskScheduled) Type() Type { return TypeActivityTaskScheduled }
+
+// ActivityTaskCompleted is the result of an activity.
+type ActivityTaskCompleted struct {
+	ScheduledEventID int64   `cbor:"1,keyasint" json:"scheduledEventId"`
+	Result           Payload `cbor:"2,keyasint,omitempty" json:"result,omitempty"`
+	// Attempt is the attempt that succeeded, 1 for the first.
+	Attempt int `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
+}
+
+// Type is TypeActivityTaskCompleted.
+func (*ActivityTaskCompleted) Type() Type { return TypeActivityTaskCompleted }
+
+// ActivityTaskFailed is an activity that will not be tried again.
+type ActivityTaskFailed struct {
+	ScheduledEventID int64            `cbor:"1,keyasint" json:"scheduledEventId"`
+	Failure          *failure.Failure `cbor:"2,keyasint" json:"failure"`
+	// Attempt is the last attempt, 1 for the first.
+	Attempt int `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
+}
+
+// Type is TypeActivityTaskFailed.
+func (*ActivityTaskFailed) Type() Type { return TypeActivityTaskFailed }
+
+// ActivityTaskTimedOut is an activity that ran out of time and will not be tried again.
+type ActivityTaskTimedOut struct {
+	ScheduledEventID int64 `cbor:"1,keyasint" json:"scheduledEventId"`
+	// Failure is a timeout; its cause is the last failure before it.
+	Failure *failure.Failure `cbor:"2,keyasint" json:"failure"`
+	Attempt int              `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
+}
+
+// Type is TypeActivityTaskTimedOut.
+func (*ActivityTaskTimedOut) Type() Type { return TypeActivityTaskTimedOut }
+
+// ActivityTaskCancelRequested is workflow code that no longer waits for an activity. An activity that has not started
+// will not; one that runs is told when it heartbeats.
+type ActivityTaskCancelRequested struct {
+	ScheduledEventID int64 `cbor:"1,keyasint" json:"scheduledEventId"`
+}
+
+// Type is TypeActivityTaskCancelRequested.
+func (*ActivityTaskCancelRequested) Type() Type { return TypeActivityTaskCancelRequested }
+
+// ActivityTaskCanceled is an activity that ended because it was asked to.
+type ActivityTaskCanceled struct {
+	ScheduledEventID int64            `cbor:"1,keyasint" json:"scheduledEventId"`
+	Failure          *failure.Failure `cbor:"2,keyasint,omitempty" json:"failure,omitempty"`
+	Attempt          int              `cbor:"3,keyasint,omitempty" json:"attempt,omitempty"`
+}
+
+// Type is TypeActivityTaskCanceled.
+func (*ActivityTaskCanceled) Type() Type { return TypeActivityTaskCanceled }

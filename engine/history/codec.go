@@ -1,0 +1,120 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// version is the first byte of a stored commit.
+const version = 1
+
+// ErrNewer is wrapped by what Decode returns for a commit that a later version of Weft wrote.
+var ErrNewer = errors.New("history: written by a newer version of Weft; deploy that version or a later one")
+
+// ErrCorrupt is wrapped by what Decode returns for bytes that are not a commit.
+var ErrCorrupt = errors.New("history: corrupt commit")
+
+// stored is a commit as it is encoded. Its numbers never change their meaning.
+type stored struct {
+	ID           CommitID  `cbor:"1,keyasint"`
+	RunID        RunID     `cbor:"2,keyasint"`
+	FirstEventID int64     `cbor:"3,keyasint"`
+	Time         Timestamp `cbor:"4,keyasint"`
+	Status       Status    `cbor:"5,keyasint,omitempty"`
+	Pending      Pending   `cbor:"6,keyasint,omitempty"`
+	Task         *Task     `cbor:"7,keyasint,omitempty"`
+	Brought      []Event   `cbor:"8,keyasint,omitempty"`
+	Commands     []Event   `cbor:"9,keyasint,omitempty"`
+	Waves        []Wave    `cbor:"10,keyasint,omitempty"`
+	Expires      Timestamp `cbor:"11,keyasint,omitempty"`
+}
+
+// pairHeader opens a CBOR array of two: an event is stored as its type and its attributes.
+const pairHeader = 0x82
+
+var (
+	encMode = must(cbor.EncOptions{Sort: cbor.SortNone}.EncMode())
+	decMode = must(cbor.DecOptions{
+		MaxArrayElements: 1 << 17, MaxMapPairs: 1 << 17, MaxNestedLevels: 64,
+	}.DecMode())
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Encode returns the stored form of a commit. Its slot is not part of it.
+func Encode(c *Commit) ([]byte, error) {
+	body, err := encMode.Marshal(&stored{
+		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
+		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("history: encode commit: %w", err)
+	}
+	return append([]byte{version}, body...), nil
+}
+
+// Decode reads the stored form of the commit that stands in slot.
+func Decode(slot uint32, data []byte) (*Commit, error) {
+	if len(data) == 0 {
+		return nil, fmt.Errorf("%w: slot %d is empty", ErrCorrupt, slot)
+	}
+	if data[0] > version {
+		return nil, fmt.Errorf("slot %d has version %d: %w", slot, data[0], ErrNewer)
+	}
+	var s stored
+	if err := decMode.Unmarshal(data[1:], &s); err != nil {
+		if errors.Is(err, ErrNewer) {
+			return nil, fmt.Errorf("slot %d: %w", slot, err)
+		}
+		return nil, fmt.Errorf("%w: slot %d: %w", ErrCorrupt, slot, err)
+	}
+	return &Commit{
+		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
+		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, Waves: s.Waves, Expires: s.Expires,
+	}, nil
+}
+
+// MarshalCBOR writes the event as an array of its type and its attributes.
+func (e Event) MarshalCBOR() ([]byte, error) {
+	if e.Attributes == nil || kinds[e.Type()].make == nil {
+		return nil, fmt.Errorf("history: an event of this type is not stored: %v", e.Attributes)
+	}
+	typ, err := encMode.Marshal(e.Type())
+	if err != nil {
+		return nil, err
+	}
+	attributes, err := encMode.Marshal(e.Attributes)
+	if err != nil {
+		return nil, err
+	}
+	return append(append([]byte{pairHeader}, typ...), attributes...), nil
+}
+
+// UnmarshalCBOR reads what MarshalCBOR wrote.
+func (e *Event) UnmarshalCBOR(data []byte) error {
+	if len(data) == 0 || data[0] != pairHeader {
+		return errors.New("an event is an array of two")
+	}
+	var typ Type
+	rest, err := decMode.UnmarshalFirst(data[1:], &typ)
+	if err != nil {
+		return err
+	}
+	k := kinds[typ]
+	if k.make == nil {
+		return fmt.Errorf("event type %d: %w", uint8(typ), ErrNewer)
+	}
+	attributes := k.make()
+	if err := decMode.Unmarshal(rest, attributes); err != nil {
+		return fmt.Errorf("%s: %w", typ, err)
+	}
+	e.Attributes = attributes
+	return nil
+}

@@ -1,0 +1,75 @@
+package history
+
+import "github.com/seed-41655fb1/weft/engine/failure"
+
+// WorkflowExecutionStarted opens a run; it is the first event of its first commit.
+type WorkflowExecutionStarted struct {
+	WorkflowType string  `cbor:"1,keyasint" json:"workflowType"`
+	Input        Payload `cbor:"2,keyasint,omitempty" json:"input,omitempty"`
+	// RequestID recognises a start that is sent again; a run that continues another keeps its request id.
+	RequestID string `cbor:"3,keyasint,omitempty" json:"requestId,omitempty"`
+	// RunTimeout is how long the run may stay open; 0 is for ever.
+	RunTimeout Duration `cbor:"4,keyasint,omitempty" json:"runTimeout,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionStarted.
+func (*WorkflowExecutionStarted) Type() Type { return TypeWorkflowExecutionStarted }
+
+// WorkflowExecutionCompleted closes a run whose code returned a result.
+type WorkflowExecutionCompleted struct {
+	Result Payload `cbor:"1,keyasint,omitempty" json:"result,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionCompleted.
+func (*WorkflowExecutionCompleted) Type() Type { return TypeWorkflowExecutionCompleted }
+
+// WorkflowExecutionFailed closes a run whose code returned an error.
+type WorkflowExecutionFailed struct {
+	Failure *failure.Failure `cbor:"1,keyasint" json:"failure"`
+}
+
+// Type is TypeWorkflowExecutionFailed.
+func (*WorkflowExecutionFailed) Type() Type { return TypeWorkflowExecutionFailed }
+
+// WorkflowExecutionCanceled closes a run whose code returned that it was canceled, after it had been asked to be.
+type WorkflowExecutionCanceled struct {
+	Failure *failure.Failure `cbor:"1,keyasint,omitempty" json:"failure,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionCanceled.
+func (*WorkflowExecutionCanceled) Type() Type { return TypeWorkflowExecutionCanceled }
+
+// WorkflowExecutionTerminated closes a run from outside; its code is not asked.
+type WorkflowExecutionTerminated struct {
+	Reason string `cbor:"1,keyasint,omitempty" json:"reason,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionTerminated.
+func (*WorkflowExecutionTerminated) Type() Type { return TypeWorkflowExecutionTerminated }
+
+// WorkflowExecutionTimedOut closes a run that was open for longer than its run timeout.
+type WorkflowExecutionTimedOut struct {
+	RunTimeout Duration `cbor:"1,keyasint,omitempty" json:"runTimeout,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionTimedOut.
+func (*WorkflowExecutionTimedOut) Type() Type { return TypeWorkflowExecutionTimedOut }
+
+// WorkflowExecutionSignaled is a signal that arrived.
+type WorkflowExecutionSignaled struct {
+	SignalName string  `cbor:"1,keyasint" json:"signalName"`
+	Input      Payload `cbor:"2,keyasint,omitempty" json:"input,omitempty"`
+	// RequestID recognises a signal that is sent again.
+	RequestID string `cbor:"3,keyasint,omitempty" json:"requestId,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionSignaled.
+func (*WorkflowExecutionSignaled) Type() Type { return TypeWorkflowExecutionSignaled }
+
+// WorkflowExecutionCancelRequested asks the workflow's code to end: its context is canceled.
+type WorkflowExecutionCancelRequested struct {
+	Reason string `cbor:"1,keyasint,omitempty" json:"reason,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionCancelRequested.
+func (*WorkflowExecutionCancelRequested) Type() Type { return TypeWorkflowExecutionCancelRequested }

@@ -1,0 +1,48 @@
+package history
+
+import "github.com/seed-41655fb1/weft/engine/failure"
+
+// WorkflowTaskScheduled is the first of the three folded events of a workflow task; it is made from the commit's
+// header for those who read the history, and never stored.
+type WorkflowTaskScheduled struct {
+	Kind    TaskKind `json:"kind"`
+	Attempt int      `json:"attempt"`
+}
+
+// WorkflowTaskStarted is the second of the folded events of a workflow task.
+type WorkflowTaskStarted struct {
+	ScheduledEventID int64 `json:"scheduledEventId"`
+	// HistoryLength is the number of events up to and including this one.
+	HistoryLength int64 `json:"historyLength"`
+	// HistoryBytes is the stored size of the run before this commit.
+	HistoryBytes         int64 `json:"historySizeBytes"`
+	SuggestContinueAsNew bool  `json:"suggestContinueAsNew"`
+}
+
+// WorkflowTaskCompleted is the third of the folded events of a workflow task whose code ran to where it waits.
+type WorkflowTaskCompleted struct {
+	ScheduledEventID int64  `json:"scheduledEventId"`
+	StartedEventID   int64  `json:"startedEventId"`
+	Build            string `json:"build,omitempty"`
+}
+
+// WorkflowTaskFailed is the third of the folded events of a workflow task whose code failed: the task failed, not the
+// run.
+type WorkflowTaskFailed struct {
+	ScheduledEventID int64            `json:"scheduledEventId"`
+	StartedEventID   int64            `json:"startedEventId"`
+	Build            string           `json:"build,omitempty"`
+	Failure          *failure.Failure `json:"failure"`
+}
+
+// Type is TypeWorkflowTaskScheduled.
+func (*WorkflowTaskScheduled) Type() Type { return TypeWorkflowTaskScheduled }
+
+// Type is TypeWorkflowTaskStarted.
+func (*WorkflowTaskStarted) Type() Type { return TypeWorkflowTaskStarted }
+
+// Type is TypeWorkflowTaskCompleted.
+func (*WorkflowTaskCompleted) Type() Type { return TypeWorkflowTaskCompleted }
+
+// Type is TypeWorkflowTaskFailed.
+func (*WorkflowTaskFailed) Type() Type { return TypeWorkflowTaskFailed }

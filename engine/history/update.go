@@ -1,0 +1,28 @@
+package history
+
+import "github.com/seed-41655fb1/weft/engine/failure"
+
+// WorkflowExecutionUpdateAccepted is an update whose validator agreed. It carries the whole request, because it is the
+// first place where the request is stored, and replay needs nothing but history.
+type WorkflowExecutionUpdateAccepted struct {
+	UpdateID   string  `cbor:"1,keyasint" json:"updateId"`
+	UpdateName string  `cbor:"2,keyasint" json:"updateName"`
+	Input      Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
+	// SequencingEventID is the event after which the update was handed to the code: the WorkflowTaskScheduled event of
+	// the task that delivered it.
+	SequencingEventID int64 `cbor:"4,keyasint" json:"sequencingEventId"`
+}
+
+// Type is TypeWorkflowExecutionUpdateAccepted.
+func (*WorkflowExecutionUpdateAccepted) Type() Type { return TypeWorkflowExecutionUpdateAccepted }
+
+// WorkflowExecutionUpdateCompleted is the outcome of an accepted update: a result or a failure.
+type WorkflowExecutionUpdateCompleted struct {
+	UpdateID        string           `cbor:"1,keyasint" json:"updateId"`
+	AcceptedEventID int64            `cbor:"2,keyasint" json:"acceptedEventId"`
+	Result          Payload          `cbor:"3,keyasint,omitempty" json:"result,omitempty"`
+	Failure         *failure.Failure `cbor:"4,keyasint,omitempty" json:"failure,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionUpdateCompleted.
+func (*WorkflowExecutionUpdateCompleted) Type() Type { return TypeWorkflowExecutionUpdateCompleted }

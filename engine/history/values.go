@@ -1,0 +1,168 @@
+package history
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Payload is an encoded value of user code. The engine never looks inside.
+type Payload []byte
+
+// MarshalJSON shows a payload as the JSON that it is, or, where a codec made something else of it, as an object that
+// holds its bytes in base64.
+func (p Payload) MarshalJSON() ([]byte, error) {
+	if p == nil {
+		return []byte("null"), nil
+	}
+	if json.Valid(p) {
+		return p, nil
+	}
+	return json.Marshal(map[string][]byte{"base64": p})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Payload) UnmarshalJSON(data []byte) error {
+	var coded struct {
+		Base64 []byte `json:"base64"`
+	}
+	switch {
+	case string(data) == "null":
+		*p = nil
+	case json.Unmarshal(data, &coded) == nil && coded.Base64 != nil && !json.Valid(coded.Base64):
+		*p = coded.Base64
+	default:
+		*p = append(Payload(nil), data...)
+	}
+	return nil
+}
+
+// Timestamp is a moment, in microseconds since 1970 (UTC); zero is "none". All times that the engine handles have this
+// precision, so that a time that was stored equals the time that was not.
+type Timestamp int64
+
+// At rounds a time down to the precision of a Timestamp. The zero time becomes the zero Timestamp.
+func At(t time.Time) Timestamp {
+	if t.IsZero() {
+		return 0
+	}
+	return Timestamp(t.UnixMicro())
+}
+
+// Time is the moment as a time.Time in UTC; the zero Timestamp becomes the zero time.
+func (t Timestamp) Time() time.Time {
+	if t == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(t)).UTC()
+}
+
+// Add returns the moment d later. It stops at the last moment that a Timestamp can hold instead of running over.
+func (t Timestamp) Add(d time.Duration) Timestamp {
+	sum := t + Timestamp(d.Microseconds())
+	if d > 0 && sum < t {
+		return Timestamp(1<<63 - 1)
+	}
+	return sum
+}
+
+// Sub returns the time from u to t.
+func (t Timestamp) Sub(u Timestamp) time.Duration { return time.Duration(t-u) * time.Microsecond }
+
+// MarshalText writes RFC 3339.
+func (t Timestamp) MarshalText() ([]byte, error) {
+	return []byte(t.Time().Format(time.RFC3339Nano)), nil
+}
+
+// Duration is a time.Duration that JSON shows as "1m30s".
+type Duration time.Duration
+
+// MarshalText writes the form that time.ParseDuration reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// Status is the state of a run. The numbers are stored and never change their meaning.
+type Status uint8
+
+// The states of a run.
+const (
+	Running        Status = 0
+	Completed      Status = 1
+	Failed         Status = 2
+	Canceled       Status = 3
+	Terminated     Status = 4
+	TimedOut       Status = 5
+	ContinuedAsNew Status = 6
+	// Void is a run whose start was fenced off: it never was, and its number is used up.
+	Void Status = 7
+)
+
+var statusNames = [...]string{"running", "completed", "failed", "canceled", "terminated", "timedOut", "continuedAsNew", "void"}
+
+// String is the name that the HTTP API uses.
+func (s Status) String() string {
+	if int(s) < len(statusNames) {
+		return statusNames[s]
+	}
+	return "unknown"
+}
+
+// MarshalText writes the name that the HTTP API uses.
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote. An unknown name is an error that lists the known ones.
+func (s *Status) UnmarshalText(text []byte) error {
+	for i, name := range statusNames[:Void] {
+		if name == string(text) {
+			*s = Status(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown status %q: use one of %s", text, strings.Join(statusNames[:Void], ", "))
+}
+
+// Closed reports whether a run in this state has ended.
+func (s Status) Closed() bool { return s != Running }
+
+// CommitID is the name that a writer gives to a commit before it puts it. Every run of workflow code takes a new one;
+// only repeats of the identical put share it, so that a writer whose answer was lost recognises its own commit.
+type CommitID [16]byte
+
+// String is the id in hexadecimal.
+func (id CommitID) String() string { return hex.EncodeToString(id[:]) }
+
+// Wave names everything that one message set off: its later attempts, its copies, the results it queued and what was
+// sent again on its behalf. A commit records the waves of the messages that triggered it.
+type Wave uint64
+
+// NewWave returns the wave of the message that a commit schedules by one of its events.
+func NewWave(id CommitID, event int64) Wave {
+	var b [24]byte
+	copy(b[:], id[:])
+	binary.BigEndian.PutUint64(b[16:], uint64(event))
+	sum := sha256.Sum256(b[:])
+	return Wave(binary.BigEndian.Uint64(sum[:]))
+}
+
+// RunID is the unique id of a run: its number among the runs of its workflow, a dash, and random digits. The number in
+// it lets a run be found without an index.
+type RunID string
+
+// NewRunID returns the id of the run with this number; random makes it unique.
+func NewRunID(number uint32, random [8]byte) RunID {
+	return RunID(strconv.FormatUint(uint64(number), 10) + "-" + hex.EncodeToString(random[:]))
+}
+
+// Number is the run's number, 1 for the first. It returns 0 for a string that is not a run id.
+func (id RunID) Number() uint32 {
+	digits, random, found := strings.Cut(string(id), "-")
+	n, err := strconv.ParseUint(digits, 10, 32)
+	if err != nil || !found || len(random) != 16 {
+		return 0
+	}
+	return uint32(n)
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// Instance is the live side of a run: its code, stopped where it waits. It is rebuilt at any time by replaying the
+// run's commits, and thrown away after an activation that was not committed. One activation uses it at a time.
+type Instance struct {
+	s        coro.Scheduler
+	root     *coro.Scope
+	workflow *Workflow
+	id       string        // the workflow's id
+	runID    history.RunID // the run's id
+	random   *rand.Rand
+
+	slot  uint32          // the slot of the next commit that it replays
+	carry []history.Event // what tasks that failed brought: the next task that completes brings it again
+	info  Info
+
+	replaying bool
+	// The commands of this activation, in the order in which they were issued, and what they must equal on replay.
+	commands []*command
+	markers  int
+
+	sequence   uint64 // counts activities and timers, for an order that does not depend on maps
+	activities map[int64]*activity
+	timers     map[int64]*timer
+	unnumbered []waiter // activities and timers that this activation started
+	canceled   map[history.Timestamp]*timer
+	signals    map[string]*coro.Channel[history.Payload]
+	queries    map[string]*QueryHandler
+	updates    updates
+
+	finished bool // the workflow's function has returned
+	result   history.Payload
+	err      error
+}
+
+// Info is what workflow code can read of its own run. It comes from the header of the commit that is being made or
+// replayed, so that both read the same.
+type Info struct {
+	WorkflowID   string
+	RunID        history.RunID
+	WorkflowType string
+	// Now is the time of the current workflow task.
+	Now history.Timestamp
+	// HistoryLength is the number of events up to the current task's WorkflowTaskStarted.
+	HistoryLength int64
+	// HistoryBytes is the stored size of the run before the current task.
+	HistoryBytes int64
+	// SuggestContinueAsNew says that the history has become long.
+	SuggestContinueAsNew bool
+}
+
+// NewInstance returns the instance of a run that has not run yet. A nil workflow is a type that this build does not
+// know: every activation fails.
+func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *Instance {
+	seed := sha256.Sum256([]byte(workflowID + "\x00" + string(runID)))
+	in := &Instance{
+		workflow: workflow, id: workflowID, runID: runID,
+		random:     rand.New(rand.NewChaCha8(seed)),
+		activities: map[int64]*activity{},
+		timers:     map[int64]*timer{},
+		signals:    map[string]*coro.Channel[history.Payload]{},
+		queries:    map[string]*QueryHandler{},
+	}
+	in.updates.init()
+	in.root = in.s.NewScope()
+	in.s.OnCancel(in.cancelWaiters)
+	in.info = Info{WorkflowID: workflowID, RunID: runID}
+	return in
+}
+
+// Slot is the slot of the commit that the instance makes or replays next.
+func (in *Instance) Slot() uint32 { return in.slot }
+
+// Scheduler runs the instance's coroutines.
+func (in *Instance) Scheduler() *coro.Scheduler { return &in.s }
+
+// Replaying reports whether the code runs to rebuild what it did before.
+func (in *Instance) Replaying() bool { return in.replaying }
+
+// Info is what workflow code can read of its own run.
+func (in *Instance) Info() Info { return in.info }
+
+// Now is the time of the current workflow task. Code that may only look (a validator, a query handler) may not ask.
+func (in *Instance) Now() history.Timestamp {
+	in.s.Guard("read the clock")
+	return in.info.Now
+}
+
+// Random is a source of random numbers that gives the same ones on replay.
+func (in *Instance) Random() *rand.Rand {
+	in.s.MustRun("draw a random number")
+	return in.random
+}
+
+// Close unwinds the code: its deferred functions run, and nothing they do has any effect. Where code refuses to end,
+// the goroutine that called Close ends with it.
+func (in *Instance) Close() { in.s.Close() }
+
+// Stuck is the stack of the code that runs now, for a caller that has waited for it too long on another goroutine.
+func (in *Instance) Stuck() string { return in.s.Stuck() }
+
+// Err is why an activation ended without returning, when the code called runtime.Goexit.
+func (in *Instance) Err() error { return in.s.Err() }
+
+// start makes the coroutine of the workflow's function.
+func (in *Instance) start(e *history.WorkflowExecutionStarted) {
+	in.info.WorkflowType = e.WorkflowType
+	in.s.Go("main", func() {
+		if in.workflow == nil {
+			panic(&failure.OtherError{
+				Kind:    failure.KindUnregistered,
+				Message: fmt.Sprintf("workflow type %q is not registered in this build: deploy one that registers it", e.WorkflowType),
+			})
+		}
+		in.result, in.err = in.workflow.Run(in, in.root, e.Input)
+		in.finished = true
+	})
+}

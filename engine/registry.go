@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// ErrMissingInput is what a decoder returns for a payload that is missing and may not be.
+var ErrMissingInput = errors.New("the input is missing")
+
+// ErrBadInput is wrapped by what a query handler returns for an input that does not decode.
+var ErrBadInput = errors.New("the input does not decode")
+
+// Workflow is a workflow type: its name and its code.
+type Workflow struct {
+	Name string
+	// Where is the place at which it was registered, for messages.
+	Where string
+	// CheckInput reports what is wrong with an input before a run is started with it.
+	CheckInput func(history.Payload) error
+	// Run is the code. It runs in the run's first coroutine, under its outermost scope.
+	Run func(in *Instance, scope *coro.Scope, input history.Payload) (history.Payload, error)
+}
+
+// Activity is an activity type: its name and its code, which is ordinary code that may do anything.
+type Activity struct {
+	Name string
+	// Where is the place at which it was registered, for messages.
+	Where string
+	// Run is one attempt. The context ends when the attempt's time is over.
+	Run func(ctx context.Context, input history.Payload) (history.Payload, error)
+}
+
+// Registry is the set of workflow and activity types that a program knows. Fill it before it is used; it is read-only
+// from then on.
+type Registry struct {
+	workflows  map[string]*Workflow
+	activities map[string]*Activity
+}
+
+// AddWorkflow adds a workflow type. A second one of the same name is an error that names both places.
+func (r *Registry) AddWorkflow(w *Workflow) error {
+	if before, found := r.workflows[w.Name]; found {
+		return fmt.Errorf("workflow type %q is registered twice: at %s and at %s", w.Name, before.Where, w.Where)
+	}
+	if err := CheckName("workflow type", w.Name); err != nil {
+		return fmt.Errorf("%w (registered at %s)", err, w.Where)
+	}
+	if r.workflows == nil {
+		r.workflows = map[string]*Workflow{}
+	}
+	r.workflows[w.Name] = w
+	return nil
+}
+
+// AddActivity adds an activity type. A second one of the same name is an error that names both places.
+func (r *Registry) AddActivity(a *Activity) error {
+	if before, found := r.activities[a.Name]; found {
+		return fmt.Errorf("activity type %q is registered twice: at %s and at %s", a.Name, before.Where, a.Where)
+	}
+	if err := CheckName("activity type", a.Name); err != nil {
+		return fmt.Errorf("%w (registered at %s)", err, a.Where)
+	}
+	if r.activities == nil {
+		r.activities = map[string]*Activity{}
+	}
+	r.activities[a.Name] = a
+	return nil
+}
+
+// Workflow returns the workflow type of this name, or nil.
+func (r *Registry) Workflow(name string) *Workflow { return r.workflows[name] }
+
+// Activity returns the activity type of this name, or nil.
+func (r *Registry) Activity(name string) *Activity { return r.activities[name] }
+
+// WorkflowNames lists the names of the workflow types, sorted.
+func (r *Registry) WorkflowNames() []string { return sortedKeys(r.workflows) }
+
+func sortedKeys[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// MaxIDLength is the length of the longest id and of the longest name.
+const MaxIDLength = 255
+
+// CheckID reports what is wrong with a workflow id, an update id or a request id that a caller chose.
+func CheckID(what, id string) error {
+	if id == "" {
+		return fmt.Errorf("the %s is empty: give 1 to %d characters of A-Z, a-z, 0-9 and ._:-", what, MaxIDLength)
+	}
+	if len(id) > MaxIDLength {
+		return fmt.Errorf("the %s has %d characters: give at most %d", what, len(id), MaxIDLength)
+	}
+	for i := range len(id) {
+		if !idByte(id[i]) {
+			return fmt.Errorf("the %s has a character other than A-Z, a-z, 0-9 and ._:- at position %d", what, i+1)
+		}
+	}
+	return nil
+}
+
+func idByte(b byte) bool {
+	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '.' || b == '_' || b == ':' || b == '-'
+}
+
+// CheckName reports what is wrong with the name of a workflow, an activity, a signal, a query or an update.
+func CheckName(what, name string) error {
+	if name == "" {
+		return fmt.Errorf("the %s is empty", what)
+	}
+	if len(name) > MaxIDLength {
+		return fmt.Errorf("the %s has %d characters: give at most %d", what, len(name), MaxIDLength)
+	}
+	return nil
+}

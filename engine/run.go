@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// Run is what is known of one run: its log so far and what the log says. It is a value of one reader: it is never
+// shared while it can change.
+type Run struct {
+	WorkflowID string
+	// Number is its number among the runs of the workflow, 1 for the first.
+	Number uint32
+	// Log are its commits, by slot.
+	Log   []*history.Commit
+	State *State
+}
+
+// NewRun returns a run without commits.
+func NewRun(workflowID string, number uint32) *Run {
+	return &Run{WorkflowID: workflowID, Number: number, State: NewState()}
+}
+
+// Append adds the next commit of the log; size is its stored size.
+func (r *Run) Append(c *history.Commit, size int) error {
+	if err := r.State.Apply(c, size); err != nil {
+		return err
+	}
+	r.Log = append(r.Log, c)
+	return nil
+}
+
+// Void reports whether the run never was: its start was fenced off.
+func (r *Run) Void() bool { return r.State.Status == history.Void }
+
+// deadline is when the run's timeout passes; it must have one.
+func (r *Run) deadline() history.Timestamp {
+	return r.State.StartTime.Add(timeDuration(r.State.Started.RunTimeout))
+}
+
+// Writer is what a writer brings to the commit that it makes: nothing in the engine reads a clock or makes ids.
+type Writer struct {
+	// Now is the writer's clock.
+	Now history.Timestamp
+	// Commit is the id for the commit, taken for this attempt alone.
+	Commit history.CommitID
+	// Build is the build of the code that runs.
+	Build string
+	// Waves are the waves of the messages that triggered it; none for a request.
+	Waves []history.Wave
+	// RunID is the id of a run that is started.
+	RunID history.RunID
+	// Retention is how long a closed run with a deadline is kept.
+	Retention history.Duration
+	// Options bounds and tunes what is accepted.
+	Options Options
+}
+
+// Options are the settings of the engine that every writer of a deployment shares.
+type Options struct {
+	// Limits bounds updates.
+	Limits Limits
+	// SuggestAfterEvents and SuggestAfterBytes are the length and the size of a history from which code is given the
+	// hint to continue as new.
+	SuggestAfterEvents int64
+	SuggestAfterBytes  int64
+}
+
+// draft is the commit that a writer makes next, without what its task adds.
+func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
+	s := r.State
+	c := &history.Commit{
+		ID: w.Commit, RunID: s.RunID, Slot: s.NextSlot, FirstEventID: s.NextEventID, Time: max(w.Now, s.LastTime),
+		Status: s.Status, Pending: s.Pending, Brought: brought, Waves: w.Waves,
+	}
+	if len(r.Log) == 0 {
+		c.RunID = w.RunID
+	}
+	for _, e := range brought {
+		c.Time = max(c.Time, r.earliest(e))
+	}
+	if started := r.started(brought); started != nil && started.RunTimeout > 0 {
+		begin := s.StartTime
+		if begin == 0 {
+			begin = c.Time
+		}
+		c.Expires = begin.Add(timeDuration(started.RunTimeout)).Add(timeDuration(w.Retention))
+	}
+	return c
+}
+
+// earliest is the first moment at which an event can have happened: a timer never fires, by the clock that workflow
+// code reads, before the moment that the code gave, however far the clocks of two writers are apart.
+func (r *Run) earliest(e history.Event) history.Timestamp {
+	if _, id := Resolves(e); id != 0 && r.State.Timers[id] != nil {
+		return r.State.Timers[id].FireAt
+	}
+	return 0
+}
+
+func (r *Run) started(brought []history.Event) *history.WorkflowExecutionStarted {
+	if r.State.Started != nil || len(brought) == 0 {
+		return r.State.Started
+	}
+	started, _ := brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	return started
+}
+
+// End returns the commit that closes an open run from outside, without running any code: e is a
+// WorkflowExecutionTerminated or a WorkflowExecutionTimedOut event.
+func (r *Run) End(w *Writer, e history.Event) *history.Commit {
+	c := r.draft(w, []history.Event{e})
+	c.Status, c.Pending = history.Terminated, history.PendingNone
+	if e.Type() == history.TypeWorkflowExecutionTimedOut {
+		c.Status = history.TimedOut
+	}
+	return c
+}
+
+// Fence returns the commit that only takes the next slot, so that no put of another commit can land there any more. It
+// repeats what the commit before it says; in the first slot it makes a void run.
+func (r *Run) Fence(w *Writer) *history.Commit {
+	c := r.draft(w, nil)
+	if len(r.Log) == 0 {
+		c.Status = history.Void
+	}
+	return c
+}
+
+// failedBefore reports whether the last commit, fences skipped, is that of a speculative task that failed in the same
+// way: recording it again would tell nothing new.
+func (r *Run) failedBefore(f *failure.Failure) bool {
+	for _, c := range slices.Backward(r.Log) {
+		if c.Fence() {
+			continue
+		}
+		return c.Failed() && c.Task.Kind == history.Speculative && c.Task.Failure.Same(f)
+	}
+	return false
+}

@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// State is what a run's log says about it, without running any code. It is folded from the commits, in order, by Apply;
+// what was just committed and what was read from the store go through the same fold.
+type State struct {
+	RunID   history.RunID
+	Started *history.WorkflowExecutionStarted
+	// StartTime is when the run was started, CloseTime when it closed.
+	StartTime, CloseTime history.Timestamp
+	Status               history.Status
+	// Close is the event that closed the run; nil while it is open.
+	Close history.Attributes
+
+	// NextSlot, NextEventID and LastTime are what the next commit builds on.
+	NextSlot    uint32
+	NextEventID int64
+	LastTime    history.Timestamp
+	// Bytes is the stored size of the run so far.
+	Bytes int64
+
+	// Pending says what the last commit left undone.
+	Pending history.Pending
+	// LastTask is the commit of the last task, fences skipped; nil before the first.
+	LastTask *history.Commit
+
+	// Activities and Timers are those that have not been resolved, by the id of the event that scheduled them.
+	Activities map[int64]*PendingActivity
+	Timers     map[int64]*PendingTimer
+	// Updates are those that were accepted, by id.
+	Updates map[string]*Update
+	// UpdatesInFlight is how many of them have not completed.
+	UpdatesInFlight int
+	// CancelRequested says that the run was asked to end.
+	CancelRequested bool
+
+	signals  map[string]bool // request ids of the signals that arrived
+	accepted map[int64]*Update
+}
+
+// PendingActivity is an activity that has not been resolved.
+type PendingActivity struct {
+	*history.ActivityTaskScheduled
+	EventID int64
+	// Slot and Commit name the commit that scheduled it.
+	Slot   uint32
+	Commit history.CommitID
+	// Time is when it was scheduled.
+	Time history.Timestamp
+	// CancelRequested says that the code no longer waits for it.
+	CancelRequested bool
+}
+
+// PendingTimer is a timer that has not fired.
+type PendingTimer struct {
+	EventID int64
+	Slot    uint32
+	Commit  history.CommitID
+	FireAt  history.Timestamp
+}
+
+// Update is an update that was accepted.
+type Update struct {
+	ID, Name        string
+	AcceptedEventID int64
+	// Completed is its outcome; nil while its handler runs.
+	Completed *history.WorkflowExecutionUpdateCompleted
+}
+
+// NewState is the state of a run before its first commit.
+func NewState() *State {
+	return &State{
+		NextEventID: 1,
+		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
+		signals: map[string]bool{}, accepted: map[int64]*Update{},
+	}
+}
+
+// Apply folds the next commit in; size is its stored size. An error says that no engine wrote this log.
+func (s *State) Apply(c *history.Commit, size int) error {
+	if c.Slot != s.NextSlot {
+		return corrupt("slot %d follows slot %d", c.Slot, int64(s.NextSlot)-1)
+	}
+	if c.FirstEventID != s.NextEventID {
+		return corrupt("slot %d begins with event %d, want %d", c.Slot, c.FirstEventID, s.NextEventID)
+	}
+	if s.Status.Closed() {
+		return corrupt("slot %d stands after the run closed", c.Slot)
+	}
+	s.RunID, s.Status, s.Pending, s.LastTime = c.RunID, c.Status, c.Pending, max(c.Time, s.LastTime)
+	if c.Task != nil {
+		s.LastTask = c
+	}
+	id := c.FirstEventID
+	for _, e := range c.Brought {
+		if err := s.bring(c, id, e); err != nil {
+			return err
+		}
+		id++
+	}
+	id = c.FirstCommandID()
+	for _, e := range c.Commands {
+		if err := s.command(c, id, e); err != nil {
+			return err
+		}
+		id++
+	}
+	if c.Status.Closed() {
+		s.CloseTime = c.Time
+	}
+	s.NextSlot, s.NextEventID, s.Bytes = c.Slot+1, c.NextEventID(), s.Bytes+int64(size)
+	return nil
+}
+
+// bring folds in an event that a task brought.
+func (s *State) bring(c *history.Commit, id int64, e history.Event) error {
+	switch a := e.Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		if id != 1 {
+			return corrupt("event %d starts the run again", id)
+		}
+		s.Started, s.StartTime = a, c.Time
+	case *history.WorkflowExecutionSignaled:
+		if a.RequestID != "" {
+			s.signals[a.RequestID] = true
+		}
+	case *history.WorkflowExecutionCancelRequested:
+		s.CancelRequested = true
+	case *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
+		s.Close = a
+	default:
+		return s.resolve(id, e)
+	}
+	return nil
+}
+
+// resolve folds in the result of an activity or a timer: each resolves exactly once.
+func (s *State) resolve(id int64, e history.Event) error {
+	activity, timer := Resolves(e)
+	switch {
+	case activity != 0 && s.Activities[activity] != nil:
+		delete(s.Activities, activity)
+	case timer != 0 && s.Timers[timer] != nil:
+		delete(s.Timers, timer)
+	default:
+		return corrupt("event %d (%s) resolves nothing that is pending", id, e.Type())
+	}
+	return nil
+}
+
+// Resolves returns the id of the event that scheduled what e resolves: an activity or a timer. Both are 0 where e
+// resolves nothing.
+func Resolves(e history.Event) (activity, timer int64) {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskCompleted:
+		return a.ScheduledEventID, 0
+	case *history.ActivityTaskFailed:
+		return a.ScheduledEventID, 0
+	case *history.ActivityTaskTimedOut:
+		return a.ScheduledEventID, 0
+	case *history.ActivityTaskCanceled:
+		return a.ScheduledEventID, 0
+	case *history.TimerFired:
+		return 0, a.StartedEventID
+	case *history.TimerCanceled:
+		return 0, a.StartedEventID
+	}
+	return 0, 0
+}
+
+// command folds in an event that a command became.
+func (s *State) command(c *history.Commit, id int64, e history.Event) error {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskScheduled:
+		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
+	case *history.ActivityTaskCancelRequested:
+		if p := s.Activities[a.ScheduledEventID]; p != nil {
+			p.CancelRequested = true
+		}
+	case *history.TimerStarted:
+		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt}
+	case *history.TimerCanceled:
+		return s.resolve(id, e)
+	case *history.WorkflowExecutionUpdateAccepted:
+		if s.Updates[a.UpdateID] != nil {
+			return corrupt("event %d accepts update %q a second time", id, a.UpdateID)
+		}
+		u := &Update{ID: a.UpdateID, Name: a.UpdateName, AcceptedEventID: id}
+		s.Updates[a.UpdateID], s.accepted[id] = u, u
+		s.UpdatesInFlight++
+	case *history.WorkflowExecutionUpdateCompleted:
+		u := s.accepted[a.AcceptedEventID]
+		if u == nil || u.Completed != nil {
+			return corrupt("event %d completes an update that is not in flight", id)
+		}
+		u.Completed = a
+		s.UpdatesInFlight--
+	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled:
+		s.Close = a
+	default:
+		return corrupt("event %d (%s) is not a command", id, e.Type())
+	}
+	return nil
+}
+
+// Signaled reports whether a signal with this request id has arrived.
+func (s *State) Signaled(requestID string) bool { return s.signals[requestID] }
+
+// Stuck is the failure of a task that failed and is retried; nil where there is none.
+func (s *State) Stuck() *failure.Failure {
+	if s.Pending != history.PendingRetry || s.LastTask == nil {
+		return nil
+	}
+	return s.LastTask.Task.Failure
+}
+
+// Outcome is how the run ended: its result, or its failure. Both are nil while it is open.
+func (s *State) Outcome() (history.Payload, *failure.Failure) {
+	switch a := s.Close.(type) {
+	case *history.WorkflowExecutionCompleted:
+		return a.Result, nil
+	case *history.WorkflowExecutionFailed:
+		return nil, a.Failure
+	case *history.WorkflowExecutionCanceled:
+		return nil, canceledFailure(a.Failure)
+	case *history.WorkflowExecutionTerminated:
+		return nil, &failure.Failure{Kind: failure.KindTerminated, Message: terminatedText(a.Reason)}
+	case *history.WorkflowExecutionTimedOut:
+		return nil, &failure.Failure{
+			Kind: failure.KindTimeout, Timeout: failure.RunTimeout, Message: "the run was open for longer than its run timeout",
+		}
+	}
+	return nil, nil
+}
+
+func terminatedText(reason string) string {
+	if reason == "" {
+		return "the run was terminated"
+	}
+	return "the run was terminated: " + reason
+}
+
+// UpdateOutcome is the outcome of an accepted update as its caller sees it: nil, nil while it is in flight. An update
+// whose run closed first has a failure that nobody stored: it follows from the log, and is the same for ever.
+func (s *State) UpdateOutcome(u *Update) (history.Payload, *failure.Failure, bool) {
+	switch {
+	case u.Completed != nil:
+		return u.Completed.Result, u.Completed.Failure, true
+	case s.Status.Closed():
+		return nil, failure.FromError(failure.ErrRunClosed), true
+	}
+	return nil, nil, false
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// Timer is a timer as the code that started it holds it.
+type Timer struct {
+	in     *Instance
+	timer  *timer // nil where it had fired when it was started
+	scope  *coro.Scope
+	future coro.Future[struct{}]
+}
+
+// timer is the recorded side: one TimerStarted event that has neither fired nor been canceled.
+type timer struct {
+	id       int64 // of its TimerStarted event; 0 in the activation that started it
+	sequence uint64
+	fireAt   history.Timestamp
+	start    *command
+	cancel   *command // in the activation that canceled it
+	holder   *Timer
+}
+
+// StartTimer starts a timer that fires at a moment. One whose moment is not after now has fired at once, and leaves no
+// trace. Under a canceled scope nothing is started, and its future says so.
+//
+// Code that waits for the same moment again and again cancels a timer and starts an equal one in the same activation,
+// each time around its loop. The canceled timer is taken back then, so that the loop costs neither events nor messages.
+func (in *Instance) StartTimer(scope *coro.Scope, fireAt history.Timestamp) *Timer {
+	in.s.MustRun("start a timer")
+	holder := &Timer{in: in, scope: scope}
+	if err := scope.Err(); err != nil {
+		holder.future.Set(&in.s, struct{}{}, err)
+		return holder
+	}
+	if fireAt <= in.info.Now {
+		holder.future.Set(&in.s, struct{}{}, nil)
+		return holder
+	}
+	if t := in.canceled[fireAt]; t != nil {
+		delete(in.canceled, fireAt)
+		t.cancel.dropped = true
+		t.holder, holder.timer = holder, t
+		in.timers[t.id] = t
+		return holder
+	}
+	in.sequence++
+	t := &timer{sequence: in.sequence, fireAt: fireAt, holder: holder}
+	holder.timer = t
+	t.start = in.issue(&command{
+		typ:        history.TypeTimerStarted,
+		attributes: func() history.Attributes { return &history.TimerStarted{FireAt: fireAt} },
+		numbered: func(id int64) {
+			t.id = id
+			in.timers[id] = t
+		},
+	})
+	in.unnumbered = append(in.unnumbered, t)
+	return holder
+}
+
+// Future is ready when the timer has fired or was canceled.
+func (h *Timer) Future() *coro.Future[struct{}] { return &h.future }
+
+// Cancel cancels a timer that has not fired.
+func (h *Timer) Cancel(err error) {
+	if h.timer != nil && h.timer.holder == h {
+		h.timer.giveUp(h.in, err)
+	}
+}
+
+func (t *timer) under() *coro.Scope { return t.holder.scope }
+func (t *timer) order() uint64      { return t.sequence }
+
+func (t *timer) giveUp(in *Instance, err error) {
+	if t.holder.future.Ready() {
+		return
+	}
+	if t.id == 0 {
+		t.start.dropped = true
+	} else {
+		t.cancel = in.issue(&command{
+			typ: history.TypeTimerCanceled, ref: func() int64 { return t.id },
+			attributes: func() history.Attributes { return &history.TimerCanceled{StartedEventID: t.id} },
+		})
+		delete(in.timers, t.id)
+		if in.canceled == nil {
+			in.canceled = map[history.Timestamp]*timer{}
+		}
+		in.canceled[t.fireAt] = t
+	}
+	t.holder.future.Set(&in.s, struct{}{}, err)
+}
+
+// fireTimer tells the code that a timer's moment has come.
+func (in *Instance) fireTimer(id int64) error {
+	t := in.timers[id]
+	if t == nil {
+		return corrupt("a timer fired that event %d did not start", id)
+	}
+	delete(in.timers, id)
+	t.holder.future.Set(&in.s, struct{}{}, nil)
+	return nil
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// UpdateHandler handles the updates of one name.
+type UpdateHandler struct {
+	// Where is the place at which it was set, for messages.
+	Where string
+	// Decode reads the input. It returns ErrMissingInput for one that is missing and may not be.
+	Decode func(history.Payload) (any, error)
+	// Validate may look at the workflow's state and must not change it; an error refuses the update. It runs only live,
+	// never on replay, and perhaps several times for one request. Nil accepts all.
+	Validate func(input any) error
+	// Handle is the code of the update; it may wait.
+	Handle func(scope *coro.Scope, input any) (history.Payload, error)
+	// Abandon says that it is no mistake if the run closes while the handler runs.
+	Abandon bool
+}
+
+// UpdateRequest is an update that somebody sent.
+type UpdateRequest struct {
+	ID    string
+	Name  string
+	Input history.Payload
+}
+
+// Verdict is what became of an update request in an activation.
+type Verdict uint8
+
+const (
+	// Unanswered is a request that the activation did not come to, because it failed.
+	Unanswered Verdict = iota
+	// Accepted is a request whose validator agreed. It counts once the activation's commit is in the log.
+	Accepted
+	// Rejected is a request that was refused by its validator, or that has no handler, or does not decode.
+	Rejected
+	// Invalid is a request without the input that its handler needs.
+	Invalid
+	// TooManyInFlight is a request beyond the limit of updates that have been accepted and not completed.
+	TooManyInFlight
+	// TooManyInTotal is a request beyond the limit of updates that a run accepts.
+	TooManyInTotal
+)
+
+// UpdateResult is the verdict on one request; Failure says why it is not Accepted.
+type UpdateResult struct {
+	Verdict Verdict
+	Failure *failure.Failure
+}
+
+// Limits bounds what a run accepts. Zero is no limit.
+type Limits struct {
+	// UpdatesInFlight is how many updates may be accepted and not completed at any moment.
+	UpdatesInFlight int
+	// UpdatesInTotal is how many updates a run accepts in its life.
+	UpdatesInTotal int
+}
+
+// updates is the part of an instance that has to do with updates.
+type updates struct {
+	handlers map[string]*UpdateHandler
+	queue    []*update // handed over before any handler was set, in order
+	running  []*update // being validated, or accepted and not completed
+	inFlight int       // accepted and not completed
+	accepted int       // accepted in the life of the run
+	limits   Limits
+}
+
+type update struct {
+	request    UpdateRequest
+	handler    *UpdateHandler
+	acceptedID int64
+	result     UpdateResult
+}
+
+func (u *updates) init() { u.handlers = map[string]*UpdateHandler{} }
+
+// HandleUpdate sets the handler of the updates of one name. Those of that name that came before any handler was set run
+// here and now. A second handler of the same name fails the task.
+func (in *Instance) HandleUpdate(name string, h *UpdateHandler) {
+	in.s.MustRun("set an update handler")
+	if before := in.updates.handlers[name]; before != nil {
+		panic(twice("update", name, before.Where, h.Where))
+	}
+	in.updates.handlers[name] = h
+	in.releaseUpdates(func(u *update) bool { return u.request.Name == name })
+	in.s.YieldToFront()
+}
+
+// RunningUpdates is the number of update handlers that run, the one that is being validated included.
+func (in *Instance) RunningUpdates() int { return len(in.updates.running) }
+
+// deliverUpdate hands a request over. Before the code has set any handler it is kept until the code sets the one of its
+// name, or waits without having done so.
+func (in *Instance) deliverUpdate(request UpdateRequest) *update {
+	u := &update{request: request}
+	in.updates.queue = append(in.updates.queue, u)
+	if len(in.updates.handlers) > 0 {
+		in.releaseUpdates(func(*update) bool { return true })
+	}
+	return u
+}
+
+func (in *Instance) releaseUpdates(released func(*update) bool) {
+	in.updates.queue = slices.DeleteFunc(in.updates.queue, func(u *update) bool {
+		if !released(u) {
+			return false
+		}
+		in.s.GoFirst("update "+u.request.Name, func() { in.runUpdate(u) })
+		return true
+	})
+}
+
+// runUpdate is the coroutine of one update: validate, accept, handle, complete.
+func (in *Instance) runUpdate(u *update) {
+	u.handler = in.updates.handlers[u.request.Name]
+	in.updates.running = append(in.updates.running, u)
+	defer func() {
+		in.updates.running = slices.DeleteFunc(in.updates.running, func(r *update) bool { return r == u })
+	}()
+	input, ok := in.admit(u)
+	if !ok {
+		return
+	}
+	in.accept(u)
+	result, err := u.handler.Handle(in.root.Child(), input)
+	in.complete(u, result, err)
+}
+
+// admit decides whether the update is accepted. On replay it was, and code that can no longer take it is not
+// deterministic.
+func (in *Instance) admit(u *update) (input any, ok bool) {
+	if u.handler == nil {
+		u.refuse(in, Rejected, failure.Newf("UnknownUpdate", "no such update: %q; this run has %q", u.request.Name, sortedKeys(in.updates.handlers)))
+		return nil, false
+	}
+	if !in.replaying && in.overLimit(u) {
+		return nil, false
+	}
+	input, err := u.handler.Decode(u.request.Input)
+	if errors.Is(err, ErrMissingInput) {
+		u.refuse(in, Invalid, err)
+		return nil, false
+	}
+	if err != nil {
+		u.refuse(in, Rejected, failure.Newf("BadInput", "the input of update %q does not decode: %v", u.request.Name, err))
+		return nil, false
+	}
+	if !in.replaying && u.handler.Validate != nil {
+		if err := in.validate(u, input); err != nil {
+			u.refuse(in, Rejected, err)
+			return nil, false
+		}
+	}
+	return input, true
+}
+
+func (in *Instance) overLimit(u *update) bool {
+	l := in.updates.limits
+	switch {
+	case l.UpdatesInTotal > 0 && in.updates.accepted >= l.UpdatesInTotal:
+		u.refuse(in, TooManyInTotal, fmt.Errorf("this run has accepted %d updates, which is its limit: continue it as new", in.updates.accepted))
+	case l.UpdatesInFlight > 0 && in.updates.inFlight >= l.UpdatesInFlight:
+		u.refuse(in, TooManyInFlight, fmt.Errorf("%d updates of this run are in flight, which is its limit: try again when one has completed", in.updates.inFlight))
+	default:
+		return false
+	}
+	return true
+}
+
+// validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
+// fails the task, even if the validator recovered from it.
+func (in *Instance) validate(u *update, input any) (err error) {
+	misuse := in.s.Forbid(fmt.Sprintf("the validator of update %q", u.request.Name), func() {
+		err = recovered(func() error { return u.handler.Validate(input) })
+	})
+	if misuse != nil {
+		panic(misuse)
+	}
+	return err
+}
+
+// recovered calls fn and returns its panic as an error.
+func recovered(fn func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = failure.Panic(value, debug.Stack()).Err()
+		}
+	}()
+	return fn()
+}
+
+func (u *update) refuse(in *Instance, v Verdict, err error) {
+	if in.replaying {
+		panic(&failure.OtherError{
+			Kind:    failure.KindNonDeterminism,
+			Message: fmt.Sprintf("workflow code is not deterministic: history records that update %q was accepted, the code now refuses it: %v", u.request.ID, err),
+		})
+	}
+	f := failure.FromError(err)
+	f.Stack = "" // of a validator that panicked: the caller is somebody else
+	u.result = UpdateResult{Verdict: v, Failure: f}
+}
+
+func (in *Instance) accept(u *update) {
+	in.updates.inFlight++
+	in.updates.accepted++
+	u.result.Verdict = Accepted
+	sequencing := in.info.HistoryLength - 1 // the WorkflowTaskScheduled event
+	in.issue(&command{
+		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID,
+		attributes: func() history.Attributes {
+			return &history.WorkflowExecutionUpdateAccepted{
+				UpdateID: u.request.ID, UpdateName: u.request.Name, Input: u.request.Input, SequencingEventID: sequencing,
+			}
+		},
+		numbered: func(id int64) { u.acceptedID = id },
+	})
+}
+
+func (in *Instance) complete(u *update, result history.Payload, err error) {
+	in.updates.inFlight--
+	failed := failure.FromError(err)
+	in.issue(&command{
+		typ: history.TypeWorkflowExecutionUpdateCompleted, name: u.request.ID,
+		attributes: func() history.Attributes {
+			return &history.WorkflowExecutionUpdateCompleted{
+				UpdateID: u.request.ID, AcceptedEventID: u.acceptedID, Result: result, Failure: failed,
+			}
+		},
+	})
+}

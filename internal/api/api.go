@@ -1,0 +1,184 @@
+// Package api is the vocabulary of the HTTP API: what is sent, what comes back, and how a request is refused. The
+// handler, the client and what executes the requests share it.
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// StartRequest starts a run.
+type StartRequest struct {
+	// WorkflowID is chosen by the caller; absent, one is made.
+	WorkflowID *string         `json:"workflowId,omitempty"`
+	Type       string          `json:"type"`
+	Input      json.RawMessage `json:"input,omitempty"`
+	// RequestID recognises the request when it is sent again; absent, one is made.
+	RequestID string `json:"requestId,omitempty"`
+	// IDReusePolicy says whether an id may be used again after its run closed: allowDuplicate (the default),
+	// allowDuplicateFailedOnly or rejectDuplicate.
+	IDReusePolicy string `json:"idReusePolicy,omitempty"`
+	// IDConflictPolicy says what happens if a run of the id is open: fail (the default), useExisting or
+	// terminateExisting.
+	IDConflictPolicy string `json:"idConflictPolicy,omitempty"`
+	// RunTimeout is how long the run may stay open, as "1h30m"; absent, for ever.
+	RunTimeout Duration `json:"runTimeout,omitempty"`
+}
+
+// StartResponse names the run that a start opened or found.
+type StartResponse struct {
+	WorkflowID string        `json:"workflowId"`
+	RunID      history.RunID `json:"runId"`
+	// Started says that this request opened the run; it is 201 then, and 200 otherwise.
+	Started bool `json:"-"`
+}
+
+// SignalRequest sends a signal.
+type SignalRequest struct {
+	Input     json.RawMessage `json:"input,omitempty"`
+	RequestID string          `json:"requestId,omitempty"`
+}
+
+// QueryRequest asks a query.
+type QueryRequest struct {
+	Input json.RawMessage `json:"input,omitempty"`
+}
+
+// QueryResponse is a query's answer.
+type QueryResponse struct {
+	Result history.Payload `json:"result"`
+}
+
+// The stages of an update.
+const (
+	StageAccepted  = "accepted"
+	StageCompleted = "completed"
+	StageRejected  = "rejected"
+)
+
+// UpdateRequest sends an update.
+type UpdateRequest struct {
+	// UpdateID recognises the update when it is sent again; absent or empty, one is made.
+	UpdateID string          `json:"updateId,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	// WaitFor is the stage to wait for: accepted, or completed (the default).
+	WaitFor string `json:"waitFor,omitempty"`
+	// Timeout is how long to wait for it, at most 20 s, which is the default.
+	Timeout Duration `json:"timeout,omitempty"`
+}
+
+// UpdateResponse is the stage that an update has reached and, where it is completed or rejected, its outcome.
+type UpdateResponse struct {
+	UpdateID string           `json:"updateId"`
+	RunID    history.RunID    `json:"runId"`
+	Stage    string           `json:"stage"`
+	Result   history.Payload  `json:"result,omitempty"`
+	Failure  *failure.Failure `json:"failure,omitempty"`
+}
+
+// EndRequest cancels or terminates a run.
+type EndRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// ResultResponse is how a run ended, or that it has not.
+type ResultResponse struct {
+	WorkflowID string           `json:"workflowId"`
+	RunID      history.RunID    `json:"runId"`
+	Status     history.Status   `json:"status"`
+	Result     history.Payload  `json:"result,omitempty"`
+	Failure    *failure.Failure `json:"failure,omitempty"`
+}
+
+// WorkflowSummary is a run in a list.
+type WorkflowSummary struct {
+	WorkflowID string         `json:"workflowId"`
+	RunID      history.RunID  `json:"runId"`
+	Type       string         `json:"type"`
+	Status     history.Status `json:"status"`
+	StartedAt  time.Time      `json:"startedAt"`
+	ClosedAt   *time.Time     `json:"closedAt,omitempty"`
+}
+
+// ListResponse is a page of a list.
+type ListResponse struct {
+	Workflows     []WorkflowSummary `json:"workflows"`
+	NextPageToken string            `json:"nextPageToken,omitempty"`
+}
+
+// Description is what is known of a run.
+type Description struct {
+	WorkflowSummary
+	HistoryLength     int64             `json:"historyLength"`
+	HistoryBytes      int64             `json:"historySizeBytes"`
+	CancelRequested   bool              `json:"cancelRequested,omitempty"`
+	PendingActivities []PendingActivity `json:"pendingActivities"`
+	PendingTimers     []PendingTimer    `json:"pendingTimers"`
+	UpdatesInFlight   []UpdateInFlight  `json:"updatesInFlight"`
+	// StuckTask is a workflow task that fails and is tried again; absent where the run is well.
+	StuckTask *StuckTask `json:"stuckTask,omitempty"`
+}
+
+// PendingActivity is an activity that has not been resolved.
+type PendingActivity struct {
+	EventID         int64            `json:"eventId"`
+	Type            string           `json:"type"`
+	ScheduledAt     time.Time        `json:"scheduledAt"`
+	Attempt         int              `json:"attempt"`
+	LastFailure     *failure.Failure `json:"lastFailure,omitempty"`
+	NextAttemptAt   *time.Time       `json:"nextAttemptAt,omitempty"`
+	CancelRequested bool             `json:"cancelRequested,omitempty"`
+}
+
+// PendingTimer is a timer that has not fired.
+type PendingTimer struct {
+	EventID int64     `json:"eventId"`
+	FireAt  time.Time `json:"fireAt"`
+}
+
+// UpdateInFlight is an update that was accepted and has not completed.
+type UpdateInFlight struct {
+	UpdateID        string `json:"updateId"`
+	Name            string `json:"name"`
+	AcceptedEventID int64  `json:"acceptedEventId"`
+}
+
+// StuckTask is a workflow task that fails and is tried again.
+type StuckTask struct {
+	Attempt int              `json:"attempt"`
+	Build   string           `json:"build,omitempty"`
+	Failure *failure.Failure `json:"failure"`
+}
+
+// HistoryEvent is an event of a run's history.
+type HistoryEvent struct {
+	ID         int64              `json:"id"`
+	Type       history.Type       `json:"type"`
+	Time       time.Time          `json:"time"`
+	Attributes history.Attributes `json:"attributes"`
+}
+
+// HistoryResponse is a page of a run's history.
+type HistoryResponse struct {
+	Events        []HistoryEvent `json:"events"`
+	NextPageToken string         `json:"nextPageToken,omitempty"`
+}
+
+// Duration is a time.Duration that JSON writes as "1m30s".
+type Duration time.Duration
+
+// MarshalText writes the form that time.ParseDuration reads.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads what time.ParseDuration reads.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	if err != nil {
+		return err
+	}
+	*d = Duration(parsed)
+	return nil
+}

@@ -1,0 +1,50 @@
+// Package payload turns the values of user code into payloads and back: JSON, and nothing at all for None.
+package payload
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// None is the type of an input or a result that there is none of. It encodes to no payload at all.
+type None struct{}
+
+// Encode returns the payload of a value. A value that JSON cannot express is an error.
+func Encode(v any) (history.Payload, error) {
+	if _, none := v.(None); none {
+		return nil, nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("a %T cannot be encoded as JSON: %w", v, err)
+	}
+	return data, nil
+}
+
+// Decode reads the value of a payload. A payload that is missing is engine.ErrMissingInput, except for None.
+func Decode[T any](p history.Payload) (v T, err error) {
+	if len(p) == 0 {
+		if _, none := any(v).(None); none {
+			return v, nil
+		}
+		return v, engine.ErrMissingInput
+	}
+	if _, none := any(v).(None); none {
+		return v, nil // whoever sends something where nothing is wanted means no harm
+	}
+	if err := json.Unmarshal(p, &v); err != nil {
+		return v, err
+	}
+	return v, nil
+}
+
+// DecodeOrZero is Decode, except that a payload that is missing is the zero value.
+func DecodeOrZero[T any](p history.Payload) (v T, err error) {
+	if len(p) == 0 {
+		return v, nil
+	}
+	return Decode[T](p)
+}

@@ -1,0 +1,114 @@
+// Package queue is the port to the queues that carry tasks. Its adapters are queue/memory, queue/embedded and queue/sqs;
+// queuetest is the suite that each of them passes, and the port's specification in code. Its semantics are those of SQS.
+//
+//		         Send                      Receive                     Delete
+//		        ──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
+//		                               ▲               │ visibility time-out,
+//		                               └───────────────┘ or Release
+//		                                               │ received too often
+//		                                               └──────────────▶ the dead-letter queue
+//
+//	  - Delivery: at least once. A message may be delivered more than once, also while it is in flight, and late.
+//	  - Order: a standard queue keeps none. A FIFO queue keeps the order of each group: while a message of a group is in
+//	    flight, nothing after it in its group is delivered. A batch may hold several of a group, in order.
+//	  - Durability: what was sent survives a crash if anything that was acknowledged after it does, by this queue or by
+//	    the store that it shares a disk with. (With SQS, a send that returned survives.) That a message was received, and
+//	    how often, is durable before it is delivered: an activity that may run only once depends on it.
+//	  - Retries: an adapter retries nothing; a Send that failed may have sent some or all.
+package queue
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// MaxDelay is the longest delay of a message, as in SQS.
+const MaxDelay = 15 * time.Minute
+
+// MaxBatch is the largest number of messages that are sent, received or deleted at once, as in SQS.
+const MaxBatch = 10
+
+// The queues of a deployment. Activity messages have a queue for each task queue; see Activities.
+const (
+	// Workflow is the FIFO queue whose groups are workflow ids.
+	Workflow = "workflow"
+	// Timers is the standard queue of delayed messages.
+	Timers = "timers"
+	// Activities is the standard queue of the default task queue's activities.
+	Activities = "activities"
+)
+
+// DeadLetters is the queue of the messages of a queue that were received too often.
+func DeadLetters(queue string) string { return queue + "-dead" }
+
+// Message is what is sent.
+type Message struct {
+	Body []byte
+	// Delay is how long the message stays invisible, at most MaxDelay; a FIFO queue takes none.
+	Delay time.Duration
+	// Group is the group of the message in a FIFO queue; empty in a standard one.
+	Group string
+}
+
+// Delivery is a message that was received.
+type Delivery struct {
+	Body []byte
+	// Receipt is the handle of this delivery: Delete and Extend take it.
+	Receipt string
+	// Received is how often the message has been received, this time included.
+	Received int
+	// Group is the group of the message in a FIFO queue.
+	Group string
+}
+
+var (
+	// ErrTooLarge is wrapped by what Send returns for a message above the queue's limit.
+	ErrTooLarge = errors.New("queue: the message is larger than the queue takes")
+	// ErrInvalid is wrapped by what a call returns that breaks a rule of the port: a delay or a batch that is too large, a
+	// group where there are none, a queue that does not exist.
+	ErrInvalid = errors.New("queue: invalid")
+	// ErrPartial is wrapped by what Send returns when some of the messages were not sent.
+	ErrPartial = errors.New("queue: not all messages were sent")
+)
+
+// Sender sends messages.
+type Sender interface {
+	// Send sends at most MaxBatch messages. It returns nil only when all of them were sent.
+	Send(ctx context.Context, queue string, messages ...Message) error
+}
+
+// Receiver receives messages. On AWS its part is played by event source mappings.
+type Receiver interface {
+	// Receive waits until there is a visible message, or the context ends, and returns between one and limit messages;
+	// limit is at most MaxBatch. They are invisible for the queue's visibility time-out.
+	Receive(ctx context.Context, queue string, limit int) ([]Delivery, error)
+	// Delete deletes a message that was handled. A receipt that is no longer good is no error.
+	Delete(ctx context.Context, queue string, receipts ...string) error
+	// Extend makes a message in flight visible after d from now, for a handler that needs longer or, with 0, one that
+	// gives it back.
+	Extend(ctx context.Context, queue, receipt string, d time.Duration) error
+}
+
+// Settings are the settings of one queue.
+type Settings struct {
+	// FIFO says that the queue keeps the order of each group.
+	FIFO bool
+	// Visibility is how long a message that was received stays invisible.
+	Visibility time.Duration
+	// MaxReceives is how often a message is received before it moves to the queue's dead letters; 0 is without limit.
+	MaxReceives int
+}
+
+// Standard are the settings of a deployment in one process. A message that a handler keeps giving back goes to the dead
+// letters after about ten minutes.
+func Standard() map[string]Settings {
+	const visibility, receives = 30 * time.Second, 20
+	settings := map[string]Settings{}
+	for _, name := range []string{Workflow, Timers, Activities} {
+		fifo := name == Workflow
+		settings[name] = Settings{FIFO: fifo, Visibility: visibility, MaxReceives: receives}
+		settings[DeadLetters(name)] = Settings{FIFO: fifo, Visibility: visibility}
+	}
+	return settings
+}

@@ -1,0 +1,162 @@
+// Package store is the port to where histories are kept. Its adapters are store/memory, store/embedded and store/dynamo;
+// storetest is the suite that each of them passes, and the port's specification in code.
+//
+// A store belongs to one namespace: whoever opens it (one data directory, one table prefix) has fixed that, and nothing
+// that a caller passes in can reach another.
+//
+// The port is four small interfaces, by who needs them. [Log] is all that correctness rests on.
+//
+//   - Atomicity: Append puts all of its items or none.
+//   - Order and visibility: a read that begins after an Append returned sees its items. There are no stale reads in this
+//     port. A read returns only what is durable: nothing that it returns can be taken away by a crash.
+//   - Retries: an adapter retries what is certain not to have been applied (throttling), within the context's deadline,
+//     and nothing else. Where it cannot tell, it returns ErrUnknown, and the caller repeats the identical Append.
+//   - Ownership: an adapter may keep the slices that it is given, and callers do not change them. What a read returns is
+//     the caller's.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Key is the place of an item: its workflow, the number of the run (1 for the first) and the slot (0 for the first).
+type Key struct {
+	Workflow string
+	Run      uint32
+	Slot     uint32
+}
+
+// String is the key in words.
+func (k Key) String() string { return fmt.Sprintf("%s/%d/%d", k.Workflow, k.Run, k.Slot) }
+
+// Before reports whether k stands before l in the order of a workflow's items: by run, then by slot.
+func (k Key) Before(l Key) bool { return k.Run < l.Run || k.Run == l.Run && k.Slot < l.Slot }
+
+// Item is a commit as it is stored.
+type Item struct {
+	Key
+	// Commit is the commit's id. It tells a writer its own item from another's.
+	Commit [16]byte
+	// Body is the commit, encoded.
+	Body []byte
+	// Expires is when the item may be deleted, at some time after; zero is never.
+	Expires time.Time
+	// Summary is set on the items that open or close a run, for the list of workflows.
+	Summary *Summary
+}
+
+// Summary is a run in the list of workflows.
+type Summary struct {
+	Workflow string
+	Run      uint32
+	RunID    string
+	Type     string
+	Status   string
+	Started  time.Time
+	// Closed is zero while the run is open.
+	Closed time.Time
+}
+
+// Conflict is what Append returns when an item stands at one of the keys already. Nothing was put.
+type Conflict struct {
+	// Existing is the item that stands there.
+	Existing Item
+}
+
+// Error names the place.
+func (e *Conflict) Error() string { return "store: an item stands at " + e.Existing.Key.String() }
+
+var (
+	// ErrUnknown is wrapped by what Append returns when it cannot tell whether the items were put, or will be.
+	ErrUnknown = errors.New("store: the outcome of the write is not known")
+	// ErrThrottled is wrapped by what a call returns that the store refused for now. Nothing was done.
+	ErrThrottled = errors.New("store: throttled")
+	// ErrTooLarge is wrapped by what a write returns for an item above the store's limit. Nothing was done.
+	ErrTooLarge = errors.New("store: the item is larger than the store takes")
+	// ErrStale is wrapped by what a conditional write returns whose condition does not hold. Nothing was done.
+	ErrStale = errors.New("store: another write came first")
+)
+
+// Page is what one read returns: at most as many items as were asked for, and at most as many as fit into about 1 MB.
+type Page struct {
+	Items []Item
+	// More says that there are further items in the direction of the read, beyond the last one here.
+	More bool
+}
+
+// Log is the log of the runs of each workflow.
+type Log interface {
+	// Append puts one or two items, each on the condition that none stands at its key. It returns nil when they are
+	// durable, a *Conflict when an item stood at a key before, and an error that wraps ErrUnknown when it cannot tell.
+	// An Append that is repeated after it was applied returns a Conflict with the caller's own item.
+	Append(ctx context.Context, items ...Item) error
+	// Backward reads the items of a workflow from the last one before the key "before" on, towards the first one that
+	// is not before "until". A zero "before" is after all; limit 0 is as many as fit.
+	Backward(ctx context.Context, workflow string, before, until Key, limit int) (Page, error)
+	// Forward reads the items of one run from a slot on, in order; limit 0 is as many as fit.
+	Forward(ctx context.Context, from Key, limit int) (Page, error)
+}
+
+// Attempt is what is known of an activity between its attempts. A success never writes it.
+type Attempt struct {
+	Workflow string
+	Run      uint32
+	// Event is the id of the activity's ActivityTaskScheduled event.
+	Event int64
+	// Number is the attempt that failed, 1 for the first.
+	Number int
+	// Body is the last failure and what else the engine keeps.
+	Body []byte
+	// Expires is when it may be deleted; zero is never.
+	Expires time.Time
+}
+
+// Attempts keeps the state of activities between their attempts.
+type Attempts interface {
+	// RecordAttempt writes the state after an attempt, on the condition that none with the same or a higher number is
+	// there. Otherwise it returns an error that wraps ErrStale. When it returns nil the state is durable.
+	RecordAttempt(ctx context.Context, a Attempt) error
+	// ReadAttempts returns the latest state of the activities of a run that have one, by event id.
+	ReadAttempts(ctx context.Context, workflow string, run uint32) ([]Attempt, error)
+}
+
+// Timer is a message that is due later than a queue can delay it.
+type Timer struct {
+	// ID tells timers apart that are due at the same moment; putting the same one twice is putting it once.
+	ID  string
+	Due time.Time
+	// Body is the message.
+	Body []byte
+}
+
+// Timers keeps messages until they are near enough for a queue.
+type Timers interface {
+	// PutTimers keeps timers. It returns nil only when all of them are kept.
+	PutTimers(ctx context.Context, timers []Timer) error
+	// DueTimers returns timers that are due before a moment, the earliest first, at most limit of them.
+	DueTimers(ctx context.Context, before time.Time, limit int) ([]Timer, error)
+	// DeleteTimers deletes timers that DueTimers returned; one that is not there is no error.
+	DeleteTimers(ctx context.Context, timers []Timer) error
+}
+
+// Filter selects runs of the list of workflows. Zero fields select all.
+type Filter struct {
+	Status        string
+	Type          string
+	StartedAfter  time.Time
+	StartedBefore time.Time
+}
+
+// Lister lists workflows. The list follows the log and may be behind it; an adapter may leave it out.
+type Lister interface {
+	// ListRuns returns runs that the filter selects, those started last first, at most limit of them, from where token
+	// says; an empty token is the beginning. next is empty where there are no more. A token that it did not make is an
+	// error that wraps ErrBadToken.
+	ListRuns(ctx context.Context, f Filter, token string, limit int) (runs []Summary, next string, err error)
+}
+
+// ErrBadToken is wrapped by what ListRuns returns for a token that it did not make.
+var ErrBadToken = errors.New("store: this is not a page token")

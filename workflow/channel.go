@@ -1,0 +1,55 @@
+package workflow
+
+import "github.com/seed-41655fb1/weft/engine/coro"
+
+// ErrClosed is what a channel that was closed answers.
+var ErrClosed = coro.ErrClosed
+
+// Channel passes values between the coroutines of a workflow, in the order in which they are sent. Workflow code must
+// not use Go's channels.
+type Channel[T any] struct{ c *coro.Channel[T] }
+
+// NewChannel returns a channel that holds capacity values; with capacity 0 a sender waits for a receiver.
+func NewChannel[T any](capacity int) Channel[T] {
+	return Channel[T]{coro.NewChannel[T](max(capacity, 0))}
+}
+
+// Send waits until there is room for the value. It returns ErrClosed if the channel is closed, and a *CanceledError as
+// soon as ctx is canceled.
+func (c Channel[T]) Send(ctx Context, v T) error {
+	s := ctx.scheduler()
+	s.MustRun("send on a channel")
+	return c.c.Send(s, ctx.scope, v)
+}
+
+// TrySend sends the value if there is room, and reports whether there was.
+func (c Channel[T]) TrySend(ctx Context, v T) bool {
+	s := ctx.scheduler()
+	s.MustRun("send on a channel")
+	return c.c.TrySend(s, v)
+}
+
+// Receive waits for a value. It returns ErrClosed when the channel is closed and empty, and a *CanceledError as soon as
+// ctx is canceled.
+func (c Channel[T]) Receive(ctx Context) (T, error) {
+	s := ctx.scheduler()
+	s.MustRun("receive from a channel")
+	return c.c.Receive(s, ctx.scope)
+}
+
+// TryReceive receives a value if there is one, and reports whether there was.
+func (c Channel[T]) TryReceive(ctx Context) (T, bool) {
+	s := ctx.scheduler()
+	s.MustRun("receive from a channel")
+	return c.c.TryReceive(s)
+}
+
+// Len is the number of values that were sent and not received.
+func (c Channel[T]) Len() int { return c.c.Len() }
+
+// Close lets receivers take what is left and then get ErrClosed. Closing twice does nothing.
+func (c Channel[T]) Close(ctx Context) {
+	s := ctx.scheduler()
+	s.MustRun("close a channel")
+	c.c.Close(s)
+}

@@ -1,0 +1,116 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/where"
+)
+
+// None is the type of an input or a result that there is none of.
+type None = payload.None
+
+// Type is a workflow type: its name, and the types of its input and its result. The code that runs it is bound to it at
+// registration (Bind), so that the code itself can name its type.
+type Type[In, Out any] struct{ name string }
+
+// Declare declares a workflow type. Declare each once, as a package variable, beside its code.
+func Declare[In, Out any](name string) Type[In, Out] { return Type[In, Out]{name} }
+
+// Name is the name under which runs of the type are recorded: changing it strands those that are open.
+func (t Type[In, Out]) Name() string { return t.name }
+
+// Registration is what weft.Register takes: a workflow that was bound to its code, or an activity.
+type Registration interface {
+	// Register adds it to the registry.
+	Register(*engine.Registry) error
+}
+
+// Bind binds a workflow type to its code.
+func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error)) Registration {
+	return binding{&engine.Workflow{
+		Name: t.name, Where: where.Caller(),
+		CheckInput: func(p history.Payload) error {
+			_, err := payload.DecodeOrZero[In](p)
+			return err
+		},
+		Run: func(in *engine.Instance, scope *coro.Scope, input history.Payload) (history.Payload, error) {
+			ctx := Context{in: in, scope: scope}
+			value, err := payload.DecodeOrZero[In](input)
+			if err != nil {
+				panic(fmt.Errorf("the input of workflow type %q does not decode: %w", t.name, err))
+			}
+			result, err := run(ctx, value)
+			if err != nil {
+				return nil, err
+			}
+			return mustEncode(result), nil
+		},
+	}}
+}
+
+type binding struct{ workflow *engine.Workflow }
+
+// Register adds the workflow to the registry.
+func (b binding) Register(r *engine.Registry) error { return r.AddWorkflow(b.workflow) }
+
+// mustEncode encodes a value of workflow code. One that cannot be encoded fails the task: the code is wrong, and the run
+// goes on when it has been mended.
+func mustEncode(v any) history.Payload {
+	p, err := payload.Encode(v)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// StartOptions tunes a start. The zero value is the default.
+type StartOptions = client.StartOptions
+
+// Run is a run that was started, or that is known by its ids.
+type Run[Out any] struct {
+	WorkflowID string
+	RunID      string
+	client     *client.Client
+}
+
+// Start starts a run under this workflow id; an empty one is made. The run is durable when Start returns. A workflow id
+// that has an open run is client.ErrAlreadyOpen.
+func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID string, in In, options ...StartOptions) (Run[Out], error) {
+	input, err := payload.Encode(in)
+	if err != nil {
+		return Run[Out]{}, err
+	}
+	id, runID, err := c.Start(ctx, workflowID, t.name, input, first(options))
+	return Run[Out]{WorkflowID: id, RunID: string(runID), client: c}, err
+}
+
+// Get returns a handle of the latest run of a workflow id. It does not ask whether there is one.
+func (t Type[In, Out]) Get(c *client.Client, workflowID string) Run[Out] {
+	return Run[Out]{WorkflowID: workflowID, client: c}
+}
+
+// Result waits until the run has closed, and returns its result or the error that it ended with. The context bounds the
+// wait.
+func (r Run[Out]) Result(ctx context.Context) (out Out, err error) {
+	p, err := r.client.Result(ctx, r.WorkflowID, r.RunID)
+	if err != nil {
+		return out, err
+	}
+	return payload.DecodeOrZero[Out](p)
+}
+
+// Cancel asks the run to end.
+func (r Run[Out]) Cancel(ctx context.Context, reason string) error {
+	return r.client.Cancel(ctx, r.WorkflowID, r.RunID, reason)
+}
+
+// Terminate ends the run at once, without asking its code.
+func (r Run[Out]) Terminate(ctx context.Context, reason string) error {
+	return r.client.Terminate(ctx, r.WorkflowID, r.RunID, reason)
+}

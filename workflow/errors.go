@@ -1,0 +1,25 @@
+package workflow
+
+import "github.com/seed-41655fb1/weft/engine/failure"
+
+// Error is an application error: one that its receiver can tell apart by its type with errors.Is, wherever it travels.
+type Error = failure.Error
+
+// The errors that workflow code meets, for errors.As.
+type (
+	// ActivityError says which activity failed; it wraps why.
+	ActivityError = failure.ActivityError
+	// TimeoutError says that a limit of time passed.
+	TimeoutError = failure.TimeoutError
+	// CanceledError is what blocking calls return when their context was canceled.
+	CanceledError = failure.CanceledError
+	// PanicError is an activity that panicked.
+	PanicError = failure.PanicError
+)
+
+// ErrCanceled matches every *CanceledError in errors.Is.
+var ErrCanceled error = failure.ErrCanceled
+
+// NewError returns an application error. Declare those that callers branch on once, as variables: errors.Is compares
+// their types, also in the client.
+func NewError(typ, message string) *Error { return failure.New(typ, message) }

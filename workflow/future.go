@@ -1,0 +1,108 @@
+package workflow
+
+import (
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+)
+
+// Future is a value that will come: the result of an activity, the firing of a timer, or what code sets itself.
+type Future[T any] struct{ pending pending[T] }
+
+// pending is what a Future stands for.
+type pending[T any] interface {
+	ready() bool
+	peek() (T, error)
+	waiters() *coro.List
+}
+
+// Get waits until the value has come, and returns it. It returns a *CanceledError as soon as ctx is canceled, unless the
+// value has come.
+func (f Future[T]) Get(ctx Context) (T, error) {
+	s := ctx.scheduler()
+	for !f.pending.ready() {
+		if err := ctx.Err(); err != nil {
+			var zero T
+			return zero, err
+		}
+		s.Park(ctx.scope, nil, f.pending.waiters())
+	}
+	return f.pending.peek()
+}
+
+// Ready reports whether the value has come, so that Get would not wait.
+func (f Future[T]) Ready() bool { return f.pending.ready() }
+
+// NewFuture returns a future and the function that gives it its value or error. The first call of the function counts.
+func NewFuture[T any](ctx Context) (Future[T], func(T, error)) {
+	s := ctx.scheduler()
+	set := &own[T]{}
+	return Future[T]{set}, func(v T, err error) {
+		s.Guard("set a future")
+		set.Set(s, v, err)
+	}
+}
+
+// own is a future that workflow code sets.
+type own[T any] struct{ coro.Future[T] }
+
+func (f *own[T]) ready() bool         { return f.Ready() }
+func (f *own[T]) peek() (T, error)    { return f.Peek() }
+func (f *own[T]) waiters() *coro.List { return f.Waiters() }
+
+// result is the future of an activity's result, which is decoded when it is first asked for.
+type result[T any] struct {
+	*coro.Future[history.Payload]
+	name    string
+	decoded bool
+	value   T
+	err     error
+}
+
+func (f *result[T]) ready() bool         { return f.Ready() }
+func (f *result[T]) waiters() *coro.List { return f.Waiters() }
+
+func (f *result[T]) peek() (T, error) {
+	if f.decoded || !f.Ready() {
+		return f.value, f.err
+	}
+	f.decoded = true
+	var p history.Payload
+	if p, f.err = f.Peek(); f.err != nil {
+		return f.value, f.err
+	}
+	value, err := payload.DecodeOrZero[T](p)
+	if err != nil {
+		// The types have changed since the activity ran: the task fails, and the run goes on when the code is mended.
+		panic(fmt.Errorf("the result of activity %s does not decode: %w", f.name, err))
+	}
+	f.value = value
+	return f.value, nil
+}
+
+// ActivityCall is what package activity asks for when workflow code starts an activity; authors have no use for it.
+type ActivityCall struct {
+	Scheduled history.ActivityTaskScheduled
+	Input     any
+}
+
+// StartActivity starts an activity; authors call the Start or Run of an activity instead.
+func StartActivity[Out any](ctx Context, call ActivityCall) Future[Out] {
+	raw := ctx.instance().StartActivity(ctx.scope, call.Scheduled, func() history.Payload { return mustEncode(call.Input) })
+	return Future[Out]{&result[Out]{Future: raw, name: call.Scheduled.ActivityType}}
+}
+
+// fired is the future of a timer.
+type fired struct{ timer *engine.Timer }
+
+func timerFuture(t *engine.Timer) Future[None] { return Future[None]{fired{t}} }
+
+func (f fired) ready() bool         { return f.timer.Future().Ready() }
+func (f fired) waiters() *coro.List { return f.timer.Future().Waiters() }
+func (f fired) peek() (None, error) {
+	_, err := f.timer.Future().Peek()
+	return None{}, err
+}

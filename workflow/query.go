@@ -1,0 +1,55 @@
+package workflow
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/where"
+)
+
+// Query is a question to a workflow that changes nothing and is not recorded: its name and the types of its input and
+// its answer.
+type Query[In, Out any] struct{ name string }
+
+// NewQuery declares a query. Declare each once, as a package variable.
+func NewQuery[In, Out any](name string) Query[In, Out] { return Query[In, Out]{name} }
+
+// Name is the query's name.
+func (q Query[In, Out]) Name() string { return q.name }
+
+// Handle sets the handler of the query. It gets no Context: it can only look at the workflow's state. Set it before the
+// workflow first waits, so that the query is answered from the start. Setting it twice fails the task with an error that
+// names both places.
+func (q Query[In, Out]) Handle(ctx Context, fn func(In) (Out, error)) {
+	ctx.instance().HandleQuery(q.name, &engine.QueryHandler{
+		Where: where.Caller(),
+		Answer: func(input history.Payload) (history.Payload, error) {
+			in, err := payload.Decode[In](input)
+			if err != nil {
+				return nil, fmt.Errorf("%w: the input of query %q: %w", engine.ErrBadInput, q.name, err)
+			}
+			out, err := fn(in)
+			if err != nil {
+				return nil, err
+			}
+			return payload.Encode(out)
+		},
+	})
+}
+
+// Ask asks the latest run of a workflow, which may be closed, and returns its answer. Nothing is written.
+func (q Query[In, Out]) Ask(ctx context.Context, c *client.Client, workflowID string, in In) (out Out, err error) {
+	input, err := payload.Encode(in)
+	if err != nil {
+		return out, err
+	}
+	p, err := c.Query(ctx, workflowID, "", q.name, input)
+	if err != nil {
+		return out, err
+	}
+	return payload.DecodeOrZero[Out](p)
+}

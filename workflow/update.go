@@ -1,0 +1,131 @@
+package workflow
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/where"
+)
+
+// Update is a call into a running workflow that is validated and answered: its name and the types of its input and its
+// result. An update that its validator refuses leaves no trace; one that is accepted is durable.
+type Update[In, Out any] struct{ name string }
+
+// NewUpdate declares an update. Declare each once, as a package variable.
+func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out]{name} }
+
+// Name is the update's name.
+func (u Update[In, Out]) Name() string { return u.name }
+
+// UpdateOption tunes an update handler.
+type UpdateOption[In any] func(*updateOptions[In])
+
+type updateOptions[In any] struct {
+	validate func(In) error
+	abandon  bool
+}
+
+// Validate sets the validator: an error refuses the update, and nothing is written. It gets no Context: it depends on
+// the workflow's state and the input alone, and changes nothing. It runs when the update arrives, perhaps several times,
+// and never on replay, so it may be changed at any time.
+func Validate[In any](fn func(In) error) UpdateOption[In] {
+	return func(o *updateOptions[In]) { o.validate = fn }
+}
+
+// Abandon says that the workflow may end while the handler runs. Without it, a warning is logged then.
+func Abandon[In any]() UpdateOption[In] {
+	return func(o *updateOptions[In]) { o.abandon = true }
+}
+
+// Handle sets the handler of the update. It runs in a coroutine of its own and may wait; its error is the update's
+// outcome, and the workflow goes on. Set it before the workflow first waits. Setting it twice fails the task with an
+// error that names both places.
+func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), options ...UpdateOption[In]) {
+	var o updateOptions[In]
+	for _, option := range options {
+		option(&o)
+	}
+	h := &engine.UpdateHandler{
+		Where: where.Caller(), Abandon: o.abandon,
+		Decode: func(p history.Payload) (any, error) { return payload.Decode[In](p) },
+		Handle: func(scope *coro.Scope, input any) (history.Payload, error) {
+			inner := ctx
+			inner.scope = scope
+			out, err := fn(inner, as[In](input))
+			if err != nil {
+				return nil, err
+			}
+			return mustEncode(out), nil
+		},
+	}
+	if o.validate != nil {
+		h.Validate = func(input any) error { return o.validate(as[In](input)) }
+	}
+	ctx.instance().HandleUpdate(u.name, h)
+}
+
+// as is the value of type T in v; a nil v is the zero value, for a T that is an interface.
+func as[T any](v any) T {
+	t, _ := v.(T)
+	return t
+}
+
+// CallOptions tunes the sending of an update. The zero value is the default.
+type CallOptions = client.UpdateOptions
+
+// Call sends the update to the latest run of a workflow and returns its outcome: the handler's result or its error. A
+// refusal is a *client.Rejected; nothing was written then.
+func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID string, in In, options ...CallOptions) (out Out, err error) {
+	input, err := payload.Encode(in)
+	if err != nil {
+		return out, err
+	}
+	p, err := c.Call(ctx, workflowID, u.name, input, first(options))
+	if err != nil {
+		return out, err
+	}
+	return payload.DecodeOrZero[Out](p)
+}
+
+// Send sends the update and returns when it has been accepted, which is durable, or refused. Get the outcome from the
+// handle.
+func (u Update[In, Out]) Send(ctx context.Context, c *client.Client, workflowID string, in In, options ...CallOptions) (UpdateHandle[Out], error) {
+	input, err := payload.Encode(in)
+	if err != nil {
+		return UpdateHandle[Out]{}, err
+	}
+	h, err := c.Update(ctx, workflowID, u.name, input, first(options))
+	return UpdateHandle[Out]{h}, err
+}
+
+func first[T any](options []T) (o T) {
+	if len(options) > 0 {
+		o = options[0]
+	}
+	return o
+}
+
+// UpdateHandle is an update that was accepted.
+type UpdateHandle[Out any] struct{ *client.Update }
+
+// Get waits for the outcome: the handler's result or its error. The context bounds the wait.
+func (h UpdateHandle[Out]) Get(ctx context.Context) (out Out, err error) {
+	p, err := h.Wait(ctx)
+	if err != nil {
+		return out, err
+	}
+	return payload.DecodeOrZero[Out](p)
+}
+
+// AllHandlersFinished reports whether no update handler runs.
+func AllHandlersFinished(ctx Context) bool { return ctx.instance().RunningUpdates() == 0 }
+
+// AwaitHandlers waits until no update handler runs. A workflow whose handlers wait for anything calls it before it
+// returns; otherwise those who sent the updates are told that the run closed first.
+func AwaitHandlers(ctx Context) error {
+	return Await(ctx, func() bool { return AllHandlersFinished(ctx) })
+}
