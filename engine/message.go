@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -36,88 +37,129 @@ func (k MessageKind) String() string {
 // Message is what a commit causes to be sent. It names the commit that schedules it, and nobody acts on it unless that
 // commit is in the log.
 type Message struct {
-	Kind       MessageKind
-	WorkflowID string
-	RunID      history.RunID
+	Kind       MessageKind   `cbor:"1,keyasint"`
+	WorkflowID string        `cbor:"2,keyasint"`
+	RunID      history.RunID `cbor:"3,keyasint"`
 	// Slot and Commit name the commit that schedules it.
-	Slot   uint32
-	Commit history.CommitID
+	Slot   uint32           `cbor:"4,keyasint,omitempty"`
+	Commit history.CommitID `cbor:"5,keyasint"`
 	// EventID is the event that scheduled the activity or the timer; 0 for the other kinds.
-	EventID int64
+	EventID int64 `cbor:"6,keyasint,omitempty"`
 	// Wave is what the message's own consequences, copies and attempts inherit.
-	Wave history.Wave
+	Wave history.Wave `cbor:"7,keyasint"`
 	// Attempt counts attempts: of the activity, or of the workflow task.
-	Attempt int
+	Attempt int `cbor:"8,keyasint,omitempty"`
 	// Due is when it is to be acted on; 0 is at once.
-	Due history.Timestamp
-	// Sent is when it was first sent.
-	Sent history.Timestamp
+	Due history.Timestamp `cbor:"9,keyasint,omitempty"`
+	// Sent is when it was first sent; copies keep it.
+	Sent history.Timestamp `cbor:"10,keyasint,omitempty"`
 	// Activity is what an attempt needs to know; nil where the receiver takes it from the log.
-	Activity *history.ActivityTaskScheduled
+	Activity *history.ActivityTaskScheduled `cbor:"11,keyasint,omitempty"`
 	// Scheduled is when the activity was scheduled.
-	Scheduled history.Timestamp
+	Scheduled history.Timestamp `cbor:"12,keyasint,omitempty"`
 	// Result is the event that a TakeResult message brings.
-	Result *history.Event
+	Result *history.Event `cbor:"13,keyasint,omitempty"`
+	// Send tells each sending apart: two deliveries with the same are deliveries of one message.
+	Send uint64 `cbor:"14,keyasint,omitempty"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
 // most 15 minutes, which is the longest delay of a queue.
-func TaskRetryDelay(attempt int) history.Duration {
-	const longest = 15 * 60
-	seconds := 1 << min(max(attempt-1, 0), 10)
-	return history.Duration(min(seconds, longest)) * 1e9
+func TaskRetryDelay(attempt int) time.Duration {
+	return min(time.Second<<min(max(attempt-1, 0), 10), 15*time.Minute)
 }
 
-// Owed lists the messages that a commit of the run schedules and that are still needed, in the order of the events. Of
-// a commit that has just been made or put, that is all it schedules.
-func (r *Run) Owed(c *history.Commit) []Message {
-	var owed []Message
-	add := func(kind MessageKind, event int64) *Message {
-		owed = append(owed, Message{
-			Kind: kind, WorkflowID: r.WorkflowID, RunID: c.RunID, Slot: c.Slot, Commit: c.ID,
-			EventID: event, Wave: history.NewWave(c.ID, event), Attempt: 1,
-		})
-		return &owed[len(owed)-1]
-	}
-	if r.State.Status.Closed() {
+// Messages lists the messages that a commit schedules, in the order of its events. They follow from the commit alone:
+// a writer sends them around its put, and whoever repairs after a crash finds the same.
+func Messages(workflowID string, c *history.Commit) []Message {
+	if c.Status.Closed() {
 		return nil
 	}
-	if c.Slot == 0 && r.State.Started.RunTimeout > 0 {
-		add(EndRun, 0).Due = r.deadline()
+	var messages []Message
+	add := func(kind MessageKind, event int64) *Message {
+		messages = append(messages, Message{
+			Kind: kind, WorkflowID: workflowID, RunID: c.RunID, Slot: c.Slot, Commit: c.ID,
+			EventID: event, Wave: history.NewWave(c.ID, event), Attempt: 1,
+		})
+		return &messages[len(messages)-1]
 	}
-	if c.Failed() && c.Pending == history.PendingRetry && c == r.State.LastTask {
+	if d := runTimeout(c.Brought); d > 0 {
+		add(EndRun, 0).Due = c.Time.Add(d)
+	}
+	if c.Failed() && c.Pending == history.PendingRetry {
 		m := add(RetryTask, 0)
 		m.Attempt = c.Task.Attempt + 1
-		m.Due = c.Time.Add(timeDuration(TaskRetryDelay(c.Task.Attempt)))
+		m.Due = c.Time.Add(TaskRetryDelay(c.Task.Attempt))
 	}
 	id := c.FirstCommandID()
 	for _, e := range c.Commands {
-		if p := r.State.Activities[id]; p != nil && e.Type() == history.TypeActivityTaskScheduled {
+		switch a := e.Attributes.(type) {
+		case *history.ActivityTaskScheduled:
 			m := add(RunActivity, id)
-			m.Activity, m.Scheduled = p.ActivityTaskScheduled, p.Time
-		}
-		if p := r.State.Timers[id]; p != nil && e.Type() == history.TypeTimerStarted {
-			add(FireTimer, id).Due = p.FireAt
+			m.Activity, m.Scheduled = a, c.Time
+		case *history.TimerStarted:
+			add(FireTimer, id).Due = a.FireAt
 		}
 		id++
 	}
-	return owed
+	return messages
 }
 
-// OwedByWave lists what the commits of a wave schedule and what is still needed, except those of the commit except.
+func runTimeout(brought []history.Event) time.Duration {
+	if len(brought) > 0 {
+		if started, ok := brought[0].Attributes.(*history.WorkflowExecutionStarted); ok {
+			return time.Duration(started.RunTimeout)
+		}
+	}
+	return 0
+}
+
+// Needed reports whether what a message asks for still has to be done: the run is open, and its activity or timer is
+// pending, or its task is still the last one.
+func (r *Run) Needed(m *Message) bool {
+	if r.State.Status.Closed() {
+		return false
+	}
+	switch m.Kind {
+	case RunActivity, TakeResult:
+		return r.State.Activities[m.EventID] != nil
+	case FireTimer:
+		return r.State.Timers[m.EventID] != nil
+	case RetryTask:
+		return r.State.Pending == history.PendingRetry && r.State.LastTask.ID == m.Commit
+	case EndRun:
+		return true
+	}
+	return false
+}
+
+// Owed lists what the commits of these waves schedule and what is still needed, except what the commit except schedules.
 // Whoever holds a message sends these again, with the message's wave, before it deletes the message: the one who made
 // those commits may have died before it sent them.
-func (r *Run) OwedByWave(wave history.Wave, except *history.Commit) []Message {
+func (r *Run) Owed(waves []history.Wave, except *history.Commit) []Message {
 	var owed []Message
 	for _, c := range r.Log {
-		if c != except && slices.Contains(c.Waves, wave) {
-			for _, m := range r.Owed(c) {
+		wave, found := common(c.Waves, waves)
+		if !found || c == except {
+			continue
+		}
+		for _, m := range Messages(r.WorkflowID, c) {
+			if r.Needed(&m) {
 				m.Wave = wave
 				owed = append(owed, m)
 			}
 		}
 	}
 	return owed
+}
+
+func common(a, b []history.Wave) (history.Wave, bool) {
+	for _, w := range a {
+		if slices.Contains(b, w) {
+			return w, true
+		}
+	}
+	return 0, false
 }
 
 // NextAttempt decides whether an activity that failed in this attempt is tried again, and when. now is when it failed.
@@ -127,7 +169,7 @@ func NextAttempt(a *history.ActivityTaskScheduled, scheduled, now history.Timest
 		return 0, false
 	}
 	at = now.Add(backoff(p, attempt))
-	if a.ScheduleToClose > 0 && at >= scheduled.Add(timeDuration(a.ScheduleToClose)) {
+	if a.ScheduleToClose > 0 && at >= scheduled.Add(time.Duration(a.ScheduleToClose)) {
 		return 0, false
 	}
 	return at, true

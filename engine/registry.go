@@ -102,6 +102,9 @@ func CheckID(what, id string) error {
 	if len(id) > MaxIDLength {
 		return fmt.Errorf("the %s has %d characters: give at most %d", what, len(id), MaxIDLength)
 	}
+	if id == "." || id == ".." {
+		return fmt.Errorf("the %s is %q, which no URL can hold: give another", what, id)
+	}
 	for i := range len(id) {
 		if !idByte(id[i]) {
 			return fmt.Errorf("the %s has a character other than A-Z, a-z, 0-9 and ._:- at position %d", what, i+1)

@@ -23,5 +23,3 @@ func backoff(p history.RetryPolicy, attempts int) time.Duration {
 
 // maxBackoff keeps the arithmetic of times within what they can hold.
 const maxBackoff = 365 * 24 * time.Hour
-
-func timeDuration(d history.Duration) time.Duration { return time.Duration(d) }

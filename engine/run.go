@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -35,11 +36,6 @@ func (r *Run) Append(c *history.Commit, size int) error {
 // Void reports whether the run never was: its start was fenced off.
 func (r *Run) Void() bool { return r.State.Status == history.Void }
 
-// deadline is when the run's timeout passes; it must have one.
-func (r *Run) deadline() history.Timestamp {
-	return r.State.StartTime.Add(timeDuration(r.State.Started.RunTimeout))
-}
-
 // Writer is what a writer brings to the commit that it makes: nothing in the engine reads a clock or makes ids.
 type Writer struct {
 	// Now is the writer's clock.
@@ -53,7 +49,7 @@ type Writer struct {
 	// RunID is the id of a run that is started.
 	RunID history.RunID
 	// Retention is how long a closed run with a deadline is kept.
-	Retention history.Duration
+	Retention time.Duration
 	// Options bounds and tunes what is accepted.
 	Options Options
 }
@@ -86,7 +82,7 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 		if begin == 0 {
 			begin = c.Time
 		}
-		c.Expires = begin.Add(timeDuration(started.RunTimeout)).Add(timeDuration(w.Retention))
+		c.Expires = begin.Add(time.Duration(started.RunTimeout)).Add(w.Retention)
 	}
 	return c
 }

@@ -22,6 +22,8 @@ type State struct {
 	LastTime    history.Timestamp
 	// Bytes is the stored size of the run so far.
 	Bytes int64
+	// Expires is when the run may be deleted; 0 is never.
+	Expires history.Timestamp
 
 	// Pending says what the last commit left undone.
 	Pending history.Pending
@@ -91,7 +93,7 @@ func (s *State) Apply(c *history.Commit, size int) error {
 	if s.Status.Closed() {
 		return corrupt("slot %d stands after the run closed", c.Slot)
 	}
-	s.RunID, s.Status, s.Pending, s.LastTime = c.RunID, c.Status, c.Pending, max(c.Time, s.LastTime)
+	s.RunID, s.Status, s.Pending, s.LastTime, s.Expires = c.RunID, c.Status, c.Pending, max(c.Time, s.LastTime), c.Expires
 	if c.Task != nil {
 		s.LastTask = c
 	}

@@ -46,24 +46,39 @@ func (r *Run) CatchUp(in *Instance) error {
 //
 // Unless the transition's commit lands, the instance must be closed: it is ahead of the log.
 func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
-	kind := r.kind(task)
-	c := r.draft(w, task.Brought)
-	c.Pending = history.PendingNone
-	c.Task = &history.Task{
-		Kind: kind, Attempt: max(task.Attempt, 1), Build: w.Build, HistoryBytes: r.State.Bytes,
-		SuggestContinueAsNew: r.suggest(&w.Options),
-	}
+	c := r.begin(w, task)
 	result, err := r.activate(in, w, c, task)
 	if err != nil {
 		return r.fail(c, failure.FromError(err), task)
 	}
 	t := &Transition{Updates: result.Updates, Unfinished: result.Unfinished}
-	if kind == history.Speculative && !result.Accepted() && (len(result.Commands) == 0 || r.State.Pending == history.PendingStart) {
+	speculative := c.Task.Kind == history.Speculative
+	if speculative && !result.Accepted() && (len(result.Commands) == 0 || r.State.Pending == history.PendingStart) {
 		return t
 	}
 	c.Commands, c.Status = result.Commands, result.Status
 	t.Commit = c
 	return t
+}
+
+// Fail is what Step comes to where the code did not come back: it blocks on something that is not the engine's, or took
+// its goroutine with it.
+func (r *Run) Fail(w *Writer, task Task, f *failure.Failure) *Transition {
+	return r.fail(r.begin(w, task), f, task)
+}
+
+// begin is the commit of a task before its code has run.
+func (r *Run) begin(w *Writer, task Task) *history.Commit {
+	c := r.draft(w, task.Brought)
+	c.Pending = history.PendingNone
+	c.Task = &history.Task{
+		Kind: r.kind(task), Attempt: max(task.Attempt, 1), Build: w.Build, HistoryBytes: r.State.Bytes,
+		SuggestContinueAsNew: r.suggest(&w.Options),
+	}
+	if c.Task.Kind == history.Transient {
+		c.Task.Attempt = max(task.Attempt, r.State.LastTask.Task.Attempt+1)
+	}
+	return c
 }
 
 func (r *Run) kind(task Task) history.TaskKind {
@@ -112,4 +127,27 @@ func (r *Run) fail(c *history.Commit, f *failure.Failure, task Task) *Transition
 		}
 	}
 	return t
+}
+
+// NotReady is why a run takes no new updates or queries: its task has failed under this build already, and would again.
+// It is nil where the run is well, or another build has not tried yet.
+func (r *Run) NotReady(build string) *failure.Failure {
+	if f := r.State.Stuck(); f != nil && r.State.LastTask.Task.Build == build {
+		return f
+	}
+	return nil
+}
+
+// Query asks the code of a run a query, from the state that it is in by the log. What a task that failed has brought, or
+// what waits for a start delay, is run first. The instance must be closed afterwards. An error that is not a QueryError
+// says that the code fails.
+func (r *Run) Query(in *Instance, w *Writer, name string, input history.Payload) (history.Payload, error) {
+	if r.State.Pending != history.PendingNone {
+		if t := r.Step(in, w, Task{}); t.Failure != nil {
+			return nil, t.Failure.Err()
+		}
+	} else if err := r.CatchUp(in); err != nil {
+		return nil, err
+	}
+	return in.Query(name, input)
 }

@@ -20,5 +20,6 @@ func Sleep(ctx Context, d time.Duration) error {
 // NewTimer starts a timer and returns the future that is ready when it has fired. The timer is canceled with the
 // context.
 func NewTimer(ctx Context, d time.Duration) Future[None] {
+	ctx.scheduler().MustRun("start a timer")
 	return timerFuture(startTimer(ctx, Now(ctx).Add(d)))
 }

@@ -10,11 +10,12 @@ import (
 // version is the first byte of a stored commit.
 const version = 1
 
-// ErrNewer is wrapped by what Decode returns for a commit that a later version of Weft wrote.
+// ErrNewer is wrapped by what Decode and DecodeBody return for what a later version of Weft wrote.
 var ErrNewer = errors.New("history: written by a newer version of Weft; deploy that version or a later one")
 
-// ErrCorrupt is wrapped by what Decode returns for bytes that are not a commit.
-var ErrCorrupt = errors.New("history: corrupt commit")
+// ErrCorrupt is wrapped by what Decode returns for bytes that are not a commit, and DecodeBody for those that are not
+// what they should be.
+var ErrCorrupt = errors.New("history: corrupt")
 
 // stored is a commit as it is encoded. Its numbers never change their meaning.
 type stored struct {
@@ -50,30 +51,17 @@ func must[T any](v T, err error) T {
 
 // Encode returns the stored form of a commit. Its slot is not part of it.
 func Encode(c *Commit) ([]byte, error) {
-	body, err := encMode.Marshal(&stored{
+	return EncodeBody(&stored{
 		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
 		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("history: encode commit: %w", err)
-	}
-	return append([]byte{version}, body...), nil
 }
 
 // Decode reads the stored form of the commit that stands in slot.
 func Decode(slot uint32, data []byte) (*Commit, error) {
-	if len(data) == 0 {
-		return nil, fmt.Errorf("%w: slot %d is empty", ErrCorrupt, slot)
-	}
-	if data[0] > version {
-		return nil, fmt.Errorf("slot %d has version %d: %w", slot, data[0], ErrNewer)
-	}
 	var s stored
-	if err := decMode.Unmarshal(data[1:], &s); err != nil {
-		if errors.Is(err, ErrNewer) {
-			return nil, fmt.Errorf("slot %d: %w", slot, err)
-		}
-		return nil, fmt.Errorf("%w: slot %d: %w", ErrCorrupt, slot, err)
+	if err := DecodeBody(data, &s); err != nil {
+		return nil, fmt.Errorf("slot %d: %w", slot, err)
 	}
 	return &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,

@@ -1,0 +1,289 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// TestScripts runs the golden scripts in testdata: each plays one run, step by step, and shows what the engine commits
+// and what it would send. Rewrite them with `go test ./engine -run TestScripts -rewrite` and read the difference.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		p := &player{t: t}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			p.out.Reset()
+			p.play(d)
+			return p.out.String()
+		})
+		p.close()
+	})
+}
+
+// player plays a script: it is the shell around the engine, without any I/O.
+type player struct {
+	t        *testing.T
+	out      strings.Builder
+	run      *engine.Run
+	instance *engine.Instance
+	clock    history.Timestamp
+	commits  byte
+	build    string
+	options  engine.Options
+}
+
+func (p *player) printf(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
+
+func (p *player) close() {
+	if p.instance != nil {
+		p.instance.Close()
+		p.instance = nil
+	}
+}
+
+func (p *player) play(d *datadriven.TestData) {
+	switch d.Cmd {
+	case "start":
+		p.start(arg(d, "type"), arg(d, "input"))
+	case "complete", "fail", "signal", "cancel", "fire":
+		p.step(engine.Task{Brought: []history.Event{p.event(d)}})
+	case "several":
+		p.several(d)
+	case "update":
+		p.step(engine.Task{Updates: p.requests(d)})
+	case "retry":
+		p.step(engine.Task{Attempt: 2})
+	case "query":
+		p.query(arg(d, "name"))
+	case "evict":
+		p.close()
+		p.printf("the instance is gone; %d commits remain", len(p.run.Log))
+	case "replay":
+		p.replay()
+	case "deploy":
+		p.build = arg(d, "build")
+		p.close()
+	case "advance":
+		by, err := time.ParseDuration(arg(d, "by"))
+		if err != nil {
+			d.Fatalf(p.t, "%v", err)
+		}
+		p.clock = p.clock.Add(by)
+	case "limit":
+		n, _ := strconv.Atoi(arg(d, "in-flight"))
+		p.options.Limits.UpdatesInFlight = n
+	default:
+		d.Fatalf(p.t, "no such command")
+	}
+}
+
+func arg(d *datadriven.TestData, name string) string {
+	for _, a := range d.CmdArgs {
+		if a.Key == name && len(a.Vals) > 0 {
+			return strings.Join(a.Vals, ",")
+		}
+	}
+	return ""
+}
+
+func payload(text string) history.Payload {
+	if text == "" {
+		return nil
+	}
+	if json.Valid([]byte(text)) {
+		return history.Payload(text)
+	}
+	quoted, _ := json.Marshal(text)
+	return quoted
+}
+
+func (p *player) event(d *datadriven.TestData) history.Event {
+	id, _ := strconv.ParseInt(arg(d, "event"), 10, 64)
+	switch d.Cmd {
+	case "complete":
+		return history.Of(&history.ActivityTaskCompleted{ScheduledEventID: id, Result: payload(arg(d, "result")), Attempt: 1})
+	case "fail":
+		return history.Of(&history.ActivityTaskFailed{ScheduledEventID: id, Failure: failure.FromError(failure.New(arg(d, "error"), "it failed")), Attempt: 1})
+	case "signal":
+		return history.Of(&history.WorkflowExecutionSignaled{SignalName: arg(d, "name"), Input: payload(arg(d, "input"))})
+	case "cancel":
+		return history.Of(&history.WorkflowExecutionCancelRequested{Reason: arg(d, "reason")})
+	}
+	return history.Of(&history.TimerFired{StartedEventID: id})
+}
+
+// several brings the events and updates of its lines in one task.
+func (p *player) several(d *datadriven.TestData) {
+	var task engine.Task
+	for _, line := range strings.Split(strings.TrimSpace(d.Input), "\n") {
+		cmd, args, err := datadriven.ParseLine(line)
+		if err != nil {
+			d.Fatalf(p.t, "%v", err)
+		}
+		one := &datadriven.TestData{Cmd: cmd, CmdArgs: args}
+		if cmd == "update" {
+			task.Updates = append(task.Updates, p.requests(one)...)
+		} else {
+			task.Brought = append(task.Brought, p.event(one))
+		}
+	}
+	p.step(task)
+}
+
+func (p *player) requests(d *datadriven.TestData) []engine.UpdateRequest {
+	return []engine.UpdateRequest{{ID: arg(d, "id"), Name: arg(d, "name"), Input: payload(arg(d, "input"))}}
+}
+
+func (p *player) writer() *engine.Writer {
+	p.commits++
+	return &engine.Writer{Now: p.clock, Commit: history.CommitID{p.commits}, Build: p.build, RunID: history.NewRunID(1, [8]byte{7}), Options: p.options}
+}
+
+func (p *player) start(typ, input string) {
+	p.close()
+	p.run, p.commits, p.build = engine.NewRun("script", 1), 0, "build-1"
+	p.clock = history.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
+	p.step(engine.Task{Brought: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input)})}})
+}
+
+// code is the instance, made anew where there is none.
+func (p *player) code() *engine.Instance {
+	if p.instance == nil {
+		started := p.run.State.Started
+		if started == nil {
+			p.instance = engine.NewInstance(nil, "script", history.NewRunID(1, [8]byte{7}))
+			return p.instance
+		}
+		p.instance = p.newInstance(started.WorkflowType)
+	}
+	return p.instance
+}
+
+func (p *player) newInstance(typ string) *engine.Instance {
+	return engine.NewInstance(scriptRegistry(p.build).Workflow(typ), "script", history.NewRunID(1, [8]byte{7}))
+}
+
+func (p *player) step(task engine.Task) {
+	if len(p.run.Log) == 0 {
+		p.instance = p.newInstance(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted).WorkflowType)
+	}
+	transition := p.run.Step(p.code(), p.writer(), task)
+	for i, u := range transition.Updates {
+		p.verdict(task.Updates[i], u)
+	}
+	if f := transition.Failure; f != nil {
+		p.printf("the task failed: %s: %s", f.Kind, f.Message)
+	}
+	if transition.Commit == nil {
+		p.printf("nothing is written; the instance is dropped")
+		p.close()
+		return
+	}
+	p.commit(transition.Commit)
+	if transition.Failure != nil {
+		p.close()
+	} else {
+		p.printf("pending futures: %v", p.instance.PendingFutures())
+	}
+	for _, w := range transition.Unfinished {
+		p.printf("warning: handler still running: %s", w)
+	}
+}
+
+func (p *player) verdict(request engine.UpdateRequest, u engine.UpdateResult) {
+	names := []string{"unanswered", "accepted", "rejected", "invalid", "too many in flight", "too many in total"}
+	text := names[u.Verdict]
+	if u.Failure != nil {
+		text += ": " + u.Failure.Message
+	}
+	p.printf("update %s: %s", request.ID, text)
+}
+
+// commit encodes a commit, decodes it again, and adds it to the log, as a store would.
+func (p *player) commit(c *history.Commit) {
+	body, err := history.Encode(c)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	stored, err := history.Decode(c.Slot, body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := p.run.Append(stored, len(body)); err != nil {
+		p.t.Fatal(err)
+	}
+	p.printf("slot %d:", stored.Slot)
+	for _, e := range stored.Events() {
+		p.printf("  %2d %s%s", e.ID, e.Type(), attributes(e.Attributes))
+	}
+	for _, m := range engine.Messages("script", stored) {
+		due := ""
+		if m.Due != 0 {
+			due = " in " + m.Due.Sub(p.clock).String()
+		}
+		p.printf("send: %s, event %d, attempt %d%s", m.Kind, m.EventID, m.Attempt, due)
+	}
+	if stored.Status.Closed() {
+		p.printf("the run is %s", stored.Status)
+	}
+}
+
+// attributes shows the attributes that tell something in a script.
+func attributes(a history.Attributes) string {
+	data, _ := json.Marshal(a)
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(data, &fields)
+	show := ""
+	for _, name := range []string{"workflowType", "kind", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "fireAt", "reason"} {
+		if v, ok := fields[name]; ok && a.Type() != history.TypeWorkflowTaskStarted && a.Type() != history.TypeWorkflowTaskCompleted {
+			show += " " + name + "=" + strings.Trim(string(v), `"`)
+		}
+	}
+	if f, ok := fields["failure"]; ok {
+		var fail failure.Failure
+		_ = json.Unmarshal(f, &fail)
+		for g := &fail; g != nil; g = g.Cause {
+			show += " failure=" + g.Kind.String()
+		}
+	}
+	return show
+}
+
+// replay rebuilds the instance from the commits, one by one.
+func (p *player) replay() {
+	p.close()
+	in := p.code()
+	for _, c := range p.run.Log {
+		before := in.PendingFutures()
+		if err := in.Replay(c); err != nil {
+			p.printf("slot %d: %v", c.Slot, err)
+			p.close()
+			return
+		}
+		var matched []string
+		for i, e := range c.Commands {
+			matched = append(matched, fmt.Sprintf("%d %s", c.FirstCommandID()+int64(i), e.Type()))
+		}
+		p.printf("slot %d: futures %v; brought %d events; matched and removed %q; futures %v", c.Slot, before, len(c.Brought), matched, in.PendingFutures())
+	}
+}
+
+func (p *player) query(name string) {
+	answer, err := p.run.Query(p.code(), p.writer(), name, nil)
+	p.close()
+	if err != nil {
+		p.printf("no answer: %v", err)
+		return
+	}
+	p.printf("answer: %s", answer)
+}

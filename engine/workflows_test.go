@@ -1,0 +1,160 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// The workflow of the go-workflows post: two activities, one after the other.
+var (
+	Process          = activity.New("Process", func(context.Context, string) (string, error) { return "", nil })
+	SendConfirmation = activity.New("SendConfirmation", func(context.Context, string) (string, error) { return "", nil })
+	Refund           = activity.New("Refund", func(context.Context, string) (string, error) { return "", nil })
+)
+
+func OrderWorkflow(ctx workflow.Context, item string) (string, error) {
+	processed, err := Process.Run(ctx, item)
+	if err != nil {
+		return "", err
+	}
+	return SendConfirmation.Run(ctx, processed)
+}
+
+// OrderWorkflow as a later deployment has it, which forgot that there are open runs.
+func changedOrderWorkflow(ctx workflow.Context, item string) (string, error) {
+	if err := workflow.Sleep(ctx, time.Minute); err != nil {
+		return "", err
+	}
+	return OrderWorkflow(ctx, item)
+}
+
+var (
+	Add      = workflow.NewUpdate[int, int]("add")
+	Slow     = workflow.NewUpdate[string, string]("slow")
+	Nap      = workflow.NewUpdate[workflow.None, workflow.None]("nap")
+	Boom     = workflow.NewUpdate[workflow.None, workflow.None]("boom")
+	Finish   = workflow.NewUpdate[workflow.None, workflow.None]("finish")
+	Bad      = workflow.NewUpdate[workflow.None, workflow.None]("bad")
+	Sum      = workflow.NewQuery[workflow.None, int]("sum")
+	Poke     = workflow.NewSignal[string]("poke")
+	errBroke = errors.New("broke")
+)
+
+// counter is a workflow that lives by its updates.
+func counter(ctx workflow.Context, limit int) (int, error) {
+	sum, done := 0, false
+	Sum.Handle(ctx, func(workflow.None) (int, error) { return sum, nil })
+	Add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+		sum += n
+		return sum, nil
+	}, workflow.Validate(func(n int) error {
+		if sum+n > limit {
+			return fmt.Errorf("%d and %d are more than %d", sum, n, limit)
+		}
+		return nil
+	}))
+	Slow.Handle(ctx, func(ctx workflow.Context, item string) (string, error) { return Process.Run(ctx, item) })
+	Nap.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
+		return workflow.None{}, workflow.Sleep(ctx, time.Hour)
+	})
+	Boom.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { panic("boom") })
+	Bad.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil },
+		workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) }))
+	Finish.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) {
+		done = true
+		return workflow.None{}, nil
+	})
+	err := workflow.Await(ctx, func() bool { return done })
+	return sum, err
+}
+
+// fragile panics when it is poked, until build-2 mends it.
+func fragile(mended bool) func(workflow.Context, workflow.None) (string, error) {
+	return func(ctx workflow.Context, _ workflow.None) (string, error) {
+		n := 0
+		Sum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
+		Add.Handle(ctx, func(_ workflow.Context, by int) (int, error) { n += by; return n, nil })
+		for {
+			text, err := Poke.Receive(ctx)
+			if err != nil {
+				return "", err
+			}
+			if text == "stop" {
+				return fmt.Sprint(n), nil
+			}
+			if !mended {
+				panic("cannot take " + text)
+			}
+			n++
+		}
+	}
+}
+
+// idler waits for a signal or a timer, again and again.
+func idler(ctx workflow.Context, _ workflow.None) (string, error) {
+	deadline := workflow.Now(ctx).Add(time.Hour)
+	var heard []string
+	for {
+		fired := false
+		err := workflow.Select(ctx,
+			workflow.OnSignal(Poke, func(text string) { heard = append(heard, text) }),
+			workflow.OnTimer(deadline, func() { fired = true }))
+		if err != nil || fired {
+			return fmt.Sprint(heard), err
+		}
+	}
+}
+
+// saga charges, and refunds in a context of its own when it is canceled.
+func saga(ctx workflow.Context, item string) (string, error) {
+	_, err := Process.Run(ctx, item)
+	if errors.Is(err, workflow.ErrCanceled) {
+		if _, err := Refund.Run(workflow.Disconnected(ctx), item); err != nil {
+			return "", err
+		}
+	}
+	return "charged", err
+}
+
+// fan starts several activities and adds up their results in the order in which they come.
+func fan(ctx workflow.Context, n int) (string, error) {
+	var group workflow.WaitGroup
+	order := ""
+	for i := range n {
+		group.Go(ctx, func(ctx workflow.Context) {
+			result, err := Process.Run(ctx, fmt.Sprint(i))
+			order += fmt.Sprintf("%d:%s,%v ", i, result, err)
+		})
+	}
+	err := group.Wait(ctx)
+	return order, err
+}
+
+// scriptRegistry is what a build registers.
+func scriptRegistry(build string) *engine.Registry {
+	mended := build != "build-1"
+	order := OrderWorkflow
+	if build == "changed" {
+		order = changedOrderWorkflow
+	}
+	r := &engine.Registry{}
+	for _, reg := range []workflow.Registration{
+		workflow.Bind(workflow.Declare[string, string]("order"), order),
+		workflow.Bind(workflow.Declare[int, int]("counter"), counter),
+		workflow.Bind(workflow.Declare[workflow.None, string]("fragile"), fragile(mended)),
+		workflow.Bind(workflow.Declare[workflow.None, string]("idler"), idler),
+		workflow.Bind(workflow.Declare[string, string]("saga"), saga),
+		workflow.Bind(workflow.Declare[int, string]("fan"), fan),
+	} {
+		if err := reg.Register(r); err != nil {
+			panic(err)
+		}
+	}
+	return r
+}

@@ -1,0 +1,177 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+func isEmpty(err error) bool { return errors.Is(err, io.EOF) }
+
+func (h *handler) start(r *http.Request) (int, any, error) {
+	var body api.StartRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Start(r.Context(), body)
+	if err != nil {
+		return 0, nil, err
+	}
+	if answer.Started {
+		return http.StatusCreated, answer, nil
+	}
+	return http.StatusOK, answer, nil
+}
+
+func (h *handler) signal(r *http.Request) (int, any, error) {
+	var body api.SignalRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	err := h.service.Signal(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
+	return http.StatusAccepted, struct{}{}, err
+}
+
+func (h *handler) query(r *http.Request) (int, any, error) {
+	var body api.QueryRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Query(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), history.Payload(body.Input))
+	return http.StatusOK, answer, err
+}
+
+func (h *handler) update(r *http.Request) (int, any, error) {
+	var body api.UpdateRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Update(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
+	return updateStatus(answer), answer, err
+}
+
+func (h *handler) poll(r *http.Request) (int, any, error) {
+	d, err := wait(r.URL.Query())
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.PollUpdate(r.Context(), r.PathValue("id"), runID(r), r.PathValue("updateID"), d)
+	return updateStatus(answer), answer, err
+}
+
+// updateStatus is the status of an update's stage: what is not durable is 422.
+func updateStatus(answer *api.UpdateResponse) int {
+	switch {
+	case answer == nil:
+		return 0
+	case answer.Stage == api.StageRejected:
+		return http.StatusUnprocessableEntity
+	case answer.Stage == api.StageAccepted:
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+func (h *handler) cancel(r *http.Request) (int, any, error) {
+	var body api.EndRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	err := h.service.Cancel(r.Context(), r.PathValue("id"), runID(r), body.Reason)
+	return http.StatusAccepted, struct{}{}, err
+}
+
+func (h *handler) terminate(r *http.Request) (int, any, error) {
+	var body api.EndRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	err := h.service.Terminate(r.Context(), r.PathValue("id"), runID(r), body.Reason)
+	return http.StatusOK, struct{}{}, err
+}
+
+func (h *handler) describe(r *http.Request) (int, any, error) {
+	answer, err := h.service.Describe(r.Context(), r.PathValue("id"), runID(r))
+	return http.StatusOK, answer, err
+}
+
+func (h *handler) result(r *http.Request) (int, any, error) {
+	d, err := wait(r.URL.Query())
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Result(r.Context(), r.PathValue("id"), runID(r), d)
+	if err == nil && !answer.Status.Closed() {
+		return http.StatusAccepted, answer, nil
+	}
+	return http.StatusOK, answer, err
+}
+
+// history pages by run and event id, so that a page follows the one before it also when another run has begun.
+func (h *handler) history(r *http.Request) (int, any, error) {
+	run, from := runID(r), int64(1)
+	if token := r.URL.Query().Get("pageToken"); token != "" {
+		id, event, found := strings.Cut(token, "/")
+		n, err := strconv.ParseInt(event, 10, 64)
+		if err != nil || !found || n < 1 || run != "" && string(run) != id {
+			return 0, nil, api.Invalid.New("the pageToken is none that this history returned")
+		}
+		run, from = history.RunID(id), n
+	}
+	events, id, more, err := h.service.History(r.Context(), r.PathValue("id"), run, from)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer := api.HistoryResponse{Events: events}
+	if answer.Events == nil {
+		answer.Events = []api.HistoryEvent{}
+	}
+	if more {
+		answer.NextPageToken = string(id) + "/" + strconv.FormatInt(events[len(events)-1].ID+1, 10)
+	}
+	return http.StatusOK, answer, nil
+}
+
+// listPage is how many runs a page of the list has.
+const listPage = 100
+
+func (h *handler) list(r *http.Request) (int, any, error) {
+	q := r.URL.Query()
+	f := store.Filter{Type: q.Get("type")}
+	if status := q.Get("status"); status != "" {
+		var s history.Status
+		if err := s.UnmarshalText([]byte(status)); err != nil {
+			return 0, nil, api.Invalid.New("%v", err)
+		}
+		f.Status = status
+	}
+	var err error
+	if f.StartedAfter, err = moment(q, "startedAfter"); err != nil {
+		return 0, nil, err
+	}
+	if f.StartedBefore, err = moment(q, "startedBefore"); err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.List(r.Context(), f, q.Get("pageToken"), listPage)
+	return http.StatusOK, answer, err
+}
+
+func moment(q url.Values, name string) (time.Time, error) {
+	text := q.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, api.Invalid.New("%s is not a time: give for example %s=2026-11-21T17:45:00Z", name, name)
+	}
+	return t, nil
+}

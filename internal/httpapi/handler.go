@@ -1,0 +1,160 @@
+// Package httpapi is the HTTP API: one handler, which the local server and the api function share. It only translates;
+// what a request does is in package turn.
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// CostHeader tells what a request cost.
+const CostHeader = "Weft-Cost"
+
+// MaxBody is the largest body that is read, in bytes.
+const MaxBody = 1 << 20
+
+// handler is the API over one service.
+type handler struct {
+	service *turn.Service
+	log     *slog.Logger
+}
+
+// endpoint carries out a request and returns the status and the body of its answer.
+type endpoint func(r *http.Request) (status int, answer any, err error)
+
+// New returns the handler of the API.
+func New(service *turn.Service, log *slog.Logger) http.Handler {
+	h := &handler{service, log}
+	mux := http.NewServeMux()
+	for pattern, e := range map[string]endpoint{
+		"POST /v1/workflows":                        h.start,
+		"GET /v1/workflows":                         h.list,
+		"GET /v1/workflows/{id}":                    h.describe,
+		"GET /v1/workflows/{id}/result":             h.result,
+		"GET /v1/workflows/{id}/history":            h.history,
+		"POST /v1/workflows/{id}/signals/{name}":    h.signal,
+		"POST /v1/workflows/{id}/queries/{name}":    h.query,
+		"POST /v1/workflows/{id}/updates/{name}":    h.update,
+		"GET /v1/workflows/{id}/updates/{updateID}": h.poll,
+		"POST /v1/workflows/{id}/cancel":            h.cancel,
+		"POST /v1/workflows/{id}/terminate":         h.terminate,
+	} {
+		mux.HandleFunc(pattern, h.serve(e))
+	}
+	return &router{mux, h}
+}
+
+// router answers what no pattern matches with a problem document, too.
+type router struct {
+	mux     *http.ServeMux
+	handler *handler
+}
+
+// ServeHTTP serves the API.
+func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, pattern := t.mux.Handler(r); pattern != "" {
+		t.mux.ServeHTTP(w, r)
+		return
+	}
+	t.handler.serve(func(*http.Request) (int, any, error) {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			probe := r.Clone(r.Context())
+			probe.Method = method
+			if _, pattern := t.mux.Handler(probe); pattern != "" {
+				w.Header().Set("Allow", method)
+				return 0, nil, api.MethodNotAllowed.New("%s has no %s: use %s", r.URL.Path, r.Method, method)
+			}
+		}
+		return 0, nil, api.NotFound.New("there is nothing at %s; the API is under /v1/workflows", r.URL.Path)
+	})(w, r)
+}
+
+// serve wraps an endpoint: it meters the request, and writes the answer or the problem.
+func (h *handler) serve(e endpoint) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, m := meter.With(r.Context())
+		r = r.WithContext(ctx)
+		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		status, answer, err := e(r)
+		w.Header().Set(CostHeader, m.Cost().String())
+		if err != nil {
+			h.refuse(w, r, err)
+			return
+		}
+		body, err := json.Marshal(answer)
+		if err != nil {
+			h.refuse(w, r, err)
+			return
+		}
+		write(w, status, "application/json", body)
+	}
+}
+
+func write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the caller has gone: there is nobody to tell
+}
+
+// refuse writes a problem document (RFC 9457). An error that is not a problem is a defect: it is logged, and the caller is
+// told no more than that.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var p *api.Problem
+	if !errors.As(err, &p) {
+		h.log.Error("internal error", "method", r.Method, "path", r.URL.Path, "error", err)
+		p = api.Internal.New("this is a defect of the server or of its data; its log has more")
+	}
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		body = []byte(`{"type":"urn:weft:problem:internal","title":"Internal error","status":500}`)
+	}
+	write(w, p.Status, "application/problem+json", body)
+}
+
+// decode reads the body of a request. An empty body is an empty object.
+func decode(r *http.Request, v any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil && d.More() {
+		err = errors.New("something follows the JSON object")
+	}
+	var tooLarge *http.MaxBytesError
+	switch {
+	case err == nil, isEmpty(err):
+		return nil
+	case errors.As(err, &tooLarge):
+		return api.TooLarge.New("the body is larger than %d bytes: pass large things by reference", tooLarge.Limit)
+	}
+	return api.Invalid.New("the body is not the JSON object that this request takes: %v", err)
+}
+
+// runID is the run that a request pins with its query string; empty is the latest.
+func runID(r *http.Request) history.RunID { return history.RunID(r.URL.Query().Get("runId")) }
+
+// wait reads how long a request waits; absent is not at all.
+func wait(q url.Values) (time.Duration, error) {
+	text := q.Get("wait")
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, api.Invalid.New("wait is not a duration: give for example wait=20s")
+	}
+	return d, nil
+}

@@ -1,0 +1,18 @@
+package meter
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Sender counts what goes through a queue.
+func Sender(inner queue.Sender) queue.Sender { return &sender{inner} }
+
+type sender struct{ inner queue.Sender }
+
+// Send counts the messages.
+func (s *sender) Send(ctx context.Context, q string, messages ...queue.Message) error {
+	of(ctx).messages.Add(int64(len(messages)))
+	return s.inner.Send(ctx, q, messages...)
+}

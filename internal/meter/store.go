@@ -1,0 +1,99 @@
+package meter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Log counts what goes through a log into the meter of each call's context.
+func Log(inner store.Log) store.Log { return &log{inner} }
+
+type log struct{ inner store.Log }
+
+// Append counts a write for each item, or a lost race.
+func (l *log) Append(ctx context.Context, items ...store.Item) error {
+	err := l.inner.Append(ctx, items...)
+	of(ctx).write(err, int64(len(items)))
+	return err
+}
+
+// write counts n writes, as lost where their condition failed, and not at all where the store refused to try.
+func (m *Meter) write(err error, n int64) {
+	var conflict *store.Conflict
+	switch {
+	case errors.As(err, &conflict), errors.Is(err, store.ErrStale):
+		m.lost.Add(n)
+	case errors.Is(err, store.ErrThrottled), errors.Is(err, store.ErrTooLarge):
+	default:
+		m.writes.Add(n)
+	}
+}
+
+// Backward counts a read.
+func (l *log) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	of(ctx).reads.Add(1)
+	return l.inner.Backward(ctx, workflow, before, until, limit)
+}
+
+// Forward counts a read.
+func (l *log) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	of(ctx).reads.Add(1)
+	return l.inner.Forward(ctx, from, limit)
+}
+
+// Attempts counts what goes through a store of attempts.
+func Attempts(inner store.Attempts) store.Attempts { return &attempts{inner} }
+
+type attempts struct{ inner store.Attempts }
+
+// RecordAttempt counts a write, or a lost race.
+func (a *attempts) RecordAttempt(ctx context.Context, at store.Attempt) error {
+	err := a.inner.RecordAttempt(ctx, at)
+	of(ctx).write(err, 1)
+	return err
+}
+
+// ReadAttempts counts a read.
+func (a *attempts) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
+	of(ctx).reads.Add(1)
+	return a.inner.ReadAttempts(ctx, workflow, run)
+}
+
+// Timers counts what goes through a store of timers.
+func Timers(inner store.Timers) store.Timers { return &timers{inner} }
+
+type timers struct{ inner store.Timers }
+
+// PutTimers counts a write for each timer.
+func (t *timers) PutTimers(ctx context.Context, ts []store.Timer) error {
+	err := t.inner.PutTimers(ctx, ts)
+	of(ctx).write(err, int64(len(ts)))
+	return err
+}
+
+// DueTimers counts a read.
+func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
+	of(ctx).reads.Add(1)
+	return t.inner.DueTimers(ctx, before, limit)
+}
+
+// DeleteTimers counts a write for each timer.
+func (t *timers) DeleteTimers(ctx context.Context, ts []store.Timer) error {
+	err := t.inner.DeleteTimers(ctx, ts)
+	of(ctx).write(err, int64(len(ts)))
+	return err
+}
+
+// Lister counts what goes through a list.
+func Lister(inner store.Lister) store.Lister { return &lister{inner} }
+
+type lister struct{ inner store.Lister }
+
+// ListRuns counts a read.
+func (l *lister) ListRuns(ctx context.Context, f store.Filter, token string, limit int) ([]store.Summary, string, error) {
+	of(ctx).reads.Add(1)
+	return l.inner.ListRuns(ctx, f, token, limit)
+}

@@ -1,0 +1,365 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/attempt"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// attemptGrace is how much longer than its time an attempt is waited for before it is given up: its context has ended,
+// and it should have returned.
+const attemptGrace = 2 * time.Second
+
+// leaseMargin is how much longer than an attempt may take its message stays invisible.
+const leaseMargin = 15 * time.Second
+
+// work is an attempt at an activity that is to be made.
+type work struct {
+	delivery Delivery
+	activity *engine.PendingActivity
+	number   int // of the attempt
+	limit    time.Duration
+	limited  string // which limit of time that is
+}
+
+// handleActivity makes an attempt at the activity that a message names, and commits its result.
+func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, err error) {
+	var w *work
+	err = s.at(ctx, d.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, d.Message)
+		found = place != notYet
+		if err != nil || place != inLog {
+			return err
+		}
+		w, err = t.admit(ctx, run, d)
+		return err
+	})
+	if err != nil {
+		// No attempt was made, so none may be counted: a copy takes the message's place.
+		later := *d.Message
+		later.Due = max(d.Due, s.now().Add(copyDelay))
+		if s.send(context.WithoutCancel(ctx), []engine.Message{later}) == nil {
+			return true, nil
+		}
+		return true, err
+	}
+	if w == nil {
+		return found, nil
+	}
+	// The gate is open while the activity runs: it may take long, and may itself talk to the workflow.
+	if lease := w.limit + attemptGrace + leaseMargin; d.Extend != nil && lease > 0 {
+		if err := d.Extend(ctx, lease); err != nil {
+			return true, err
+		}
+	}
+	result, f := s.attempt(ctx, w)
+	return true, s.finish(context.WithoutCancel(ctx), w, result, f)
+}
+
+// admit decides what a message that asks for an attempt comes to: an attempt, or a result without one.
+func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work, error) {
+	if !run.Needed(d.Message) {
+		return nil, t.repair(ctx, run, d.Message)
+	}
+	if early := d.Due.Sub(t.now()); d.Due != 0 && early > 0 {
+		return nil, t.send(ctx, []engine.Message{*d.Message})
+	}
+	a := run.State.Activities[d.EventID]
+	w := &work{delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose}
+	if a.CancelRequested {
+		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Attempt: w.number}))
+	}
+	if d.Received > 1 {
+		merged, err := t.redelivered(ctx, run, w)
+		if merged || err != nil {
+			return nil, err
+		}
+	}
+	if a.Retry.MaximumAttempts > 0 && w.number > a.Retry.MaximumAttempts {
+		f := timeout(failure.StartToClose, "an attempt was interrupted, and may have done its work or not; there may be no other", nil)
+		return nil, t.resolve(ctx, run, w, w.timedOut(a.Retry.MaximumAttempts, f))
+	}
+	if a.ScheduleToClose > 0 {
+		left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(t.now())
+		if left <= 0 {
+			return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
+		}
+		if left < w.limit || w.limit == 0 {
+			w.limit, w.limited = left, failure.ScheduleToClose
+		}
+	}
+	return w, nil
+}
+
+// redelivered looks at a message that was received before. Either its attempt ended, and only the next one's message may
+// be missing: it is sent, and the message is done with (merged). Or the attempt was interrupted, and counts as one.
+func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (merged bool, err error) {
+	recorded, err := t.Attempts.ReadAttempts(ctx, t.workflowID, run.Number)
+	if err != nil {
+		return false, readProblem(err)
+	}
+	for _, r := range recorded {
+		if r.Event != w.activity.EventID || r.Number < w.number {
+			continue
+		}
+		var kept attemptState
+		if err := history.DecodeBody(r.Body, &kept); err != nil {
+			return false, err
+		}
+		return true, t.send(ctx, []engine.Message{w.next(r.Number+1, kept.Next)})
+	}
+	w.number += w.delivery.Received - 1
+	return false, nil
+}
+
+// next is the message of a further attempt.
+func (w *work) next(number int, due history.Timestamp) engine.Message {
+	m := *w.delivery.Message
+	m.Attempt, m.Due, m.Sent = number, due, 0
+	return m
+}
+
+// attempt runs the activity's code. A nil failure is success.
+func (s *Service) attempt(ctx context.Context, w *work) (result history.Payload, f *failure.Failure) {
+	a := w.activity
+	code := s.registry.Activity(a.ActivityType)
+	if code == nil {
+		return nil, &failure.Failure{
+			Kind: failure.KindUnregistered, Message: fmt.Sprintf("activity type %q is not registered in this build: deploy one that registers it", a.ActivityType),
+		}
+	}
+	limited, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), w.limit)
+	defer cancel()
+	limited = attempt.With(limited, attempt.Info{
+		WorkflowID: w.delivery.WorkflowID, RunID: string(w.delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.number,
+	})
+	outcome := make(chan attemptOutcome, 1) // not a variable: an attempt that does not come back may still write to it
+	ended := s.world.Guard(w.limit+attemptGrace, func() {
+		var o attemptOutcome
+		o.failure = &failure.Failure{Kind: failure.KindMisuse, Message: "the activity ended its goroutine"}
+		defer func() { outcome <- o }()
+		o = callActivity(limited, code, a.Input)
+	})
+	if !ended {
+		s.options.Logger.Error("an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
+		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
+	}
+	o := <-outcome
+	switch {
+	case o.failure != nil && limited.Err() != nil:
+		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String(), o.failure)
+	case o.failure == nil && len(o.result) > s.options.MaxPayload:
+		return nil, failure.FromError(failure.Newf("TooLarge", "the result has %d bytes: return at most %d, and pass larger things by reference", len(o.result), s.options.MaxPayload).Final())
+	}
+	return o.result, o.failure
+}
+
+type attemptOutcome struct {
+	result  history.Payload
+	failure *failure.Failure
+}
+
+func callActivity(ctx context.Context, code *engine.Activity, input history.Payload) (o attemptOutcome) {
+	defer func() {
+		if value := recover(); value != nil {
+			o = attemptOutcome{failure: failure.Panic(value, debug.Stack())}
+		}
+	}()
+	result, err := code.Run(ctx, input)
+	return attemptOutcome{result, failure.FromError(err)}
+}
+
+func timeout(limit, message string, cause *failure.Failure) *failure.Failure {
+	return &failure.Failure{Kind: failure.KindTimeout, Timeout: limit, Message: message, Cause: cause}
+}
+
+// finish does what follows from an attempt: its result is committed, or the next attempt is sent.
+func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f *failure.Failure) error {
+	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	defer cancel()
+	a := w.activity
+	e := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: a.EventID, Result: result, Attempt: w.number})
+	if f != nil {
+		at, again := engine.NextAttempt(a.ActivityTaskScheduled, a.Time, s.now(), w.number, f)
+		switch {
+		case f.Timeout == failure.ScheduleToClose:
+			e = w.timedOut(w.number, f)
+		case again:
+			return s.nextAttempt(ctx, w, at, f)
+		case f.Kind == failure.KindTimeout:
+			e = w.timedOut(w.number, f)
+		default:
+			e = history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number})
+		}
+	}
+	err := s.at(ctx, w.delivery.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, w.delivery.Message)
+		if err != nil || place != inLog {
+			return err
+		}
+		if !run.Needed(w.delivery.Message) {
+			return t.repair(ctx, run, w.delivery.Message)
+		}
+		return t.resolve(ctx, run, w, e)
+	})
+	if errors.Is(err, errBusy) {
+		return s.handOver(ctx, w, e) // too many others write to this run: its queue brings results together
+	}
+	return err
+}
+
+func (w *work) timedOut(number int, f *failure.Failure) history.Event {
+	return history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: w.activity.EventID, Failure: f, Attempt: number})
+}
+
+// nextAttempt records that an attempt failed, and sends the message of the next. The record is conditional on the
+// attempt's number, so that two chains of attempts, which a duplicate began, become one: the chain that comes second
+// ends. A crash after the record leaves the message of the attempt, which sends the next one's when it is delivered
+// again.
+func (s *Service) nextAttempt(ctx context.Context, w *work, at history.Timestamp, f *failure.Failure) error {
+	f.Stack = truncate(f.Stack)
+	body, err := history.EncodeBody(&attemptState{Failure: f, Next: at, By: w.delivery.Send})
+	if err != nil {
+		return err
+	}
+	record := store.Attempt{
+		Workflow: w.delivery.WorkflowID, Run: w.delivery.RunID.Number(), Event: w.activity.EventID, Number: w.number, Body: body,
+	}
+	for try := 0; ; try++ {
+		err = s.Attempts.RecordAttempt(ctx, record)
+		if errors.Is(err, store.ErrStale) {
+			return s.secondChain(ctx, w)
+		}
+		if err == nil {
+			return s.send(ctx, []engine.Message{w.next(w.number+1, at)})
+		}
+		if s.world.Wait(ctx, backoff(s.world, try), nil) != nil {
+			return err
+		}
+	}
+}
+
+// secondChain is what becomes of an attempt that another delivery has recorded before. A delivery of another message
+// sends the next attempt before that message is deleted, so this chain can end. A delivery of the same message cannot be
+// relied upon, because this one deletes it: the next attempt is sent once more, and the chains become one there.
+func (s *Service) secondChain(ctx context.Context, w *work) error {
+	recorded, err := s.Attempts.ReadAttempts(ctx, w.delivery.WorkflowID, w.delivery.RunID.Number())
+	if err != nil {
+		return err
+	}
+	for _, r := range recorded {
+		if r.Event != w.activity.EventID {
+			continue
+		}
+		var kept attemptState
+		if err := history.DecodeBody(r.Body, &kept); err != nil {
+			return err
+		}
+		if r.Number == w.number && kept.By == w.delivery.Send {
+			return s.send(ctx, []engine.Message{w.next(r.Number+1, kept.Next)})
+		}
+	}
+	return nil
+}
+
+// truncate keeps what is kept between attempts small.
+func truncate(stack string) string {
+	const most = 4 << 10
+	if len(stack) > most {
+		return stack[:most]
+	}
+	return stack
+}
+
+// resolve commits the result of an activity: here, if it is the only one that is pending, and through the workflow's
+// queue otherwise, where results that come together become one commit.
+func (t *session) resolve(ctx context.Context, run *engine.Run, w *work, e history.Event) error {
+	if len(run.State.Activities) > 1 {
+		return t.handOver(ctx, w, e)
+	}
+	return t.commitEvents(ctx, run, []history.Event{e}, w.delivery.Wave)
+}
+
+// handOver sends a result to the workflow's queue.
+func (s *Service) handOver(ctx context.Context, w *work, e history.Event) error {
+	m := *w.delivery.Message
+	m.Kind, m.Activity, m.Result, m.Due, m.Sent = engine.TakeResult, nil, &e, 0, 0
+	return s.send(ctx, []engine.Message{m})
+}
+
+// HandleResults commits the results that messages of one workflow bring, as many in one commit as fit. Where it returns
+// nil the messages are to be deleted.
+func (s *Service) HandleResults(ctx context.Context, workflowID string, messages []*engine.Message) error {
+	ctx, _ = meter.With(ctx)
+	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	defer cancel()
+	for len(messages) > 0 {
+		n := s.fitting(messages)
+		err := s.at(ctx, workflowID, func(ctx context.Context, t *session) error { return t.takeResults(ctx, messages[:n]) })
+		if err != nil {
+			return err
+		}
+		messages = messages[n:]
+	}
+	return nil
+}
+
+// fitting is how many of the results fit into one commit, and leave room for what the code does about them.
+func (s *Service) fitting(messages []*engine.Message) int {
+	size := 0
+	for i, m := range messages {
+		if done, ok := m.Result.Attributes.(*history.ActivityTaskCompleted); ok {
+			size += len(done.Result)
+		}
+		if i > 0 && size > s.options.MaxCommit/2 {
+			return i
+		}
+	}
+	return len(messages)
+}
+
+func (t *session) takeResults(ctx context.Context, messages []*engine.Message) error {
+	var run *engine.Run
+	var events []history.Event
+	var waves []history.Wave
+	taken := map[int64]bool{}
+	for _, m := range messages {
+		r, place, err := t.named(ctx, m)
+		if err != nil {
+			return err
+		}
+		if place != inLog {
+			continue // its run has closed, or is gone: the result is moot
+		}
+		run = r
+		waves = append(waves, m.Wave)
+		if run.Needed(m) && !taken[m.EventID] {
+			taken[m.EventID] = true
+			events = append(events, *m.Result)
+		}
+	}
+	switch {
+	case run == nil:
+		return nil
+	case len(events) == 0:
+		return t.send(ctx, run.Owed(waves, nil))
+	}
+	return t.commitEvents(ctx, run, events, waves...)
+}
+
+// tooLarge is the failure of a task whose commit would be larger than a commit may be.
+func tooLarge() *failure.Failure {
+	return &failure.Failure{
+		Kind:    failure.KindMisuse,
+		Message: "what the workflow's code does in this task is larger than a commit may be: start fewer activities at once, or pass large inputs by reference",
+	}
+}

@@ -1,0 +1,76 @@
+package turn
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+)
+
+// entry is what a process remembers of a workflow: its latest run as far as it has seen it, and perhaps the run's code,
+// stopped where it waits. Whoever holds the workflow's gate has it alone.
+type entry struct {
+	workflowID string
+	run        *engine.Run
+	instance   *engine.Instance // nil, or at the end of run's log
+	// highest is the highest run number that was seen, whatever became of the run.
+	highest uint32
+	loaded  time.Time
+	// size is about how many bytes it keeps.
+	size int
+}
+
+// maxAge is how long an entry is used: an hour, long before any expiry could empty a slot under it.
+const maxAge = time.Hour
+
+// instanceSize is about what the coroutines of an instance keep.
+const instanceSize = 16 << 10
+
+// cache keeps the entries that were used last. It may be emptied at any moment: nothing but speed depends on it.
+type cache struct {
+	mu         sync.Mutex
+	maxEntries int
+	maxBytes   int
+	bytes      int
+	byID       map[string]*list.Element
+	order      *list.List // of *entry, the one used last in front
+}
+
+func newCache(maxEntries, maxBytes int) *cache {
+	return &cache{maxEntries: maxEntries, maxBytes: maxBytes, byID: map[string]*list.Element{}, order: list.New()}
+}
+
+// take removes an entry from the cache and returns it; nil where there is none. The taker has it alone.
+func (c *cache) take(workflowID string) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	element := c.byID[workflowID]
+	if element == nil {
+		return nil
+	}
+	return c.remove(element)
+}
+
+func (c *cache) remove(element *list.Element) *entry {
+	e := c.order.Remove(element).(*entry)
+	delete(c.byID, e.workflowID)
+	c.bytes -= e.size
+	return e
+}
+
+// put gives an entry back and returns those that had to go for it.
+func (c *cache) put(e *entry) (evicted []*entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.size = int(e.run.State.Bytes)*4 + 1<<10 // decoded, a commit takes about four times its stored size
+	if e.instance != nil {
+		e.size += instanceSize
+	}
+	c.byID[e.workflowID] = c.order.PushFront(e)
+	c.bytes += e.size
+	for c.order.Len() > 0 && (c.order.Len() > c.maxEntries || c.bytes > c.maxBytes) {
+		evicted = append(evicted, c.remove(c.order.Back()))
+	}
+	return evicted
+}

@@ -1,0 +1,171 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// What a put can come to, besides landing.
+var (
+	// errLost is a slot that another commit has taken: reload, and try again.
+	errLost = errors.New("turn: another commit took the slot")
+	// errUnknown is a put of which nobody knows whether it landed, or will.
+	errUnknown = errors.New("turn: the outcome of the put is not known")
+	// errBusy is a store or a queue that refuses for now. Nothing was written.
+	errBusy = errors.New("turn: the store or the queue refuses for now")
+	// errTooLarge is a commit above the limit. Nothing was written.
+	errTooLarge = errors.New("turn: the commit is too large")
+)
+
+// change is a commit that is to be put into a run.
+type change struct {
+	run    *engine.Run
+	commit *history.Commit
+	body   []byte
+}
+
+// sendThenPut is how a request commits: the messages first, because nobody would send them if the process died after
+// the put. A crash between the two leaves messages that name a commit which is not in the log; their receivers wait for
+// it, and fence its slot in the end.
+func (t *session) sendThenPut(ctx context.Context, changes ...*change) error {
+	return t.undoing(func() error {
+		if err := t.encode(changes); err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if err := t.send(ctx, engine.Messages(t.workflowID, c.commit)); err != nil {
+				return err
+			}
+		}
+		return t.put(ctx, changes)
+	})
+}
+
+// putThenSend is how a message commits: a crash between the two is repaired by the message, which is delivered again and
+// sends what its wave owes.
+func (t *session) putThenSend(ctx context.Context, run *engine.Run, c *history.Commit) error {
+	return t.undoing(func() error {
+		changes := []*change{{run: run, commit: c}}
+		if err := t.encode(changes); err != nil {
+			return err
+		}
+		if err := t.put(ctx, changes); err != nil {
+			return err
+		}
+		return t.send(ctx, append(engine.Messages(t.workflowID, c), run.Owed(c.Waves, c)...))
+	})
+}
+
+// undoing drops the instance where commit fails: it may be ahead of the log.
+func (t *session) undoing(commit func() error) error {
+	err := commit()
+	if err != nil {
+		t.dropInstance()
+	}
+	return err
+}
+
+func (t *session) encode(changes []*change) (err error) {
+	for _, c := range changes {
+		if c.body, err = history.Encode(c.commit); err != nil {
+			return err
+		}
+		if len(c.body) > t.options.MaxCommit {
+			return errTooLarge
+		}
+	}
+	return nil
+}
+
+// put puts commits into their slots, all or none. When it returns nil they are durable, and part of what is known. While
+// the answer is not known, the identical put is repeated and nothing else is tried: a second attempt beside one that may
+// still land could do the same thing twice.
+func (t *session) put(ctx context.Context, changes []*change) error {
+	items := make([]store.Item, len(changes))
+	for i, c := range changes {
+		items[i] = store.Item{
+			Key:    store.Key{Workflow: t.workflowID, Run: c.run.Number, Slot: c.commit.Slot},
+			Commit: c.commit.ID, Body: c.body, Expires: c.commit.Expires.Time(), Summary: summary(t.workflowID, c),
+		}
+	}
+	for try, unknown := 0, false; ; try++ {
+		err := t.Log.Append(ctx, items...)
+		var conflict *store.Conflict
+		switch {
+		case err == nil:
+			return t.landed(changes)
+		case errors.As(err, &conflict) && own(conflict, items):
+			return t.landed(changes) // an earlier try of this very put
+		case errors.As(err, &conflict):
+			return errLost
+		case errors.Is(err, store.ErrTooLarge):
+			return errTooLarge
+		case !errors.Is(err, store.ErrThrottled):
+			unknown = true
+		}
+		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {
+			if unknown {
+				return errUnknown
+			}
+			return errBusy
+		}
+	}
+}
+
+// own reports whether the item that stands in the way is one of the writer's own.
+func own(conflict *store.Conflict, items []store.Item) bool {
+	for _, item := range items {
+		if item.Key == conflict.Existing.Key {
+			return item.Commit == conflict.Existing.Commit
+		}
+	}
+	return false
+}
+
+// landed adds commits that are in the log to what is known, and wakes those who wait for them.
+func (t *session) landed(changes []*change) error {
+	t.watchers.notify(t.workflowID)
+	if t.tainted {
+		t.forget() // code that hangs holds the run: leave it to it, and read the log again
+		return nil
+	}
+	for _, c := range changes {
+		if err := c.run.Append(c.commit, len(c.body)); err != nil {
+			return err
+		}
+		t.entry.run, t.entry.highest = c.run, max(t.entry.highest, c.run.Number)
+	}
+	return nil
+}
+
+// summary is the row that a commit which opens or closes a run has in the list of workflows.
+func summary(workflowID string, c *change) *store.Summary {
+	run, commit := c.run, c.commit
+	started, at := run.State.Started, run.State.StartTime
+	if commit.Slot == 0 && len(commit.Brought) > 0 {
+		started, _ = commit.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
+		at = commit.Time
+	}
+	if started == nil || commit.Slot > 0 && !commit.Status.Closed() {
+		return nil
+	}
+	s := &store.Summary{
+		Workflow: workflowID, Run: run.Number, RunID: string(commit.RunID), Type: started.WorkflowType,
+		Status: commit.Status.String(), Started: at.Time(),
+	}
+	if commit.Status.Closed() {
+		s.Closed = commit.Time.Time()
+	}
+	return s
+}
+
+// backoff is the wait before a further try: 2 ms, doubled up to half a second, with up to half of it taken off at
+// random.
+func backoff(w World, try int) time.Duration {
+	return jitter(w, min(2*time.Millisecond<<min(try, 10), 500*time.Millisecond))
+}

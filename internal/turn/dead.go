@@ -1,0 +1,63 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/meter"
+)
+
+// deadDelay is how long a message waits that comes back from the dead letters.
+const deadDelay = 5 * time.Minute
+
+// HandleDead does what is left to do for a message that was received too often. Nothing that died strands its run: an
+// activity is resolved as failed, and anything else is sent again, later. Where it returns nil the message is to be
+// deleted.
+func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
+	ctx, _ = meter.With(ctx)
+	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	defer cancel()
+	s.options.Logger.Error("a message was received too often", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID)
+	if m.Kind != engine.RunActivity {
+		return s.sendLater(ctx, m)
+	}
+	buried := false
+	err := s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, m)
+		buried = err == nil && place != notYet
+		if err != nil || place != inLog {
+			return err
+		}
+		if !run.Needed(m) {
+			return t.repair(ctx, run, m)
+		}
+		w := &work{delivery: Delivery{Message: m}, activity: run.State.Activities[m.EventID], number: m.Attempt}
+		f := &failure.Failure{
+			Kind:    failure.KindApplication,
+			Type:    "DeadLetter",
+			Message: fmt.Sprintf("activity %s could not be carried out: its message was received too often without coming to an end", w.activity.ActivityType),
+		}
+		return t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: m.EventID, Failure: f, Attempt: m.Attempt}))
+	})
+	if err != nil || buried {
+		return err
+	}
+	if s.now().Sub(m.Sent) < s.options.Grace {
+		return s.sendLater(ctx, m)
+	}
+	fenced, err := s.fence(ctx, m)
+	if err == nil && !fenced {
+		return s.sendLater(ctx, m) // what stands in the slot now decides
+	}
+	return err
+}
+
+func (s *Service) sendLater(ctx context.Context, m *engine.Message) error {
+	later := *m
+	later.Due = max(m.Due, s.now().Add(deadDelay))
+	return s.send(ctx, []engine.Message{later})
+}

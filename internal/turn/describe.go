@@ -1,0 +1,92 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// Describe returns what is known of a run.
+func (s *Service) Describe(ctx context.Context, workflowID string, runID history.RunID) (*api.Description, error) {
+	var d *api.Description
+	err := s.look(ctx, workflowID, runID, func(t *session, run *engine.Run) error {
+		d = describe(run)
+		if len(d.PendingActivities) == 0 {
+			return nil
+		}
+		return t.addAttempts(ctx, run, d)
+	})
+	return d, err
+}
+
+func describe(run *engine.Run) *api.Description {
+	state := run.State
+	d := &api.Description{
+		WorkflowSummary: api.WorkflowSummary{
+			WorkflowID: run.WorkflowID, RunID: state.RunID, Type: state.Started.WorkflowType, Status: state.Status, StartedAt: state.StartTime.Time(),
+		},
+		HistoryLength: state.NextEventID - 1, HistoryBytes: state.Bytes, CancelRequested: state.CancelRequested,
+		PendingActivities: []api.PendingActivity{}, PendingTimers: []api.PendingTimer{}, UpdatesInFlight: []api.UpdateInFlight{},
+	}
+	if state.Status.Closed() {
+		closed := state.CloseTime.Time()
+		d.ClosedAt = &closed
+		return d // what was pending when it closed no longer is
+	}
+	for id, a := range state.Activities {
+		d.PendingActivities = append(d.PendingActivities, api.PendingActivity{
+			EventID: id, Type: a.ActivityType, ScheduledAt: a.Time.Time(), Attempt: 1, CancelRequested: a.CancelRequested,
+		})
+	}
+	for id, t := range state.Timers {
+		d.PendingTimers = append(d.PendingTimers, api.PendingTimer{EventID: id, FireAt: t.FireAt.Time()})
+	}
+	for _, u := range state.Updates {
+		if u.Completed == nil {
+			d.UpdatesInFlight = append(d.UpdatesInFlight, api.UpdateInFlight{UpdateID: u.ID, Name: u.Name, AcceptedEventID: u.AcceptedEventID})
+		}
+	}
+	slices.SortFunc(d.PendingActivities, func(a, b api.PendingActivity) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.PendingTimers, func(a, b api.PendingTimer) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.UpdatesInFlight, func(a, b api.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
+	if f := state.Stuck(); f != nil {
+		d.StuckTask = &api.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f}
+	}
+	return d
+}
+
+// attemptState is what is kept of an activity between its attempts.
+type attemptState struct {
+	Failure *failure.Failure  `cbor:"1,keyasint,omitempty"`
+	Next    history.Timestamp `cbor:"2,keyasint,omitempty"`
+	// By is the sending (Message.Send) whose attempt this was.
+	By uint64 `cbor:"3,keyasint,omitempty"`
+}
+
+// addAttempts adds to a description what is known of the attempts of its activities.
+func (t *session) addAttempts(ctx context.Context, run *engine.Run, d *api.Description) error {
+	attempts, err := t.Attempts.ReadAttempts(ctx, t.workflowID, run.Number)
+	if err != nil {
+		return readProblem(err)
+	}
+	for _, a := range attempts {
+		for i := range d.PendingActivities {
+			p := &d.PendingActivities[i]
+			if p.EventID != a.Event {
+				continue
+			}
+			var kept attemptState
+			if err := history.DecodeBody(a.Body, &kept); err != nil {
+				return err
+			}
+			next := kept.Next.Time()
+			p.Attempt, p.LastFailure, p.NextAttemptAt = a.Number+1, kept.Failure, &next
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+// Package turn is the protocol between the log and the queues: it loads a run, runs its code, commits, and sends, in the
+// order that loses nothing. It is the only imperative core of Weft; the same code serves the Lambda functions, the local
+// server and the simulation.
+//
+// # Terms
+//
+// A turn is the handling of one request or one message. A commit is what it adds to a run's log, in one conditional put
+// into the next slot. A message names the commit that schedules it, and nobody acts on it unless that commit is in the
+// log. A wave is all that one message sets off.
+//
+// # The two orders
+//
+//	a request:   read* ── run the code ── send ── put ── answer           (*not if warm: the put proves it)
+//	                                           ╲
+//	                                            a crash here leaves messages that name no commit: their receivers
+//	                                            wait for it, and then fence its slot
+//
+//	a message:   read* ── run the code ── put ── send ── delete the message
+//	                                          ╲      ╲
+//	                                           a crash here: the message comes again, finds that it was done, and
+//	                                           sends what its wave owes before it is deleted
+//
+// # What a message comes to
+//
+//	the slot that it names     what it is about        what happens
+//	─────────────────────────  ──────────────────────  ─────────────────────────────────────────────────────
+//	holds another commit       -                       deleted
+//	is empty                   -                       looked at again; a delayed copy; after Grace, a fence
+//	holds its commit           still needed            done: put, then send, then deleted
+//	holds its commit           already done            its wave's messages are sent again; deleted
+//
+// # Answers that write nothing
+//
+// A warm instance may run first and put then: the condition proves that it was current. Every other answer (a refusal, a
+// known id, a query, a result) rests on a consistent read that began after the request arrived (session.fresh), and on a
+// new run of the code if the instance was stale (session.final). An instance that ran ahead of the log, and whose commit
+// did not land, is thrown away; the commits themselves stay, they never change.
+//
+// # Failures
+//
+//   - A put is lost (another commit took the slot): reload from the last slot seen, run again with a new commit id, until
+//     the soft limit. A request is then told that it is busy; a message's result goes to the workflow's queue.
+//   - The answer to a put is lost: the identical put is repeated until it is known whose commit stands there. Nothing else
+//     is tried meanwhile. If the time is over, the answer is "unknown", and the caller's retry finds out by its id.
+//   - A send fails: before the put, nothing has happened. After it, the message is delivered again and repairs.
+//   - The process dies: see the two orders.
+//   - The code fails: the task fails, not the run. See engine.Run.Step.
+//   - The code hangs, or takes its goroutine with it: the same, with the stack where it hangs. The instance is abandoned and
+//     counted.
+//
+// # One process
+//
+// The gate of a workflow lets one turn at a time work on it in a process, and updates that wait behind each other share an
+// activation and a commit. Correctness does not rest on gates or caches: other processes have their own.
+package turn

@@ -1,0 +1,244 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/meter"
+)
+
+// Delivery is a message as its handler gets it.
+type Delivery struct {
+	*engine.Message
+	// Received is how often it was received, this time included.
+	Received int
+	// Extend keeps it invisible for this long from now on; nil where that is not needed.
+	Extend func(ctx context.Context, d time.Duration) error
+}
+
+// lookAgain is how long a message whose commit is not in the log is held before the next look, look by look. After the
+// last a delayed copy takes its place.
+var lookAgain = []time.Duration{20 * time.Millisecond, 80 * time.Millisecond, 200 * time.Millisecond}
+
+// copyDelay is the delay of that copy.
+const copyDelay = 2 * time.Second
+
+// Handle does what a message of the activity queue or the timer queue asks for. Where it returns nil the message is to be
+// deleted: all that it set off is in the log, or on its way. Otherwise it is to be delivered again.
+func (s *Service) Handle(ctx context.Context, d Delivery) error {
+	ctx, _ = meter.With(ctx)
+	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	defer cancel()
+	for look := 0; ; look++ {
+		found, err := s.handleNamed(ctx, d)
+		if found || err != nil {
+			return err
+		}
+		if s.now().Sub(d.Sent) >= s.options.Grace {
+			fenced, err := s.fence(ctx, d.Message)
+			if fenced || err != nil {
+				return err
+			}
+			continue // what stands in the slot decides
+		}
+		if look == len(lookAgain) {
+			later := *d.Message
+			later.Due = max(d.Due, s.now().Add(copyDelay))
+			return s.send(ctx, []engine.Message{later})
+		}
+		if err := s.world.Wait(ctx, lookAgain[look], nil); err != nil {
+			return err
+		}
+	}
+}
+
+// handleNamed does what a message asks for if the commit that it names is in the log. found is false where it is not
+// there yet, and may still come.
+func (s *Service) handleNamed(ctx context.Context, d Delivery) (found bool, err error) {
+	if d.Kind == engine.RunActivity {
+		return s.handleActivity(ctx, d)
+	}
+	err = s.at(ctx, d.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, d.Message)
+		found = place != notYet
+		if err != nil || place != inLog {
+			return err
+		}
+		return t.act(ctx, run, d.Message)
+	})
+	return found, err
+}
+
+// at carries out fn at a workflow's gate, again and again while it loses races.
+func (s *Service) at(ctx context.Context, workflowID string, fn func(context.Context, *session) error) error {
+	t, err := s.open(ctx, workflowID)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	return t.insist(ctx, fn)
+}
+
+// place is where the commit stands that a message names.
+type place uint8
+
+const (
+	// notYet: its slot is empty.
+	notYet place = iota
+	// inLog: it is in the log.
+	inLog
+	// never: its slot holds another commit, or can no longer be filled. Nobody acts on the message.
+	never
+)
+
+// named finds the commit that a message names, and the run that it is in.
+func (t *session) named(ctx context.Context, m *engine.Message) (*engine.Run, place, error) {
+	if err := t.known(ctx); err != nil {
+		return nil, notYet, err
+	}
+	for {
+		run, p := t.find(m)
+		if p == inLog || t.fresh {
+			return run, p, nil
+		}
+		if err := t.refresh(ctx); err != nil {
+			return nil, notYet, err
+		}
+	}
+}
+
+// find is named by what is known.
+func (t *session) find(m *engine.Message) (*engine.Run, place) {
+	run, number := t.run(), m.RunID.Number()
+	switch {
+	case run == nil || run.Number < number:
+		if number <= t.entry.highest {
+			return nil, never // a void run, or one that has expired
+		}
+		return nil, notYet
+	case run.Number > number:
+		return nil, never // a run before the latest has closed: all it was waiting for is moot
+	case int(m.Slot) < len(run.Log):
+		if run.Log[m.Slot].ID != m.Commit {
+			return nil, never
+		}
+		return run, inLog
+	case run.State.Status.Closed():
+		return nil, never
+	}
+	return run, notYet
+}
+
+// fence puts an empty commit into the slot that a message names, so that the commit which should have stood there can
+// never land: its writer has died, or sleeps. It reports false where something stands there already. A crash here leaves
+// the message, and the fence if it landed; both are found again.
+func (s *Service) fence(ctx context.Context, m *engine.Message) (fenced bool, err error) {
+	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, m)
+		fenced = err == nil && place == notYet
+		if !fenced {
+			return err
+		}
+		if run == nil {
+			if m.Slot != 0 || m.RunID.Number() != t.entry.highest+1 {
+				return nil // the slot before it is not there, so nobody can fill it
+			}
+			run = engine.NewRun(m.WorkflowID, m.RunID.Number())
+		} else if m.Slot != run.State.NextSlot {
+			return nil
+		}
+		w := t.writer(m.Wave)
+		w.RunID = m.RunID
+		c := run.Fence(w)
+		if c.Status == history.Void {
+			c.Expires = w.Now.Add(t.options.Retention)
+		}
+		t.options.Logger.Warn("fenced a slot whose writer did not come", "workflowId", m.WorkflowID, "run", m.RunID, "slot", m.Slot)
+		return t.putFence(ctx, run, c)
+	})
+	return fenced, err
+}
+
+// putFence puts a fence. Where the slot has been taken meanwhile, the message is looked at again.
+func (t *session) putFence(ctx context.Context, run *engine.Run, c *history.Commit) error {
+	t.dropInstance()
+	ch := &change{run: run, commit: c}
+	if err := t.encode([]*change{ch}); err != nil {
+		return err
+	}
+	before := t.entry.run
+	err := t.put(ctx, []*change{ch})
+	if err == nil && c.Status == history.Void {
+		t.entry.run = before // a void run never was
+	}
+	return err
+}
+
+// act does what a message asks for whose commit is in the log.
+func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) error {
+	if !run.Needed(m) {
+		return t.repair(ctx, run, m)
+	}
+	if early := m.Due.Sub(t.now()); m.Due != 0 && early > 0 {
+		return t.send(ctx, []engine.Message{*m}) // delivered before its time
+	}
+	switch m.Kind {
+	case engine.FireTimer:
+		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m.Wave)
+	case engine.RetryTask:
+		return t.retryTask(ctx, run, m)
+	case engine.EndRun:
+		end := history.Of(&history.WorkflowExecutionTimedOut{RunTimeout: run.State.Started.RunTimeout})
+		t.dropInstance()
+		return t.putThenSend(ctx, run, run.End(t.writer(m.Wave), end))
+	case engine.TakeResult:
+		return t.commitEvents(ctx, run, []history.Event{*m.Result}, m.Wave)
+	}
+	return nil
+}
+
+// repair sends again what the commits of a message's wave schedule and what is still needed, before the message is
+// deleted: what the message asks for was done before, by one who may have died before it sent what follows.
+func (t *session) repair(ctx context.Context, run *engine.Run, m *engine.Message) error {
+	return t.send(ctx, run.Owed([]history.Wave{m.Wave}, nil))
+}
+
+// commitEvents commits what messages bring, with what the code does about it.
+func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []history.Event, waves ...history.Wave) error {
+	w := t.writer(waves...)
+	task := engine.Task{Brought: events}
+	transition := t.step(run, w, task)
+	err := t.putThenSend(ctx, run, transition.Commit)
+	if errors.Is(err, errTooLarge) {
+		// What the code wants to write at once is larger than a commit may be. The events are kept, and the code is at
+		// fault: the task fails, and is tried again when other code has been deployed.
+		t.discard()
+		transition = run.Fail(t.writer(waves...), task, tooLarge())
+		err = t.putThenSend(ctx, run, transition.Commit)
+	}
+	if err == nil {
+		t.settle(transition)
+	}
+	return err
+}
+
+// retryTask is the next attempt at a task that failed. One that fails again sends the message of the one after it before
+// its own is deleted, so the chain never ends, and there is one: a later commit ends it.
+func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Message) error {
+	transition := t.step(run, t.writer(m.Wave), engine.Task{Attempt: m.Attempt})
+	if transition.Commit == nil {
+		t.discard()
+		next := *m
+		next.Attempt++
+		next.Due = t.now().Add(engine.TaskRetryDelay(m.Attempt))
+		return t.send(ctx, []engine.Message{next})
+	}
+	err := t.putThenSend(ctx, run, transition.Commit)
+	if err == nil {
+		t.settle(transition)
+	}
+	return err
+}

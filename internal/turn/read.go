@@ -1,0 +1,189 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// look calls fn with the latest run, or with the one that runID names, as the log has it now.
+func (s *Service) look(ctx context.Context, workflowID string, runID history.RunID, fn func(*session, *engine.Run) error) error {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return err
+	}
+	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
+		if !t.fresh {
+			if err := t.refresh(ctx); err != nil {
+				return err
+			}
+		}
+		run := t.run()
+		if run == nil {
+			return noSuchWorkflow(workflowID)
+		}
+		if runID != "" && runID != run.State.RunID {
+			var err error
+			if run, err = t.other(ctx, runID); err != nil {
+				return err
+			}
+			if run == nil {
+				return api.NotFound.New("workflow %q has no run %q", workflowID, runID)
+			}
+		}
+		return fn(t, run)
+	})
+}
+
+// pollEvery is how long a waiting caller waits at most before it looks again: commits of other processes wake nobody
+// here.
+const pollEvery = 2 * time.Second
+
+// await looks at a run until fn says that it has seen what it waits for, or wait has passed; each look is a read. A
+// commit of this process ends the wait between two looks.
+func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, fn func(*engine.Run) (bool, error)) error {
+	end := s.world.Now().Add(wait)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, pollEvery) {
+		changed, stop := s.watchers.watch(workflowID)
+		done := false
+		err := s.look(ctx, workflowID, runID, func(_ *session, run *engine.Run) (err error) {
+			runID = run.State.RunID // the same run, also if another one follows
+			done, err = fn(run)
+			return err
+		})
+		left := end.Sub(s.world.Now())
+		if err == nil && !done && left > 0 {
+			err = s.world.Wait(ctx, min(left, pause), changed)
+			stop()
+			if err != nil {
+				return nil // the caller has gone
+			}
+			continue
+		}
+		stop()
+		return err
+	}
+}
+
+// Result returns how a run ended, when it has ended or after wait.
+func (s *Service) Result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration) (*api.ResultResponse, error) {
+	answer := &api.ResultResponse{WorkflowID: workflowID}
+	err := s.await(ctx, workflowID, runID, wait, func(run *engine.Run) (bool, error) {
+		answer.RunID, answer.Status = run.State.RunID, run.State.Status
+		answer.Result, answer.Failure = run.State.Outcome()
+		return run.State.Status.Closed(), nil
+	})
+	return answer, err
+}
+
+// Query asks a query of the state that the log has now. Nothing is written, and the code that answered is thrown away.
+func (s *Service) Query(ctx context.Context, workflowID string, runID history.RunID, name string, input history.Payload) (*api.QueryResponse, error) {
+	if err := engine.CheckName("query's name", name); err != nil {
+		return nil, api.Invalid.New("%v", err)
+	}
+	if err := s.checkPayload(input); err != nil {
+		return nil, err
+	}
+	answer := &api.QueryResponse{}
+	err := s.look(ctx, workflowID, runID, func(t *session, run *engine.Run) (err error) {
+		if f := run.NotReady(s.options.Build); f != nil {
+			return notReady(f)
+		}
+		answer.Result, err = t.query(run, name, input)
+		return queryProblem(err)
+	})
+	return answer, err
+}
+
+// query replays a run and asks it. What a failed task brought, and what waits for a start delay, is run first, and
+// forgotten.
+func (t *session) query(run *engine.Run, name string, input history.Payload) (answer history.Payload, err error) {
+	if run != t.run() {
+		t.dropInstance()
+	}
+	in := t.instance(run, nil, run.State.Started)
+	defer t.dropInstance()
+	w := t.writer()
+	returned := false
+	ended := t.guard(in, func() {
+		answer, err = run.Query(in, w, name, input)
+		returned = true
+	})
+	if !returned {
+		return nil, t.lost(in, ended).Err()
+	}
+	return answer, err
+}
+
+func queryProblem(err error) error {
+	var q *engine.QueryError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &q):
+		return notReady(failure.FromError(err))
+	case q.Unknown:
+		return api.NotFound.New("%v", q)
+	case errors.Is(q.Err, engine.ErrBadInput):
+		return api.Invalid.New("%v", q.Err)
+	}
+	return api.QueryFailed.New("%v", q.Err).With(failure.FromError(q.Err))
+}
+
+// historyPage is how many events a page of a history has.
+const historyPage = 1000
+
+// History returns the events of a run, from the one with the id from on.
+func (s *Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
+	err = s.look(ctx, workflowID, runID, func(_ *session, run *engine.Run) error {
+		id = run.State.RunID
+		for _, c := range run.Log {
+			if c.NextEventID() <= from {
+				continue
+			}
+			for _, e := range c.Events() {
+				if e.ID < from {
+					continue
+				}
+				if len(events) == historyPage {
+					more = true
+					return nil
+				}
+				events = append(events, api.HistoryEvent{ID: e.ID, Type: e.Type(), Time: e.Time.Time(), Attributes: e.Attributes})
+			}
+		}
+		return nil
+	})
+	return events, id, more, err
+}
+
+// List returns a page of the list of workflows.
+func (s *Service) List(ctx context.Context, f store.Filter, token string, limit int) (*api.ListResponse, error) {
+	if s.Lister == nil {
+		return nil, api.NotFound.New("this deployment keeps no list of workflows")
+	}
+	runs, next, err := s.Lister.ListRuns(ctx, f, token, limit)
+	if errors.Is(err, store.ErrBadToken) {
+		return nil, api.Invalid.New("the pageToken is none that a list returned")
+	}
+	if err != nil {
+		return nil, problem(readProblem(err))
+	}
+	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}, NextPageToken: next}
+	for _, r := range runs {
+		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started}
+		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
+			return nil, err
+		}
+		if !r.Closed.IsZero() {
+			w.ClosedAt = &r.Closed
+		}
+		answer.Workflows = append(answer.Workflows, w)
+	}
+	return answer, nil
+}

@@ -1,0 +1,150 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// errStale is an answer that did not rest on a read of its session: look again, there has been one now.
+var errStale = errors.New("turn: decided on old knowledge")
+
+// request carries out fn at a workflow's gate: again and again while it loses races, until the soft limit. What fn wrote
+// is in the log when request returns nil. The caller's going away does not stop it: its context only bounds the wait at
+// the gate.
+func (s *Service) request(ctx context.Context, workflowID string, fn func(context.Context, *session) error) error {
+	limited, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	defer cancel()
+	t, err := s.open(limited, workflowID)
+	if err != nil {
+		return problem(errBusy)
+	}
+	defer t.close()
+	return problem(t.insist(ctx, fn))
+}
+
+// insist calls fn until it neither loses a race nor decides on old knowledge, or the soft limit has passed.
+func (t *session) insist(ctx context.Context, fn func(context.Context, *session) error) error {
+	ctx, cancel := t.world.WithTimeout(context.WithoutCancel(ctx), t.options.SoftLimit)
+	defer cancel()
+	for try := 0; ; {
+		err := fn(ctx, t)
+		switch {
+		case errors.Is(err, errStale):
+			continue
+		case !errors.Is(err, errLost):
+			return err
+		}
+		t.fresh = false
+		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {
+			return errBusy
+		}
+		if err := t.refresh(ctx); err != nil {
+			return err
+		}
+		try++
+	}
+}
+
+// final returns err, which may be nil, as the answer if what is known was read in this session. Otherwise it reads, and
+// has the caller look again: without a write, nothing else proves that what was known is current.
+func (t *session) final(ctx context.Context, err error) error {
+	if t.fresh {
+		return err
+	}
+	if err := t.refresh(ctx); err != nil {
+		return err
+	}
+	return errStale
+}
+
+// openRun returns the latest run if it is open, and is the one with the id that the caller pinned, if any.
+func (t *session) openRun(ctx context.Context, pinned history.RunID) (*engine.Run, error) {
+	if err := t.known(ctx); err != nil {
+		return nil, err
+	}
+	run := t.run()
+	switch {
+	case run == nil:
+		return nil, t.final(ctx, noSuchWorkflow(t.workflowID))
+	case pinned != "" && pinned != run.State.RunID:
+		return nil, t.final(ctx, api.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", pinned, t.workflowID))
+	case run.State.Status.Closed():
+		return nil, t.final(ctx, runClosed(run))
+	}
+	return run, nil
+}
+
+func noSuchWorkflow(workflowID string) error {
+	return api.NotFound.New("there is no workflow %q", workflowID)
+}
+
+func runClosed(run *engine.Run) error {
+	return api.NotFound.New("run %q of workflow %q has closed already: it is %s", run.State.RunID, run.WorkflowID, run.State.Status)
+}
+
+// problem turns what the protocol came to into what the caller is told.
+func problem(err error) error {
+	var p *api.Problem
+	switch {
+	case err == nil || errors.As(err, &p):
+		return err
+	case errors.Is(err, errBusy), errors.Is(err, errLost), errors.Is(err, errStale):
+		return api.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
+	case errors.Is(err, errUnknown):
+		return api.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
+	case errors.Is(err, errTooLarge):
+		return api.TooLarge.New("what this request makes the workflow write is larger than a commit may be; nothing was written")
+	case errors.Is(err, history.ErrNewer):
+		return api.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
+	}
+	return err
+}
+
+// readProblem is what the failure of a read is to whoever needed it: nothing was written.
+func readProblem(err error) error {
+	if errors.Is(err, store.ErrThrottled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrUnknown) {
+		return errBusy
+	}
+	return err
+}
+
+// checkIDs refuses ids that no workflow has.
+func checkIDs(workflowID string, runID history.RunID) error {
+	if err := engine.CheckID("workflow id", workflowID); err != nil {
+		return api.Invalid.New("%v", err)
+	}
+	if runID != "" && runID.Number() == 0 {
+		return api.Invalid.New("the runId is not the id of a run: give one that a start returned, or none for the latest run")
+	}
+	return nil
+}
+
+// requestID checks the id of a request, or makes one.
+func (s *Service) requestID(id string) (string, error) {
+	if id == "" {
+		return history.CommitID(s.world.ID()).String(), nil
+	}
+	if err := engine.CheckID("requestId", id); err != nil {
+		return "", api.Invalid.New("%v", err)
+	}
+	return id, nil
+}
+
+// checkPayload refuses an input that is too large.
+func (s *Service) checkPayload(p []byte) error {
+	if len(p) > s.options.MaxPayload {
+		return api.TooLarge.New("the input has %d bytes: give at most %d, and pass larger things by reference", len(p), s.options.MaxPayload)
+	}
+	return nil
+}
+
+// notReady is the refusal of a request whose code fails.
+func notReady(f *failure.Failure) *api.Problem {
+	return api.NotReady.New("the workflow's code fails: its next deployment that does not will go on from here").With(f)
+}

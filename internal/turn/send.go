@@ -1,0 +1,126 @@
+package turn
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// inlineInput is the largest input of an activity that its message carries; a larger one is taken from the log.
+const inlineInput = 32 << 10
+
+// send sends messages: those that are due soon to their queue, those that are due later to the store of timers. It
+// returns nil only when all of them are on their way.
+func (s *Service) send(ctx context.Context, messages []engine.Message) error {
+	return s.sendWithin(ctx, messages, s.options.LongTimer)
+}
+
+// sendSoon sends messages that have been kept in the store, all of them to their queues.
+func (s *Service) sendSoon(ctx context.Context, messages []engine.Message) error {
+	return s.sendWithin(ctx, messages, forever)
+}
+
+func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, longest time.Duration) error {
+	batches := map[string][]queue.Message{}
+	var queues []string
+	var later []store.Timer
+	now := s.now()
+	for i := range messages {
+		m := &messages[i]
+		if m.Sent == 0 {
+			m.Sent = now
+		}
+		id := s.world.ID()
+		m.Send = binary.BigEndian.Uint64(id[:])
+		body, err := encodeMessage(m)
+		if err != nil {
+			return err
+		}
+		delay := max(m.Due.Sub(now), 0)
+		if m.Due == 0 {
+			delay = 0
+		}
+		if delay > longest {
+			later = append(later, store.Timer{ID: timerID(m), Due: m.Due.Time(), Body: body})
+			continue
+		}
+		name, group := route(m)
+		if batches[name] == nil {
+			queues = append(queues, name)
+		}
+		batches[name] = append(batches[name], queue.Message{Body: body, Delay: roundUp(delay), Group: group})
+	}
+	if len(later) > 0 {
+		if err := s.Timers.PutTimers(ctx, later); err != nil {
+			return fmt.Errorf("%w: keep timers: %w", errBusy, err)
+		}
+	}
+	for _, name := range queues {
+		if err := s.sendBatches(ctx, name, batches[name]); err != nil {
+			return fmt.Errorf("%w: send to %s: %w", errBusy, name, err)
+		}
+	}
+	return nil
+}
+
+func (s *Service) sendBatches(ctx context.Context, name string, messages []queue.Message) error {
+	for len(messages) > 0 {
+		n := min(len(messages), queue.MaxBatch)
+		if err := s.Queue.Send(ctx, name, messages[:n]...); err != nil {
+			return err
+		}
+		messages = messages[n:]
+	}
+	return nil
+}
+
+// roundUp rounds a delay up to the milliseconds, so that a timer's message does not arrive before its moment. (SQS delays
+// by whole seconds; its adapter rounds up again.)
+func roundUp(d time.Duration) time.Duration {
+	return min((d + time.Millisecond - 1).Truncate(time.Millisecond), queue.MaxDelay)
+}
+
+// route is the queue of a message, and its group there.
+func route(m *engine.Message) (name, group string) {
+	switch m.Kind {
+	case engine.RunActivity:
+		return queue.Activities, ""
+	case engine.TakeResult:
+		return queue.Workflow, m.WorkflowID
+	}
+	return queue.Timers, ""
+}
+
+// timerID names a message among those that are due at the same moment. Sent again, it has the same name.
+func timerID(m *engine.Message) string {
+	return fmt.Sprintf("%s-%d-%d-%d", hex.EncodeToString(m.Commit[:]), m.Kind, m.EventID, m.Attempt)
+}
+
+// encodeMessage returns the body of a message. A large input stays behind.
+func encodeMessage(m *engine.Message) ([]byte, error) {
+	if m.Activity != nil && len(m.Activity.Input) > inlineInput {
+		light := *m
+		light.Activity = nil
+		m = &light
+	}
+	return history.EncodeBody(m)
+}
+
+// DecodeMessage reads the body of a message.
+func DecodeMessage(body []byte) (*engine.Message, error) {
+	m := &engine.Message{}
+	if err := history.DecodeBody(body, m); err != nil {
+		return nil, err
+	}
+	if m.WorkflowID == "" || m.RunID.Number() == 0 || (m.Kind == engine.TakeResult) != (m.Result != nil) {
+		return nil, fmt.Errorf("%w: a message that names no run, or lacks what its kind needs", history.ErrCorrupt)
+	}
+	return m, nil
+}

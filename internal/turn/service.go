@@ -1,0 +1,127 @@
+package turn
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Ports are the stores and queues that a service works on. Lister may be nil: there is no list of workflows then.
+type Ports struct {
+	Log      store.Log
+	Attempts store.Attempts
+	Timers   store.Timers
+	Lister   store.Lister
+	Queue    queue.Sender
+}
+
+// Options are the settings of a service. Zero fields take the defaults of [Defaults].
+type Options struct {
+	// Build names the code that runs, so that a run that fails under one build is tried again under the next.
+	Build string
+	// Engine are the limits of the engine.
+	Engine engine.Options
+	// SoftLimit is how long a request is tried, or waits for what has not happened yet.
+	SoftLimit time.Duration
+	// DeadlockAfter is how long workflow code may run before it is taken to be stuck.
+	DeadlockAfter time.Duration
+	// Grace is how long a message waits for the commit that schedules it before its slot is fenced.
+	Grace time.Duration
+	// LongTimer is the delay from which a message is kept in the store until it is near.
+	LongTimer time.Duration
+	// Retention is how long a run that has a deadline is kept after it.
+	Retention time.Duration
+	// MaxPayload is the largest input or result, and MaxCommit the largest commit, in bytes.
+	MaxPayload, MaxCommit int
+	// CacheEntries and CacheBytes bound the runs that are kept in memory; negative keeps none.
+	CacheEntries int
+	CacheBytes   int
+	// UpdatesTogether is how many waiting updates share an activation at most.
+	UpdatesTogether int
+	// Logger takes what operators should know; nil is slog.Default.
+	Logger *slog.Logger
+}
+
+// Defaults are the settings of a service that is given none.
+func Defaults() Options {
+	return Options{
+		Engine: engine.Options{
+			Limits:             engine.Limits{UpdatesInFlight: 10},
+			SuggestAfterEvents: 10_000, SuggestAfterBytes: 4 << 20,
+		},
+		SoftLimit:     20 * time.Second,
+		DeadlockAfter: 10 * time.Second,
+		Grace:         time.Minute,
+		LongTimer:     queue.MaxDelay,
+		Retention:     7 * 24 * time.Hour,
+		MaxPayload:    256 << 10, MaxCommit: 380 << 10,
+		CacheEntries: 10_000, CacheBytes: 256 << 20,
+		UpdatesTogether: 64,
+	}
+}
+
+// Service carries out requests and messages: it loads a run, runs its code, commits, and sends. It is the only part of
+// Weft that does these in order; see the package comment.
+type Service struct {
+	Ports
+	registry *engine.Registry
+	world    World
+	options  Options
+	cache    *cache
+	gates    gates
+	watchers watchers
+	hung     atomic.Int64
+}
+
+// New returns a service.
+func New(ports Ports, registry *engine.Registry, world World, o Options) *Service {
+	d := Defaults()
+	setDefault(&o.SoftLimit, d.SoftLimit)
+	setDefault(&o.DeadlockAfter, d.DeadlockAfter)
+	setDefault(&o.Grace, d.Grace)
+	setDefault(&o.LongTimer, d.LongTimer)
+	setDefault(&o.Retention, d.Retention)
+	setDefault(&o.MaxPayload, d.MaxPayload)
+	setDefault(&o.MaxCommit, d.MaxCommit)
+	setDefault(&o.CacheEntries, d.CacheEntries)
+	setDefault(&o.CacheBytes, d.CacheBytes)
+	setDefault(&o.UpdatesTogether, d.UpdatesTogether)
+	setDefault(&o.Engine.Limits.UpdatesInFlight, d.Engine.Limits.UpdatesInFlight)
+	setDefault(&o.Engine.SuggestAfterEvents, d.Engine.SuggestAfterEvents)
+	setDefault(&o.Engine.SuggestAfterBytes, d.Engine.SuggestAfterBytes)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	ports.Log, ports.Attempts = meter.Log(ports.Log), meter.Attempts(ports.Attempts)
+	ports.Timers, ports.Queue = meter.Timers(ports.Timers), meter.Sender(ports.Queue)
+	if ports.Lister != nil {
+		ports.Lister = meter.Lister(ports.Lister)
+	}
+	return &Service{
+		Ports: ports, registry: registry, world: world, options: o,
+		cache: newCache(o.CacheEntries, o.CacheBytes),
+	}
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// writer is what this service brings to a commit: a fresh id and its clock.
+func (s *Service) writer(waves ...history.Wave) *engine.Writer {
+	return &engine.Writer{
+		Now: s.now(), Commit: s.world.ID(), Build: s.options.Build, Waves: waves,
+		Retention: s.options.Retention, Options: s.options.Engine,
+	}
+}
+
+func (s *Service) now() history.Timestamp { return history.At(s.world.Now()) }

@@ -1,0 +1,160 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// session is one holder's work on a workflow: from entering its gate to leaving it.
+type session struct {
+	*Service
+	workflowID string
+	// entry is what is known; its run is nil where nothing is.
+	entry *entry
+	// fresh says that the entry was read since the session began. An answer that writes nothing needs that.
+	fresh bool
+	// tainted says that code which did not come back still holds the entry's run.
+	tainted bool
+}
+
+// open enters the gate of a workflow and takes what the cache knows of it.
+func (s *Service) open(ctx context.Context, workflowID string) (*session, error) {
+	if _, err := s.enter(ctx, workflowID, nil); err != nil {
+		return nil, err
+	}
+	return s.begin(workflowID), nil
+}
+
+// begin starts a session at a gate that the caller holds.
+func (s *Service) begin(workflowID string) *session {
+	t := &session{Service: s, workflowID: workflowID, entry: s.cache.take(workflowID)}
+	if t.entry == nil {
+		t.forget()
+	} else if s.world.Now().Sub(t.entry.loaded) > maxAge || t.expired() {
+		t.forget()
+	}
+	return t
+}
+
+func (t *session) expired() bool {
+	expires := t.entry.run.State.Expires
+	return expires != 0 && t.now().Add(clockSkew) > expires
+}
+
+// close gives what is known back to the cache and leaves the gate.
+func (t *session) close() {
+	if t.entry.run != nil && !t.tainted {
+		for _, e := range t.cache.put(t.entry) {
+			t.closeInstance(e)
+		}
+	}
+	t.gates.leave(t.workflowID)
+}
+
+// forget drops all that is known. The next look reads everything anew.
+func (t *session) forget() {
+	if t.entry != nil {
+		t.dropInstance()
+	}
+	t.entry = &entry{workflowID: t.workflowID, loaded: t.world.Now()}
+	t.fresh, t.tainted = false, false
+}
+
+// dropInstance throws the run's code away: it is ahead of the log. The commits stay; they never change.
+func (t *session) dropInstance() { t.closeInstance(t.entry) }
+
+func (s *Service) closeInstance(e *entry) {
+	in := e.instance
+	e.instance = nil
+	if in != nil && !s.world.Guard(s.options.DeadlockAfter, in.Close) {
+		s.hangs(e.workflowID, in)
+	}
+}
+
+// discard is what is left to do after an activation that is not committed.
+func (t *session) discard() {
+	if t.tainted {
+		t.forget()
+	} else {
+		t.dropInstance()
+	}
+}
+
+// run is the latest run that is known, or nil.
+func (t *session) run() *engine.Run { return t.entry.run }
+
+// instance is the code of a run, at the end of the log or before it.
+func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.WorkflowExecutionStarted) *engine.Instance {
+	if t.entry.instance == nil {
+		id := run.State.RunID
+		if len(run.Log) == 0 {
+			id = w.RunID
+		}
+		t.entry.instance = engine.NewInstance(t.registry.Workflow(started.WorkflowType), t.workflowID, id)
+	}
+	return t.entry.instance
+}
+
+// step runs a task of a run. The instance is ahead of the log afterwards: it stays only if the transition's commit
+// lands.
+func (t *session) step(run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
+	started := run.State.Started
+	if started == nil {
+		started = task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	}
+	in := t.instance(run, w, started)
+	var transition *engine.Transition
+	ended := t.guard(in, func() { transition = run.Step(in, w, task) })
+	if ended && transition != nil {
+		if transition.Failure != nil {
+			t.failing(run, transition.Failure)
+		}
+		return transition
+	}
+	f := t.lost(in, ended)
+	t.failing(run, f)
+	return run.Fail(w, task, f)
+}
+
+// guard runs code of an instance. It returns false for code that did not come back: the session has lost the instance
+// then, and the run that it holds.
+func (t *session) guard(in *engine.Instance, fn func()) bool {
+	if t.world.Guard(t.options.DeadlockAfter, fn) {
+		return true
+	}
+	t.hangs(t.workflowID, in)
+	t.entry.instance, t.tainted = nil, true
+	return false
+}
+
+// lost is the failure of code that did not come back (a deadlock), or that took its goroutine with it.
+func (t *session) lost(in *engine.Instance, ended bool) *failure.Failure {
+	if ended {
+		if f := failure.FromError(in.Err()); f != nil {
+			return f
+		}
+		return &failure.Failure{Kind: failure.KindMisuse, Message: "workflow code ended its goroutine"}
+	}
+	return &failure.Failure{
+		Kind:    failure.KindDeadlock,
+		Message: "workflow code did not come back within " + t.options.DeadlockAfter.String() + ": it blocks on something that is not the engine's",
+		Stack:   in.Stuck(),
+	}
+}
+
+// failing tells operators that a task failed. The failure's own text may hold what users gave, and stays in the history.
+func (t *session) failing(run *engine.Run, f *failure.Failure) {
+	t.options.Logger.Warn("workflow task failed", "workflowId", t.workflowID, "runId", run.State.RunID, "kind", f.Kind.String(), "eventId", f.EventID)
+}
+
+// hangs counts and reports code that did not come back. A Lambda process with hung code ends after it has answered.
+func (s *Service) hangs(workflowID string, in *engine.Instance) {
+	s.hung.Add(1)
+	s.options.Logger.Error("workflow code does not come back; its instance is abandoned", "workflowId", workflowID, "stack", in.Stuck())
+}
+
+// Hung is the number of instances whose code did not come back.
+func (s *Service) Hung() int { return int(s.hung.Load()) }

@@ -1,0 +1,99 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// Signal sends a signal to the latest run, or to the one that runID pins. The signal is in the log when Signal returns
+// nil, and the code has seen it unless it fails.
+func (s *Service) Signal(ctx context.Context, workflowID string, runID history.RunID, name string, r api.SignalRequest) error {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return err
+	}
+	if err := engine.CheckName("signal's name", name); err != nil {
+		return api.Invalid.New("%v", err)
+	}
+	requestID, err := s.requestID(r.RequestID)
+	if err != nil {
+		return err
+	}
+	if err := s.checkPayload(r.Input); err != nil {
+		return err
+	}
+	signal := history.Of(&history.WorkflowExecutionSignaled{SignalName: name, Input: history.Payload(r.Input), RequestID: requestID})
+	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
+		run, err := t.openRun(ctx, runID)
+		if run == nil {
+			if arrived := t.run(); arrived != nil && t.fresh && arrived.State.Signaled(requestID) {
+				return nil // it arrived before the run closed, and its answer was lost
+			}
+			return err
+		}
+		if run.State.Signaled(requestID) {
+			return t.final(ctx, nil)
+		}
+		return t.bring(ctx, run, signal)
+	})
+}
+
+// Cancel asks a run to end: its code's context is canceled. A run that has been asked is not asked again.
+func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.RunID, reason string) error {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return err
+	}
+	if err := s.checkPayload([]byte(reason)); err != nil {
+		return err
+	}
+	cancel := history.Of(&history.WorkflowExecutionCancelRequested{Reason: reason})
+	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
+		run, err := t.openRun(ctx, runID)
+		if run == nil {
+			return err
+		}
+		if run.State.CancelRequested {
+			return t.final(ctx, nil)
+		}
+		return t.bring(ctx, run, cancel)
+	})
+}
+
+// bring commits an event that a request brings, with what the code does about it.
+func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event) error {
+	transition := t.step(run, t.writer(), engine.Task{Brought: []history.Event{e}})
+	if err := t.sendThenPut(ctx, &change{run: run, commit: transition.Commit}); err != nil {
+		return err
+	}
+	t.settle(transition)
+	return nil
+}
+
+// settle is what is left to do after a transition's commit has landed: code that failed is thrown away.
+func (t *session) settle(transition *engine.Transition) {
+	if transition.Failure != nil {
+		t.dropInstance()
+	}
+	t.warn(transition)
+}
+
+// Terminate closes a run without asking its code. It has closed when Terminate returns nil.
+func (s *Service) Terminate(ctx context.Context, workflowID string, runID history.RunID, reason string) error {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return err
+	}
+	if err := s.checkPayload([]byte(reason)); err != nil {
+		return err
+	}
+	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
+		run, err := t.openRun(ctx, runID)
+		if run == nil {
+			return err
+		}
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: reason})
+		t.dropInstance()
+		return t.sendThenPut(ctx, &change{run: run, commit: run.End(t.writer(), end)})
+	})
+}

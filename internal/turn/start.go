@@ -1,0 +1,193 @@
+package turn
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// The policies of a start.
+const (
+	allowDuplicate           = "allowDuplicate"
+	allowDuplicateFailedOnly = "allowDuplicateFailedOnly"
+	rejectDuplicate          = "rejectDuplicate"
+
+	conflictFail      = "fail"
+	useExisting       = "useExisting"
+	terminateExisting = "terminateExisting"
+)
+
+// Start starts a run, or finds the one that an earlier sending of the same request started. The run is in the log when
+// Start returns nil.
+func (s *Service) Start(ctx context.Context, r api.StartRequest) (*api.StartResponse, error) {
+	made := r.WorkflowID == nil && r.RequestID == ""
+	if r.WorkflowID == nil {
+		r.WorkflowID = s.makeWorkflowID(r.RequestID)
+	}
+	requestID, err := s.checkStart(&r)
+	if err != nil {
+		return nil, err
+	}
+	started := &history.WorkflowExecutionStarted{
+		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
+	}
+	answer := &api.StartResponse{WorkflowID: *r.WorkflowID}
+	err = s.request(ctx, *r.WorkflowID, func(ctx context.Context, t *session) error {
+		return t.start(ctx, &r, started, made, answer)
+	})
+	return answer, err
+}
+
+// makeWorkflowID makes the id of a workflow whose starter gave none. It follows from the request's id, where there is
+// one, so that the request finds its run when it is sent again.
+func (s *Service) makeWorkflowID(requestID string) *string {
+	random := s.world.ID()
+	if requestID != "" {
+		sum := sha256.Sum256([]byte(requestID))
+		random = [16]byte(sum[:16])
+	}
+	id := "w-" + hex.EncodeToString(random[:])
+	return &id
+}
+
+func (s *Service) checkStart(r *api.StartRequest) (requestID string, err error) {
+	if err := checkIDs(*r.WorkflowID, ""); err != nil {
+		return "", err
+	}
+	if requestID, err = s.requestID(r.RequestID); err != nil {
+		return "", err
+	}
+	workflow := s.registry.Workflow(r.Type)
+	switch {
+	case r.Type == "":
+		return "", api.Invalid.New("the type is missing: give one of %q", s.registry.WorkflowNames())
+	case workflow == nil:
+		return "", api.Invalid.New("there is no workflow type %q: give one of %q", r.Type, s.registry.WorkflowNames())
+	case r.RunTimeout < 0:
+		return "", api.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
+	case r.RunTimeout > 0 && time.Duration(r.RunTimeout) < time.Millisecond:
+		return "", api.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
+	}
+	switch r.IDReusePolicy {
+	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
+	default:
+		return "", api.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", r.IDReusePolicy, allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate)
+	}
+	switch r.IDConflictPolicy {
+	case "", conflictFail, useExisting, terminateExisting:
+	default:
+		return "", api.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, conflictFail, useExisting, terminateExisting)
+	}
+	if err := s.checkPayload(r.Input); err != nil {
+		return "", err
+	}
+	if err := workflow.CheckInput(history.Payload(r.Input)); err != nil {
+		return "", api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
+	}
+	return requestID, nil
+}
+
+// start opens the next run of the workflow. A start takes the highest number that is physically there, plus one: it has
+// to read first. Only an id that was made for this request can have no runs.
+func (t *session) start(ctx context.Context, r *api.StartRequest, started *history.WorkflowExecutionStarted, made bool, answer *api.StartResponse) error {
+	if !made && !t.fresh {
+		if err := t.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	var ended *change
+	if latest := t.run(); latest != nil {
+		same, err := t.sameStart(ctx, latest, started.RequestID)
+		if err != nil {
+			return err
+		}
+		if same != "" {
+			answer.RunID = same
+			return nil
+		}
+		if latest.State.Status.Closed() {
+			err = mayReuse(latest, r.IDReusePolicy)
+		} else {
+			ended, err = t.mayReplace(latest, r.IDConflictPolicy, answer)
+		}
+		if err != nil || answer.RunID != "" {
+			return err
+		}
+	}
+	opened, transition := t.prepareRun(started)
+	changes := []*change{opened}
+	if ended != nil {
+		changes = []*change{ended, opened}
+	}
+	if err := t.sendThenPut(ctx, changes...); err != nil {
+		return err
+	}
+	t.warn(transition)
+	answer.RunID, answer.Started = opened.commit.RunID, true
+	return nil
+}
+
+// prepareRun runs the first task of a new run.
+func (t *session) prepareRun(started *history.WorkflowExecutionStarted) (*change, *engine.Transition) {
+	t.dropInstance() // of the run before
+	run := engine.NewRun(t.workflowID, t.entry.highest+1)
+	w := t.writer()
+	random := t.world.ID()
+	w.RunID = history.NewRunID(run.Number, [8]byte(random[:8]))
+	transition := t.step(run, w, engine.Task{Brought: []history.Event{history.Of(started)}})
+	return &change{run: run, commit: transition.Commit}, transition
+}
+
+// sameStart returns the run that an earlier sending of the same start opened: the latest, or the one before it.
+func (t *session) sameStart(ctx context.Context, latest *engine.Run, requestID string) (history.RunID, error) {
+	if latest.State.Started.RequestID == requestID {
+		return latest.State.RunID, nil
+	}
+	if latest.Number == 1 {
+		return "", nil
+	}
+	before, err := t.firstCommit(ctx, latest.Number-1)
+	if err != nil || before == nil || len(before.Brought) == 0 {
+		return "", err
+	}
+	started, ok := before.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	if ok && started.RequestID == requestID {
+		return before.RunID, nil
+	}
+	return "", nil
+}
+
+func mayReuse(latest *engine.Run, policy string) error {
+	status := latest.State.Status
+	if policy == rejectDuplicate || policy == allowDuplicateFailedOnly && status == history.Completed {
+		return api.AlreadyUsed.New("workflow %q has run before (run %q is %s), and the idReusePolicy is %s", latest.WorkflowID, latest.State.RunID, status, policy)
+	}
+	return nil
+}
+
+// mayReplace says what becomes of an open run that stands in the way of a start.
+func (t *session) mayReplace(latest *engine.Run, policy string, answer *api.StartResponse) (*change, error) {
+	switch policy {
+	case useExisting:
+		answer.RunID = latest.State.RunID
+		return nil, nil
+	case terminateExisting:
+		reason := history.Of(&history.WorkflowExecutionTerminated{Reason: "another run was started with idConflictPolicy terminateExisting"})
+		return &change{run: latest, commit: latest.End(t.writer(), reason)}, nil
+	}
+	return nil, api.AlreadyOpen.New("run %q of workflow %q is open: wait for it, use another workflowId, or give an idConflictPolicy", latest.State.RunID, latest.WorkflowID)
+}
+
+// warn tells operators of update handlers that were running when the run closed: their callers are told that the run
+// closed first, which the author probably did not mean. It is called after the closing commit has landed.
+func (t *session) warn(transition *engine.Transition) {
+	if len(transition.Unfinished) > 0 {
+		t.options.Logger.Warn("a run closed while update handlers ran: call workflow.AwaitHandlers before returning",
+			"workflowId", t.workflowID, "handlers", transition.Unfinished)
+	}
+}

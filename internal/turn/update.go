@@ -1,0 +1,271 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// updateCall is an update request while it is carried out, and then its answer.
+type updateCall struct {
+	request engine.UpdateRequest
+	runID   history.RunID // pinned; empty for the latest run
+
+	// first is a call of the same id that came before it and is carried out with it; nil where there is none.
+	first *updateCall
+
+	answer api.UpdateResponse
+	err    error
+}
+
+// Update sends an update. An answer of stage accepted or completed is in the log; one of stage rejected left no trace.
+func (s *Service) Update(ctx context.Context, workflowID string, runID history.RunID, name string, r api.UpdateRequest) (*api.UpdateResponse, error) {
+	call, err := s.newCall(workflowID, runID, name, &r)
+	if err != nil {
+		return nil, err
+	}
+	wait, err := s.checkWait(time.Duration(r.Timeout))
+	if err != nil {
+		return nil, err
+	}
+	begun := s.world.Now()
+	if err := s.carryOut(ctx, workflowID, call); err != nil {
+		return nil, err
+	}
+	if call.answer.Stage != api.StageAccepted || r.WaitFor == api.StageAccepted {
+		return &call.answer, nil
+	}
+	left := wait - s.world.Now().Sub(begun)
+	return s.PollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left)
+}
+
+func (s *Service) newCall(workflowID string, runID history.RunID, name string, r *api.UpdateRequest) (*updateCall, error) {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return nil, err
+	}
+	if err := engine.CheckName("update's name", name); err != nil {
+		return nil, api.Invalid.New("%v", err)
+	}
+	if r.UpdateID == "" {
+		r.UpdateID = history.CommitID(s.world.ID()).String()
+	}
+	if err := engine.CheckID("updateId", r.UpdateID); err != nil {
+		return nil, api.Invalid.New("%v", err)
+	}
+	switch r.WaitFor {
+	case "", api.StageAccepted, api.StageCompleted:
+	default:
+		return nil, api.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
+	}
+	if err := s.checkPayload(r.Input); err != nil {
+		return nil, err
+	}
+	return &updateCall{
+		request: engine.UpdateRequest{ID: r.UpdateID, Name: name, Input: history.Payload(r.Input)}, runID: runID,
+	}, nil
+}
+
+// checkWait is how long a caller waits: the soft limit, or less if it says so.
+func (s *Service) checkWait(wait time.Duration) (time.Duration, error) {
+	if wait < 0 {
+		return 0, api.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
+	}
+	if wait == 0 || wait > s.options.SoftLimit {
+		wait = s.options.SoftLimit
+	}
+	return wait, nil
+}
+
+// carryOut has the update run at its workflow's gate: by this call, together with those that wait behind it, or by one
+// before it that took it along.
+func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateCall) error {
+	limited, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	defer cancel()
+	mine, err := s.enter(limited, workflowID, call)
+	if err != nil {
+		return problem(errBusy)
+	}
+	if !mine {
+		return call.err
+	}
+	taken := s.gates.take(workflowID, s.options.UpdatesTogether-1)
+	calls := []*updateCall{call}
+	for _, w := range taken {
+		calls = append(calls, w.call)
+	}
+	t := s.begin(workflowID)
+	defer func() {
+		t.close()
+		s.gates.release(taken)
+	}()
+	t.updates(ctx, calls)
+	return call.err
+}
+
+// updates answers the calls: together, or, where that fails, one by one, so that one whose code fails does not take the
+// others down.
+func (t *session) updates(ctx context.Context, calls []*updateCall) {
+	alone := len(calls) == 1
+	err := t.insist(ctx, func(ctx context.Context, t *session) error { return t.updateTogether(ctx, calls) })
+	switch {
+	case errors.Is(err, errApart) && !alone:
+		for _, c := range calls {
+			t.fresh = false
+			t.updates(ctx, []*updateCall{c})
+		}
+	case err != nil:
+		for _, c := range calls {
+			c.err = problem(err)
+		}
+	}
+}
+
+// errApart says that calls have to be carried out one by one.
+var errApart = errors.New("turn: carry out one by one")
+
+// updateTogether is one try at answering the calls. It runs the code speculatively: nothing is written unless it accepts
+// one of them, or issues a command. An error means that none of them is answered.
+func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error {
+	if err := t.known(ctx); err != nil {
+		return err
+	}
+	fresh, answered := t.lookUp(calls)
+	if len(fresh) == 0 || answered > 0 && !t.fresh {
+		return t.final(ctx, nil)
+	}
+	run := t.run()
+	if f := run.NotReady(t.options.Build); f != nil {
+		if !t.fresh {
+			return t.final(ctx, nil)
+		}
+		for _, c := range fresh {
+			c.err = notReady(f)
+		}
+		return nil
+	}
+	task := engine.Task{}
+	for _, c := range fresh {
+		task.Updates = append(task.Updates, c.request)
+	}
+	transition := t.step(run, t.writer(), task)
+	if transition.Failure != nil && len(fresh) > 1 {
+		t.discard()
+		return errApart
+	}
+	if transition.Commit == nil {
+		current := t.fresh
+		t.discard()
+		if !current {
+			return t.final(ctx, nil)
+		}
+	} else if err := t.acceptTogether(ctx, run, transition); err != nil {
+		if errors.Is(err, errTooLarge) && len(fresh) > 1 {
+			return errApart
+		}
+		return err
+	}
+	for i, c := range fresh {
+		t.answer(run, c, transition, i)
+	}
+	for _, c := range calls {
+		if c.first != nil {
+			c.answer, c.err = c.first.answer, c.first.err
+		}
+	}
+	return nil
+}
+
+func (t *session) acceptTogether(ctx context.Context, run *engine.Run, transition *engine.Transition) error {
+	if err := t.sendThenPut(ctx, &change{run: run, commit: transition.Commit}); err != nil {
+		return err
+	}
+	t.settle(transition)
+	return nil
+}
+
+// lookUp answers the calls that need no code: ids that are known, runs that are closed or not there. It returns the
+// others. The answers hold only if what is known is current.
+func (t *session) lookUp(calls []*updateCall) (fresh []*updateCall, answered int) {
+	run := t.run()
+	seen := map[string]*updateCall{}
+	for _, c := range calls {
+		c.answer, c.err, c.first = api.UpdateResponse{UpdateID: c.request.ID}, nil, nil
+		switch {
+		case run == nil:
+			c.err = noSuchWorkflow(t.workflowID)
+		case c.runID != "" && c.runID != run.State.RunID:
+			c.err = api.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", c.runID, t.workflowID)
+		case run.State.Updates[c.request.ID] != nil:
+			c.outcome(run)
+		case run.State.Status.Closed():
+			c.err = runClosed(run)
+		case seen[c.request.ID] != nil:
+			c.first = seen[c.request.ID]
+			continue
+		default:
+			seen[c.request.ID] = c
+			fresh = append(fresh, c)
+			continue
+		}
+		answered++
+	}
+	return fresh, answered
+}
+
+// outcome answers a call from the log: the update was accepted.
+func (c *updateCall) outcome(run *engine.Run) {
+	u := run.State.Updates[c.request.ID]
+	c.answer.RunID, c.answer.Stage = run.State.RunID, api.StageAccepted
+	if result, f, done := run.State.UpdateOutcome(u); done {
+		c.answer.Stage, c.answer.Result, c.answer.Failure = api.StageCompleted, result, f
+	}
+}
+
+// answer answers a call that the code has seen.
+func (t *session) answer(run *engine.Run, c *updateCall, transition *engine.Transition, i int) {
+	if transition.Failure != nil {
+		c.err = notReady(transition.Failure)
+		return
+	}
+	result := transition.Updates[i]
+	c.answer.RunID = run.State.RunID
+	switch result.Verdict {
+	case engine.Accepted:
+		c.outcome(run)
+	case engine.Rejected:
+		c.answer.Stage, c.answer.Failure = api.StageRejected, result.Failure
+	case engine.Invalid:
+		c.err = api.Invalid.New("update %q needs an input", c.request.Name)
+	case engine.TooManyInFlight:
+		c.err = api.UpdatesInFlight.New("%s", result.Failure.Message)
+	case engine.TooManyInTotal:
+		c.err = api.UpdateLimit.New("%s", result.Failure.Message)
+	default:
+		c.err = notReady(&failure.Failure{Kind: failure.KindMisuse, Message: "the workflow's code did not come to this update"})
+	}
+}
+
+// PollUpdate returns the stage of an update that was accepted, when it has completed or after wait. It never runs code.
+func (s *Service) PollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration) (*api.UpdateResponse, error) {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return nil, err
+	}
+	if err := engine.CheckID("updateId", updateID); err != nil {
+		return nil, api.Invalid.New("%v", err)
+	}
+	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
+	err := s.await(ctx, workflowID, runID, wait, func(run *engine.Run) (bool, error) {
+		if run.State.Updates[updateID] == nil {
+			return false, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
+		}
+		call.answer = api.UpdateResponse{UpdateID: updateID}
+		call.outcome(run)
+		return call.answer.Stage == api.StageCompleted, nil
+	})
+	return &call.answer, err
+}

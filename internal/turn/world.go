@@ -1,0 +1,94 @@
+package turn
+
+import (
+	"context"
+	"crypto/rand"
+	"runtime/debug"
+	"time"
+)
+
+// World is the clock, the chance and the patience that the protocol takes from outside, so that a test can move the one,
+// seed the other and replay both.
+type World interface {
+	// Now is the time.
+	Now() time.Time
+	// Wait returns when wake is closed or d has passed (nil), or when ctx has ended (its error). A nil wake is never
+	// closed.
+	Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error
+	// WithTimeout is context.WithTimeout by this clock.
+	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
+	// ID returns random bytes.
+	ID() [16]byte
+	// Guard calls fn on a goroutine of its own and waits for it to end, but not for longer than limit. It reports
+	// whether fn has ended; if not, fn still runs, and nobody will wait for it any more.
+	Guard(limit time.Duration, fn func()) bool
+}
+
+// RealWorld is the World of a server: the clock of the machine and random numbers from its source.
+type RealWorld struct{}
+
+// Now is the machine's time.
+func (RealWorld) Now() time.Time { return time.Now() }
+
+// Wait waits by the machine's clock.
+func (RealWorld) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-wake:
+		return nil
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// WithTimeout is context.WithTimeout.
+func (RealWorld) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d)
+}
+
+// ID returns random bytes.
+func (RealWorld) ID() (id [16]byte) {
+	_, _ = rand.Read(id[:]) // crypto/rand.Read never fails
+	return id
+}
+
+// Guard calls fn on a goroutine of its own. Where fn panics, or calls runtime.Goexit, it has ended.
+func (RealWorld) Guard(limit time.Duration, fn func()) bool {
+	done := make(chan any, 1)
+	go func() {
+		defer func() {
+			if value := recover(); value != nil {
+				done <- escaped{value, debug.Stack()}
+			} else {
+				done <- nil
+			}
+		}()
+		fn()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case value := <-done:
+		if e, ok := value.(escaped); ok {
+			panic(e)
+		}
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// escaped is a panic that passed from the goroutine of a Guard to its caller: a defect of the engine, because panics of
+// user code end in its coroutine.
+type escaped struct {
+	value any
+	stack []byte
+}
+
+// jitter returns a random duration between d/2 and d.
+func jitter(w World, d time.Duration) time.Duration {
+	return d/2 + d/2*time.Duration(w.ID()[0])/256
+}
