@@ -5,7 +5,9 @@ go 1.26
 require (
 	github.com/cockroachdb/datadriven v1.0.2 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
 )

@@ -4,17 +4,20 @@
 //		         Send                      Receive                     Delete
 //		        ──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
 //		                               ▲               │ visibility time-out,
-//		                               └───────────────┘ or Release
+//		                               └───────────────┘ or Extend by 0
 //		                                               │ received too often
 //		                                               └──────────────▶ the dead-letter queue
 //
 //	  - Delivery: at least once. A message may be delivered more than once, also while it is in flight, and late.
 //	  - Order: a standard queue keeps none. A FIFO queue keeps the order of each group: while a message of a group is in
-//	    flight, nothing after it in its group is delivered. A batch may hold several of a group, in order.
+//	    flight, nothing after it in its group is delivered. A batch may hold several of a group, in order. What becomes
+//	    visible again keeps its place; on the way to the dead letters a group keeps its order.
 //	  - Durability: what was sent survives a crash if anything that was acknowledged after it does, by this queue or by
 //	    the store that it shares a disk with. (With SQS, a send that returned survives.) That a message was received, and
 //	    how often, is durable before it is delivered: an activity that may run only once depends on it.
 //	  - Retries: an adapter retries nothing; a Send that failed may have sent some or all.
+//	  - Ownership: an adapter may keep the bodies that it is given, and callers do not change them. What Receive returns
+//	    is the caller's.
 package queue
 
 import (
@@ -44,6 +47,7 @@ func DeadLetters(queue string) string { return queue + "-dead" }
 
 // Message is what is sent.
 type Message struct {
+	// Body is never empty. Two messages with the same body are two messages.
 	Body []byte
 	// Delay is how long the message stays invisible, at most MaxDelay; a FIFO queue takes none.
 	Delay time.Duration
@@ -66,7 +70,7 @@ var (
 	// ErrTooLarge is wrapped by what Send returns for a message above the queue's limit.
 	ErrTooLarge = errors.New("queue: the message is larger than the queue takes")
 	// ErrInvalid is wrapped by what a call returns that breaks a rule of the port: a delay or a batch that is too large, a
-	// group where there are none, a queue that does not exist.
+	// group where there are none, a queue that does not exist. Nothing was done.
 	ErrInvalid = errors.New("queue: invalid")
 	// ErrPartial is wrapped by what Send returns when some of the messages were not sent.
 	ErrPartial = errors.New("queue: not all messages were sent")
@@ -81,12 +85,13 @@ type Sender interface {
 // Receiver receives messages. On AWS its part is played by event source mappings.
 type Receiver interface {
 	// Receive waits until there is a visible message, or the context ends, and returns between one and limit messages;
-	// limit is at most MaxBatch. They are invisible for the queue's visibility time-out.
+	// limit is at most MaxBatch. They are invisible for the queue's visibility time-out. When the context ends, it
+	// returns an error that wraps the context's.
 	Receive(ctx context.Context, queue string, limit int) ([]Delivery, error)
 	// Delete deletes a message that was handled. A receipt that is no longer good is no error.
 	Delete(ctx context.Context, queue string, receipts ...string) error
 	// Extend makes a message in flight visible after d from now, for a handler that needs longer or, with 0, one that
-	// gives it back.
+	// gives it back. A receipt that is no longer good is no error, and nothing is done.
 	Extend(ctx context.Context, queue, receipt string, d time.Duration) error
 }
 

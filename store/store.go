@@ -11,8 +11,9 @@
 //     port. A read returns only what is durable: nothing that it returns can be taken away by a crash.
 //   - Retries: an adapter retries what is certain not to have been applied (throttling), within the context's deadline,
 //     and nothing else. Where it cannot tell, it returns ErrUnknown, and the caller repeats the identical Append.
-//   - Ownership: an adapter may keep the slices that it is given, and callers do not change them. What a read returns is
-//     the caller's.
+//   - Ownership: an adapter may keep what it is given, and callers do not change it. What a read returns, and what a
+//     Conflict does, is the caller's.
+//   - Times are kept to the microsecond; those of expiry to the second, rounded up.
 package store
 
 import (
@@ -44,7 +45,7 @@ type Item struct {
 	Body []byte
 	// Expires is when the item may be deleted, at some time after; zero is never.
 	Expires time.Time
-	// Summary is set on the items that open or close a run, for the list of workflows.
+	// Summary is set on the items that open or close a run, for the list of workflows: the item's own run.
 	Summary *Summary
 }
 
@@ -83,18 +84,22 @@ var (
 // Page is what one read returns: at most as many items as were asked for, and at most as many as fit into about 1 MB.
 type Page struct {
 	Items []Item
-	// More says that there are further items in the direction of the read, beyond the last one here.
+	// More says that there are further items in the direction of the read, beyond the last one here. A page that is as
+	// long as the limit may say so where there are none; a page without items never does.
 	More bool
 }
 
-// Log is the log of the runs of each workflow.
+// Log is the log of the runs of each workflow. Callers leave no gaps in it: an item goes where there is, or was before
+// it expired, an item in the slot before, and a run after the first only where there was an earlier one.
 type Log interface {
-	// Append puts one or two items, each on the condition that none stands at its key. It returns nil when they are
-	// durable, a *Conflict when an item stood at a key before, and an error that wraps ErrUnknown when it cannot tell.
-	// An Append that is repeated after it was applied returns a Conflict with the caller's own item.
+	// Append puts one or two items at different keys, each on the condition that none stands at its key. It returns nil
+	// when they are durable, a *Conflict when an item stood at a key before, and an error that wraps ErrUnknown when it
+	// cannot tell; after any other error nothing was put, nor will be. An Append that is repeated after it was applied
+	// returns a Conflict with the caller's own item. Two Appends never share a commit id, unless they are identical.
 	Append(ctx context.Context, items ...Item) error
 	// Backward reads the items of a workflow from the last one before the key "before" on, towards the first one that
-	// is not before "until". A zero "before" is after all; limit 0 is as many as fit.
+	// is not before "until". Of these two only run and slot count; a zero "before" is after all. Limit 0 is as many as
+	// fit.
 	Backward(ctx context.Context, workflow string, before, until Key, limit int) (Page, error)
 	// Forward reads the items of one run from a slot on, in order; limit 0 is as many as fit.
 	Forward(ctx context.Context, from Key, limit int) (Page, error)
@@ -119,13 +124,13 @@ type Attempts interface {
 	// RecordAttempt writes the state after an attempt, on the condition that none with the same or a higher number is
 	// there. Otherwise it returns an error that wraps ErrStale. When it returns nil the state is durable.
 	RecordAttempt(ctx context.Context, a Attempt) error
-	// ReadAttempts returns the latest state of the activities of a run that have one, by event id.
+	// ReadAttempts returns the latest state of all activities of a run that have one, by event id.
 	ReadAttempts(ctx context.Context, workflow string, run uint32) ([]Attempt, error)
 }
 
 // Timer is a message that is due later than a queue can delay it.
 type Timer struct {
-	// ID tells timers apart that are due at the same moment; putting the same one twice is putting it once.
+	// ID tells timers apart that are due at the same moment; putting the same one (due and id) twice is putting it once.
 	ID  string
 	Due time.Time
 	// Body is the message.
@@ -144,8 +149,9 @@ type Timers interface {
 
 // Filter selects runs of the list of workflows. Zero fields select all.
 type Filter struct {
-	Status        string
-	Type          string
+	Status string
+	Type   string
+	// StartedAfter and StartedBefore select the runs that started between them, not at them.
 	StartedAfter  time.Time
 	StartedBefore time.Time
 }

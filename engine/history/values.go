@@ -23,13 +23,13 @@ func (p Payload) MarshalJSON() ([]byte, error) {
 	if json.Valid(p) {
 		return p, nil
 	}
-	return json.Marshal(map[string][]byte{"base64": p})
+	return json.Marshal(map[string][]byte{"weft.base64": p})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (p *Payload) UnmarshalJSON(data []byte) error {
 	var coded struct {
-		Base64 []byte `json:"base64"`
+		Base64 []byte `json:"weft.base64"`
 	}
 	switch {
 	case string(data) == "null":

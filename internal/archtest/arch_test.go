@@ -1,0 +1,202 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/seed-41655fb1/weft"
+
+var rewrite = flag.Bool("rewrite", false, "rewrite testdata/modules.txt")
+
+// pkg is what `go list` says of a package.
+type pkg struct {
+	ImportPath string
+	Name       string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+func list(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Dir = filepath.Join("..", "..")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v\n%s", args, err, stderr.String())
+	}
+	return out
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	var all []pkg
+	d := json.NewDecoder(bytes.NewReader(list(t, "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")))
+	for d.More() {
+		var p pkg
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found only %d packages", len(all))
+	}
+	return all
+}
+
+// under reports whether a package, named without the module, is one of the folders or below one.
+func under(name string, folders ...string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return name == f || strings.HasPrefix(name, f+"/") })
+}
+
+// ours is the name of a package of this module without the module; ok is false for others.
+func ours(path string) (name string, ok bool) {
+	if path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+// rule says what the packages under a folder may import of ours. An empty allowance is nothing.
+type rule struct {
+	folder  string
+	allowed []string
+}
+
+// The first rule whose folder holds a package is the one for it.
+var rules = []rule{
+	{"engine", []string{"engine"}},
+	{"store/storetest", []string{"store"}},
+	{"store/memory", []string{"store"}},
+	{"store/embedded", []string{"store", "internal/disk"}},
+	{"store/dynamo", []string{"store"}},
+	{"store", nil},
+	{"queue/queuetest", []string{"queue"}},
+	{"queue/memory", []string{"queue"}},
+	{"queue/embedded", []string{"queue", "internal/disk"}},
+	{"queue/sqs", []string{"queue"}},
+	{"queue", nil},
+	{"internal/disk", nil},
+	{"internal/where", nil},
+	{"internal/attempt", nil},
+	{"internal/meter", []string{"store", "queue"}},
+	{"internal/payload", []string{"engine"}},
+	{"internal/api", []string{"engine"}},
+	{"internal/turn", []string{"engine", "store", "queue", "internal/api", "internal/meter", "internal/attempt"}},
+	{"internal/httpapi", []string{"engine", "store", "internal/api", "internal/meter", "internal/turn"}},
+	{"client", []string{"engine", "internal/api"}},
+	{"workflow", []string{"client", "engine", "internal/payload", "internal/where"}},
+	{"activity", []string{"workflow", "engine", "internal/payload", "internal/where", "internal/attempt"}},
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name, _ := ours(p.ImportPath)
+		for _, imported := range p.Imports {
+			target, ok := ours(imported)
+			if !ok {
+				continue
+			}
+			if i := slices.IndexFunc(rules, func(r rule) bool { return under(name, r.folder) }); i >= 0 && !under(target, rules[i].allowed...) {
+				t.Errorf("%s imports %s; packages under %s may import of ours only %q", name, target, rules[i].folder, rules[i].allowed)
+			}
+			if under(target, "cmd", "infra", "localstack", "examples") && !under(name, "cmd", "examples") {
+				t.Errorf("%s imports %s: nobody imports what is under cmd, infra, localstack and examples", name, target)
+			}
+			if target == "." && p.Name != "main" {
+				t.Errorf("%s imports the root package: only mains do", name)
+			}
+		}
+	}
+}
+
+// The engine does no I/O and reads no clock: it may not even import what would let it.
+var engineImports = []string{
+	"bytes", "cmp", "container/heap", "context", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors",
+	"fmt", "iter", "maps", "math", "math/rand/v2", "reflect", "runtime", "runtime/debug", "slices", "strconv", "strings",
+	"sync/atomic", "time", "github.com/fxamacker/cbor/v2",
+}
+
+// engineCalls are functions of those packages that it may not call all the same.
+var engineCalls = map[string][]string{
+	"time":    {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
+	"rand":    {"Int", "IntN", "Int64", "Int64N", "Uint32", "Uint64", "Uint64N", "Float64", "N", "Perm", "Shuffle"},
+	"context": {"WithTimeout", "WithDeadline", "Background", "TODO"},
+}
+
+func TestEngineIsPure(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name, _ := ours(p.ImportPath)
+		if !under(name, "engine") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if _, our := ours(imported); !our && !slices.Contains(engineImports, imported) {
+				t.Errorf("%s imports %s, which is not among what the engine may import", name, imported)
+			}
+		}
+		for _, file := range p.GoFiles {
+			checkCalls(t, filepath.Join(p.Dir, file))
+		}
+	}
+}
+
+func checkCalls(t *testing.T, path string) {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if g, ok := n.(*ast.GoStmt); ok {
+			t.Errorf("%s: the engine starts no goroutines but those of iter.Pull", files.Position(g.Pos()))
+		}
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(engineCalls[x.Name], sel.Sel.Name) {
+			t.Errorf("%s: the engine may not call %s.%s: time, chance and ids are arguments", files.Position(sel.Pos()), x.Name, sel.Sel.Name)
+		}
+		return true
+	})
+}
+
+// A new dependency shows in review: the modules that code other than tests needs are listed in a file.
+func TestModules(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/modules.txt"
+	lines := strings.Fields(string(list(t, "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...")))
+	slices.Sort(lines)
+	got := strings.Join(slices.Compact(lines), "\n") + "\n"
+	if *rewrite {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the modules that Weft needs have changed. If that is meant, say why in a decision record and run\n"+
+			"go test ./internal/archtest -run TestModules -rewrite\ngot:\n%swant:\n%s", got, want)
+	}
+}

@@ -1,0 +1,158 @@
+// Package local is Weft in one process: the HTTP API, the workers and the timers, over the embedded store and queue or,
+// without a directory, in memory.
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Options are the settings of a server. The zero value is a server in memory with the defaults.
+type Options struct {
+	// Dir is the data directory; empty keeps everything in memory, for as long as the process lives.
+	Dir string
+	// Turn are the settings of the protocol. An empty Build is made from the program itself.
+	Turn turn.Options
+	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
+	Concurrency int
+	// Log takes what operators should know; nil is slog.Default.
+	Log *slog.Logger
+}
+
+// Server is Weft in one process.
+type Server struct {
+	Service *turn.Service
+	handler http.Handler
+	pump    *pump.Pump
+	close   func() error
+	log     *slog.Logger
+}
+
+// stopAfter is how long a server that is told to stop waits for requests that are being answered.
+const stopAfter = 5 * time.Second
+
+// backend is where a server keeps things.
+type backend struct {
+	ports    turn.Ports
+	receiver queue.Receiver
+	close    func() error
+}
+
+// Open opens the data directory, and takes it for this process alone. Nothing runs until Serve or Work is called.
+func Open(registry *engine.Registry, o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 64
+	}
+	if o.Turn.Build == "" {
+		o.Turn.Build = buildID()
+	}
+	o.Turn.Logger = o.Log
+	open := onDisk
+	if o.Dir == "" {
+		open = inMemory
+	}
+	b, err := open(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	world := turn.RealWorld{}
+	service := turn.New(b.ports, registry, world, o.Turn)
+	return &Server{
+		Service: service, handler: httpapi.New(service, o.Log), close: b.close, log: o.Log,
+		pump: &pump.Pump{Service: service, Receiver: b.receiver, World: world, Log: o.Log, Concurrency: o.Concurrency},
+	}, nil
+}
+
+// Handler is the HTTP API.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Work delivers messages and sweeps timers until ctx ends, and returns when what was being handled has been.
+func (s *Server) Work(ctx context.Context) { s.pump.Run(ctx) }
+
+// Serve serves the API at a listener and works, until ctx ends; then it stops cleanly. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	requests, abort := context.WithCancel(context.Background())
+	defer abort()
+	server := &http.Server{
+		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	worked := make(chan struct{})
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		defer close(worked)
+		s.Work(working)
+	}()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		abort() // callers who wait for a result are told that there is none yet
+		limited, cancel := context.WithTimeout(context.Background(), stopAfter)
+		defer cancel()
+		err = server.Shutdown(limited)
+	}
+	stop()
+	select {
+	case <-worked:
+	case <-time.After(stopAfter):
+		s.log.Warn("activities still run; their messages will come again at the next start")
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Close closes the data directory. Call it after Serve or Work has returned.
+func (s *Server) Close() error { return s.close() }
+
+// buildID names the program that runs by a hash of its file: another build is another name, also of the same version.
+func buildID() string {
+	const unknown = "unknown"
+	path, err := os.Executable()
+	if err != nil {
+		return unknown
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return unknown
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return unknown
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+// Listen listens at an address, with an error that says what to do where that cannot be.
+func Listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen at %s: %w: stop what listens there, or choose another address", address, err)
+	}
+	return l, nil
+}
