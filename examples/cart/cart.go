@@ -127,3 +127,8 @@ func (c *cart) total() Total {
 func (c *cart) contained() Contained {
 	return Contained{Owner: c.owner, Lines: c.lines, Notes: c.notes, Total: c.total(), CheckingOut: c.checkingOut, Reminders: c.reminded}
 }
+
+// Registrations is all that a program has to register to run carts.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), Reserve, Charge, Ship, Remind}
+}

@@ -74,3 +74,13 @@ func (c *cache) put(e *entry) (evicted []*entry) {
 	}
 	return evicted
 }
+
+// clear empties the cache and returns what was in it.
+func (c *cache) clear() (all []*entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.order.Len() > 0 {
+		all = append(all, c.remove(c.order.Back()))
+	}
+	return all
+}

@@ -125,3 +125,10 @@ func (s *Service) writer(waves ...history.Wave) *engine.Writer {
 }
 
 func (s *Service) now() history.Timestamp { return history.At(s.world.Now()) }
+
+// Close ends the code of all runs that are kept in memory. Nothing is lost; the service must not be used afterwards.
+func (s *Service) Close() {
+	for _, e := range s.cache.clear() {
+		s.closeInstance(e)
+	}
+}

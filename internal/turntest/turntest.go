@@ -1,0 +1,108 @@
+// Package turntest is a deployment in a test: the real protocol, handler, client and delivery over the in-memory store
+// and queue, which police it. It is made for the bubble of testing/synctest, where time jumps to the next thing that is
+// due as soon as nothing else can happen, so that a test of a day's sleep takes no time and needs no bound on any.
+package turntest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	storememory "github.com/seed-41655fb1/weft/store/memory"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Deployment is what all processes share: the store and the queues.
+type Deployment struct {
+	t     testing.TB
+	Store *storememory.Store
+	Queue *queuememory.Queue
+	// Ports can be changed before a process is started, to put faults between it and the stores.
+	Ports turn.Ports
+}
+
+// New returns a deployment without processes. At the end of the test the store and the queue are checked.
+func New(t testing.TB) *Deployment {
+	t.Helper()
+	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
+	d := &Deployment{t: t, Store: storememory.New(storememory.Options{Violation: violation})}
+	d.Queue = queuememory.New(queue.Standard(), queuememory.Options{Violation: violation})
+	d.Ports = turn.Ports{Log: d.Store, Attempts: d.Store, Timers: d.Store, Lister: d.Store, Queue: d.Queue}
+	t.Cleanup(func() {
+		d.Store.Check()
+		d.Queue.Check()
+	})
+	return d
+}
+
+// Process is one process of a deployment: it answers requests and, while it runs, handles messages.
+type Process struct {
+	*client.Client
+	Service *turn.Service
+	Handler http.Handler
+	pump    *pump.Pump
+	stop    func()
+}
+
+// Start starts a process that knows these workflows and activities, and delivers messages to it until it is stopped or
+// the test ends.
+func (d *Deployment) Start(o turn.Options, registrations ...workflow.Registration) *Process {
+	d.t.Helper()
+	p := d.Idle(o, registrations...)
+	ctx, cancel := context.WithCancel(context.Background())
+	var working sync.WaitGroup
+	working.Go(func() { p.pump.Run(ctx) })
+	p.stop = sync.OnceFunc(func() {
+		cancel()
+		working.Wait()
+		p.Service.Close()
+	})
+	return p
+}
+
+// Idle starts a process that answers requests and handles no messages.
+func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration) *Process {
+	d.t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	if o.Logger == nil {
+		o.Logger = log
+	}
+	if o.Build == "" {
+		o.Build = "build-1"
+	}
+	world := turn.RealWorld{}
+	service := turn.New(d.Ports, Registry(d.t, registrations...), world, o)
+	handler := httpapi.New(service, log)
+	p := &Process{
+		Client: client.ForHandler(handler), Service: service, Handler: handler,
+		pump: &pump.Pump{Service: service, Receiver: d.Queue, World: world, Log: log, Concurrency: 16},
+		stop: service.Close,
+	}
+	d.t.Cleanup(func() { p.Stop() })
+	return p
+}
+
+// Stop stops a process: what it was doing ends first.
+func (p *Process) Stop() { p.stop() }
+
+// Registry returns a registry of these workflows and activities.
+func Registry(t testing.TB, registrations ...workflow.Registration) *engine.Registry {
+	t.Helper()
+	r := &engine.Registry{}
+	for _, reg := range registrations {
+		if err := reg.Register(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}

@@ -1,0 +1,81 @@
+package memory
+
+import (
+	"container/heap"
+	"time"
+)
+
+// hidden are the messages of all queues that are delayed or in flight: a heap, the one that is visible next first. Of
+// those visible at the same moment it is the one that was hidden first, so that a group keeps its order on the way to
+// the dead letters.
+type hidden []*message
+
+func (h hidden) Len() int { return len(h) }
+func (h hidden) Less(i, j int) bool {
+	if c := h[i].visible.Compare(h[j].visible); c != 0 {
+		return c < 0
+	}
+	return h[i].hid < h[j].hid
+}
+func (h hidden) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *hidden) Push(x any) {
+	m := x.(*message)
+	m.index = len(*h)
+	*h = append(*h, m)
+}
+
+func (h *hidden) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return last
+}
+
+// hide makes a message invisible until its moment comes.
+func (q *Queue) hide(m *message) {
+	q.hides++
+	m.hid = q.hides
+	m.lane.hidden++
+	heap.Push(&q.hidden, m)
+}
+
+// show ends that, for whatever reason. The receipt of a message that was in flight is no longer good.
+func (q *Queue) show(m *message) {
+	heap.Remove(&q.hidden, m.index)
+	m.lane.hidden--
+	delete(q.inFlight, m.delivery)
+	m.delivery = 0
+}
+
+// advance makes visible what is due, or moves it to the dead letters, and returns the time.
+func (q *Queue) advance() time.Time {
+	now := q.options.Clock()
+	for len(q.hidden) > 0 && !q.hidden[0].visible.After(now) {
+		m := q.hidden[0]
+		q.show(m)
+		if l := m.line; l.dead != nil && m.received >= l.MaxReceives {
+			l.remove(m)
+			q.examine(m)
+			q.enter(l.dead, m.lane.group, m.body, now, false)
+			continue
+		}
+		m.line.offer(m.lane)
+	}
+	return now
+}
+
+// setAlarm has Tick called when the next message is due, where the clock is the time of day.
+func (q *Queue) setAlarm() {
+	switch {
+	case q.alarm == nil:
+	case len(q.hidden) > 0:
+		q.alarm.Reset(time.Until(q.hidden[0].visible))
+	default:
+		q.alarm.Stop()
+	}
+}

@@ -1,0 +1,197 @@
+// Package memory is the store of tests and simulations. It keeps the promises of the port and no others, and it polices
+// its callers: a call that breaks a rule of the port is reported, at the latest by [Store.Check] at the end of a test.
+//
+// Where the port leaves a choice, this store takes the one that is harder on callers: it keeps the very slices that it
+// is given, it rounds times as the coarsest adapter does, and it says that there may be more where it need not know.
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+const (
+	// maxBody is what an item of DynamoDB leaves for a body when the keys have had their share.
+	maxBody = 396 << 10
+	// pageBytes is the size of a page.
+	pageBytes = 1 << 20
+	// overhead is what an item counts for in a page besides its body and its workflow's id.
+	overhead = 100
+)
+
+// Options are the options of a store. The zero value works.
+type Options struct {
+	// Clock tells DeleteExpired the time, and does not go back; nil is time.Now.
+	Clock func() time.Time
+	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the store.
+	Violation func(format string, args ...any)
+	// MaxBody is the largest body; 0 is about what DynamoDB takes.
+	MaxBody int
+}
+
+// Store is a store in memory: the log, the attempts, the timers and the list of one namespace. It is safe for concurrent
+// use.
+type Store struct {
+	options Options
+	seed    maphash.Seed
+
+	mu        sync.Mutex
+	workflows map[string]*workflow
+	attempts  map[place]map[int64]*attempt
+	timers    []*timer // by due, then by id
+	rows      map[place]store.Summary
+	expiry    expiry
+	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
+	commits map[[16]byte]uint64
+}
+
+var _ interface {
+	store.Log
+	store.Attempts
+	store.Timers
+	store.Lister
+} = (*Store)(nil)
+
+// place is a run of a workflow.
+type place struct {
+	workflow string
+	run      uint32
+}
+
+// errMisuse is what a call returns that was reported and makes no sense to carry out.
+var errMisuse = errors.New("store/memory: the call breaks a rule of the port")
+
+// New returns an empty store.
+func New(o Options) *Store {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Violation == nil {
+		o.Violation = func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+	}
+	if o.MaxBody == 0 {
+		o.MaxBody = maxBody
+	}
+	return &Store{
+		options: o, seed: maphash.MakeSeed(), workflows: map[string]*workflow{}, attempts: map[place]map[int64]*attempt{},
+		rows: map[place]store.Summary{}, commits: map[[16]byte]uint64{},
+	}
+}
+
+// Append implements store.Log.
+func (s *Store) Append(ctx context.Context, items ...store.Item) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b store.Item) int { return compare(a.Key, b.Key) })
+	if !s.inspect(items) {
+		return errMisuse
+	}
+	for _, item := range items {
+		if err := s.fits(item.Body); err != nil {
+			return err
+		}
+	}
+	for _, item := range items {
+		if r := s.workflows[item.Workflow].at(item.Key); r != nil {
+			return &store.Conflict{Existing: r.read()}
+		}
+	}
+	for _, item := range items {
+		s.put(item)
+	}
+	return nil
+}
+
+// fits tells a body that is too large.
+func (s *Store) fits(body []byte) error {
+	if len(body) > s.options.MaxBody {
+		return fmt.Errorf("%w: %d bytes, at most %d", store.ErrTooLarge, len(body), s.options.MaxBody)
+	}
+	return nil
+}
+
+func (s *Store) put(item store.Item) {
+	w := s.workflows[item.Workflow]
+	if w == nil {
+		w = &workflow{ends: map[uint32]uint32{}}
+		s.workflows[item.Workflow] = w
+	}
+	r := &record{item: item, digest: s.digest(item)}
+	w.insert(r)
+	if item.Summary != nil {
+		s.rows[place{item.Workflow, item.Run}] = *item.Summary
+	}
+	if !item.Expires.IsZero() {
+		s.expiry.add(&perishable{at: item.Expires, remove: func() { s.expire(w, r) }})
+	}
+}
+
+// expire takes a record out whose time has passed. The row of a run goes with its last item.
+func (s *Store) expire(w *workflow, r *record) {
+	s.examine(r)
+	w.remove(r)
+	if !w.has(r.item.Run) {
+		delete(s.rows, place{r.item.Workflow, r.item.Run})
+	}
+}
+
+// Backward implements store.Log.
+func (s *Store) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Page{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.workflows[workflow].backward(before, until, limit), nil
+}
+
+// Forward implements store.Log.
+func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Page{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.workflows[from.Workflow].forward(from, limit), nil
+}
+
+// Dump returns all items of a workflow, in order.
+func (s *Store) Dump(workflow string) []store.Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var items []store.Item
+	if w := s.workflows[workflow]; w != nil {
+		for _, r := range w.records {
+			items = append(items, r.read())
+		}
+	}
+	return items
+}
+
+// DeleteExpired deletes one item or attempt whose expiry has passed, and reports whether there was one. There are n, in
+// no order that means anything, and pick says which: a simulation that picks at random sees runs lose their items as
+// they do in DynamoDB.
+func (s *Store) DeleteExpired(pick func(n int) int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.expiry.take(s.options.Clock(), pick)
+}
+
+// roundUp is how an expiry is kept: to the second, and never earlier than it was given.
+func roundUp(t time.Time) time.Time {
+	if whole := t.Truncate(time.Second); whole.Before(t) {
+		return whole.Add(time.Second)
+	}
+	return t
+}

@@ -1,0 +1,113 @@
+package storetest
+
+import "github.com/seed-41655fb1/weft/store"
+
+var appendTests = []test{
+	{"one item is put where none stands", appendOne},
+	{"a conflict returns the item that stands there", appendConflict},
+	{"a repeat conflicts with the caller's own item", appendRepeat},
+	{"two items are put together", appendTwo},
+	{"two items are put all or none", appendAllOrNone},
+	{"a repeat of two conflicts with one's own", appendRepeatTwo},
+	{"what was put is seen at once", appendVisible},
+}
+
+func appendOne(f *fixture) {
+	f.holds("order")
+	first, second := f.item("order", 1, 0), f.item("order", 1, 1)
+	f.put(first)
+	f.holds("order", first)
+	f.put(second)
+	f.holds("order", first, second)
+	f.holds("another")
+}
+
+func appendConflict(f *fixture) {
+	standing := f.fill("order", 1, 3)
+	standing = append(standing, f.fill("order", 2, 1)...)
+	for _, s := range standing {
+		f.conflicts([]store.Item{s}, f.item("order", s.Run, s.Slot))
+	}
+	sameBody := f.item("order", 1, 1)
+	sameBody.Body = standing[1].Body
+	if f.conflicts(standing[1:2], sameBody).Commit == sameBody.Commit {
+		f.Error("the Conflict has the commit id of the item that was not put")
+	}
+	f.holds("order", standing...)
+}
+
+func appendRepeat(f *fixture) {
+	items := f.fill("order", 1, 1)
+	next := f.item("order", 1, 1)
+	f.put(next)
+	for range 3 {
+		f.conflicts([]store.Item{next}, next)
+	}
+	f.holds("order", items[0], next)
+}
+
+func appendTwo(f *fixture) {
+	first := f.item("order", 1, 0)
+	f.put(first)
+	closing, opening := f.item("order", 1, 1), f.item("order", 2, 0)
+	opening.Commit = closing.Commit // both are one commit's doing
+	f.put(closing, opening)
+	f.holds("order", first, closing, opening)
+
+	third, fourth := f.item("order", 2, 1), f.item("order", 2, 2)
+	f.put(third, fourth)
+	f.holds("order", first, closing, opening, third, fourth)
+
+	parent, child := f.item("order", 2, 3), f.item("parcel", 1, 0)
+	f.put(parent, child)
+	f.holds("order", first, closing, opening, third, fourth, parent)
+	f.holds("parcel", child)
+}
+
+func appendAllOrNone(f *fixture) {
+	standing := append(f.fill("order", 1, 2), f.fill("order", 2, 1)...)
+	newest := standing[2]
+	fresh := func() store.Item { return f.item("order", 2, 1) }
+
+	f.conflicts([]store.Item{newest}, f.item("order", 2, 0), fresh())
+	f.conflicts([]store.Item{newest}, fresh(), f.item("order", 2, 0))
+	f.conflicts(standing[:1], f.item("order", 1, 0), f.item("parcel", 1, 0))
+	f.conflicts(standing, f.item("order", 1, 0), f.item("order", 1, 1))
+	f.holds("order", standing...)
+	f.holds("parcel")
+
+	last := fresh()
+	f.put(last) // the place is still free
+	f.holds("order", append(standing, last)...)
+}
+
+func appendRepeatTwo(f *fixture) {
+	items := f.fill("order", 1, 1)
+	pair := []store.Item{f.item("order", 1, 1), f.item("order", 2, 0)}
+	f.put(pair...)
+	for range 3 {
+		f.conflicts(pair, pair...)
+	}
+	f.holds("order", append(items, pair...)...)
+}
+
+func appendVisible(f *fixture) {
+	parallel(8, func(i int) {
+		workflow := string(rune('a' + i))
+		for slot := range uint32(10) {
+			item := f.item(workflow, 1, slot)
+			if f.try(item) != nil {
+				f.Errorf("Append at %v: want it to be put", item.Key)
+				return
+			}
+			back, err := f.store.Backward(f.Context(), workflow, store.Key{}, store.Key{}, 1)
+			if err != nil || len(back.Items) != 1 || back.Items[0].Commit != item.Commit {
+				f.Errorf("Backward after the Append at %v: got %v, %v", item.Key, keys(back.Items), err)
+			}
+			on, err := f.store.Forward(f.Context(), item.Key, 0)
+			if err != nil || len(on.Items) != 1 || on.Items[0].Commit != item.Commit {
+				f.Errorf("Forward after the Append at %v: got %v, %v", item.Key, keys(on.Items), err)
+			}
+		}
+	})
+}

@@ -1,0 +1,257 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+var listTests = []test{
+	{"those started last come first", listOrder},
+	{"filters", listFilters},
+	{"pages", listPages},
+	{"those started at the same moment", listTies},
+	{"a run that closes changes its row", listClosing},
+	{"a run that closes while the list is read appears once", listClosingBetweenPages},
+	{"a run and its successor", listSuccessor},
+	{"only what was put is listed", listConflict},
+	{"a token that the store did not make", listBadToken},
+}
+
+// list reads one page.
+func (f *fixture) list(filter store.Filter, token string, limit int) ([]store.Summary, string) {
+	f.Helper()
+	lister, ok := f.store.(store.Lister)
+	if !ok {
+		f.Fatal("the harness says that the store lists, and it is no store.Lister")
+	}
+	if f.CatchUp != nil {
+		f.CatchUp(f.T, f.store)
+	}
+	rows, next, err := lister.ListRuns(f.Context(), filter, token, limit)
+	if err != nil {
+		f.Fatalf("ListRuns: %v", err)
+	}
+	if len(rows) > limit {
+		f.Errorf("a page of %d runs, the limit was %d", len(rows), limit)
+	}
+	return rows, next
+}
+
+// pages reads the whole list and returns its rows. It calls between after each page.
+func (f *fixture) pages(filter store.Filter, limit int, between func(page int)) []store.Summary {
+	f.Helper()
+	const tooMany = 1000
+	var rows []store.Summary
+	for token, page := "", 0; page < tooMany; page++ {
+		got, next := f.list(filter, token, limit)
+		rows = append(rows, got...)
+		if token = next; token == "" {
+			return rows
+		}
+		between(page)
+	}
+	f.Fatalf("the list does not end: %v...", rowNames(rows[:min(len(rows), 20)]))
+	return nil
+}
+
+func nothing(int) {}
+
+// lists wants a filter to select these runs, in order, however the list is cut into pages.
+func (f *fixture) lists(filter store.Filter, want ...store.Summary) {
+	f.Helper()
+	for _, limit := range []int{1, 2, 3, 100} {
+		if got := f.pages(filter, limit, nothing); !slices.EqualFunc(got, want, sameSummary) {
+			f.Errorf("runs in pages of %d: %v\nwant %v", limit, rowNames(got), rowNames(want))
+		}
+	}
+}
+
+func rowNames(rows []store.Summary) []string {
+	var n []string
+	for _, r := range rows {
+		n = append(n, fmt.Sprintf("%s/%d %s %s", r.Workflow, r.Run, r.Type, r.Status))
+	}
+	return n
+}
+
+// start puts the first item of a run and returns its row.
+func (f *fixture) start(workflow string, run uint32, kind string, started time.Time) store.Summary {
+	f.Helper()
+	item, row := f.opening(workflow, run, kind, started)
+	f.put(item)
+	return row
+}
+
+func (f *fixture) opening(workflow string, run uint32, kind string, started time.Time) (store.Item, store.Summary) {
+	row := store.Summary{
+		Workflow: workflow, Run: run, RunID: fmt.Sprintf("%d-%016x", run, len(workflow)), Type: kind, Status: "running", Started: started,
+	}
+	item, handed := f.item(workflow, run, 0), row
+	item.Summary = &handed
+	return item, row
+}
+
+// closing returns the item that closes a run in slot 1, and its row.
+func (f *fixture) closing(row store.Summary, status string) (store.Item, store.Summary) {
+	row.Status, row.Closed = status, row.Started.Add(time.Minute)
+	item, handed := f.item(row.Workflow, row.Run, 1), row
+	item.Summary = &handed
+	return item, row
+}
+
+// someRows starts a few workflows, closes some, and returns their rows in the order of the list.
+func someRows(f *fixture) []store.Summary {
+	var rows []store.Summary
+	for i := range 9 {
+		at := (i * 4) % 9 // not in the order of the list
+		row := f.start(fmt.Sprint("order-", at), 1, []string{"Order", "Parcel"}[at%2], f.now.Add(time.Duration(at)*time.Millisecond))
+		if at%3 > 0 {
+			item, closed := f.closing(row, []string{"", "completed", "failed"}[at%3])
+			f.put(item)
+			row = closed
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b store.Summary) int { return b.Started.Compare(a.Started) })
+	return rows
+}
+
+func listOrder(f *fixture) {
+	f.lists(store.Filter{})
+	f.lists(store.Filter{}, someRows(f)...)
+}
+
+// listFilters holds the store to a twin, with all filters of a few values.
+func listFilters(f *fixture) {
+	rows := someRows(f)
+	times := []time.Time{{}, f.now.Add(-time.Second), f.now, f.now.Add(3 * time.Millisecond), f.now.Add(time.Second)}
+	var filters []store.Filter
+	for _, status := range []string{"", "completed", "Running"} {
+		for _, kind := range []string{"", "Order"} {
+			for _, after := range times {
+				for _, before := range times {
+					filters = append(filters, store.Filter{Status: status, Type: kind, StartedAfter: after, StartedBefore: before})
+				}
+			}
+		}
+	}
+	for _, filter := range filters {
+		want := slices.DeleteFunc(slices.Clone(rows), func(r store.Summary) bool { return !selects(filter, r) })
+		if got := f.pages(filter, 4, nothing); !slices.EqualFunc(got, want, sameSummary) {
+			f.Errorf("filter %+v: %v\nwant %v", filter, rowNames(got), rowNames(want))
+		}
+	}
+}
+
+// selects is the twin of what a store does with a filter.
+func selects(filter store.Filter, r store.Summary) bool {
+	if filter.Status != "" && r.Status != filter.Status || filter.Type != "" && r.Type != filter.Type {
+		return false
+	}
+	if !filter.StartedAfter.IsZero() && !r.Started.After(filter.StartedAfter) {
+		return false
+	}
+	return filter.StartedBefore.IsZero() || r.Started.Before(filter.StartedBefore)
+}
+
+func listPages(f *fixture) {
+	rows := someRows(f)
+	first, token := f.list(store.Filter{}, "", 4)
+	if len(first) == 4 && token == "" {
+		f.Error("no token after 4 of 9 runs")
+	}
+	for range 2 { // a token is good more than once
+		second, _ := f.list(store.Filter{}, token, 4)
+		if len(first)+len(second) > 0 && !slices.EqualFunc(append(slices.Clone(first), second...), rows[:len(first)+len(second)], sameSummary) {
+			f.Errorf("two pages: %v and %v\nwant the first of %v", rowNames(first), rowNames(second), rowNames(rows))
+		}
+	}
+}
+
+func listTies(f *fixture) {
+	for i, id := range ids {
+		f.start(id, 1, "Order", f.now.Add(time.Duration(i%2)*time.Microsecond))
+	}
+	f.eachOnce(f.pages(store.Filter{}, 1, nothing), ids...)
+}
+
+// eachOnce wants one row of each of these workflows.
+func (f *fixture) eachOnce(rows []store.Summary, workflows ...string) {
+	f.Helper()
+	times := map[string]int{}
+	for _, r := range rows {
+		times[r.Workflow]++
+	}
+	for _, w := range workflows {
+		if times[w] != 1 {
+			f.Errorf("%q appears %d times", w, times[w])
+		}
+	}
+	if len(rows) > len(workflows) {
+		f.Errorf("%d rows, want %d", len(rows), len(workflows))
+	}
+}
+
+func listClosing(f *fixture) {
+	older := f.start("older", 1, "Order", f.now.Add(-time.Hour))
+	row := f.start("order", 1, "Order", f.now)
+	newer := f.start("newer", 1, "Order", f.now.Add(time.Hour))
+	f.lists(store.Filter{Status: "running"}, newer, row, older)
+	item, closed := f.closing(row, "completed")
+	f.put(item)
+	f.lists(store.Filter{}, newer, closed, older)
+	f.lists(store.Filter{Status: "running"}, newer, older)
+	f.lists(store.Filter{Status: "completed"}, closed)
+}
+
+func listClosingBetweenPages(f *fixture) {
+	rows := someRows(f)
+	first, last := rows[2], rows[len(rows)-1] // both are open; one has been read when it closes
+	got := f.pages(store.Filter{}, 4, func(page int) {
+		if page == 0 {
+			one, _ := f.closing(first, "canceled")
+			other, _ := f.closing(last, "canceled")
+			f.put(one, other)
+		}
+	})
+	var workflows []string
+	for _, r := range rows {
+		workflows = append(workflows, r.Workflow)
+	}
+	f.eachOnce(got, workflows...)
+}
+
+func listSuccessor(f *fixture) {
+	row := f.start("order", 1, "Order", f.now)
+	ending, closed := f.closing(row, "continuedAsNew")
+	next, successor := f.opening("order", 2, "Order", f.now.Add(time.Minute))
+	f.put(ending, next)
+	f.lists(store.Filter{}, successor, closed)
+	f.put(f.item("order", 2, 1)) // an item without a summary changes no row
+	f.lists(store.Filter{}, successor, closed)
+}
+
+func listConflict(f *fixture) {
+	row := f.start("order", 1, "Order", f.now)
+	second, _ := f.opening("order", 1, "Parcel", f.now)
+	f.conflicts([]store.Item{f.all("order")[0]}, second)
+	f.lists(store.Filter{}, row)
+}
+
+func listBadToken(f *fixture) {
+	someRows(f)
+	_, good := f.list(store.Filter{}, "", 2)
+	if good == "" {
+		f.Fatal("no token after 2 of 9 runs")
+	}
+	lister := f.store.(store.Lister)
+	for _, token := range []string{"?", "not a token", "bm90IGEgdG9rZW4", good[:len(good)/2], good + "x", " " + good} {
+		if rows, _, err := lister.ListRuns(f.Context(), store.Filter{}, token, 2); !errors.Is(err, store.ErrBadToken) {
+			f.Errorf("ListRuns with the token %q: %v, %v, want ErrBadToken", token, rowNames(rows), err)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+// Package storetest is the conformance suite of the store port, and its specification in code: every adapter passes it,
+// and a sentence of the port that is not tested here is not promised.
+//
+// An adapter's own test says what it is like in a [Harness] and calls [Run]:
+//
+//	func TestConformance(t *testing.T) {
+//		storetest.Run(t, storetest.Harness{
+//			New: func(t *testing.T) func() storetest.Store {
+//				dir, last := t.TempDir(), (*embedded.Store)(nil)
+//				return func() storetest.Store {
+//					last = ... // end the one before as a crash would, and open what is in dir
+//					return last
+//				}
+//			},
+//			MaxBody: 400 << 10, PageBytes: 1 << 20, Reopens: true, Lists: true,
+//		})
+//	}
+//
+// The suite keeps the rules that callers have, so that a fake which polices them can pass it. It never asks which
+// adapter it tests: what differs between them is a value of the harness.
+package storetest
+
+import (
+	"testing"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Store is what every adapter has. One that lists workflows implements store.Lister too.
+type Store interface {
+	store.Log
+	store.Attempts
+	store.Timers
+}
+
+// Harness is what the suite knows of an adapter.
+type Harness struct {
+	// New makes a place for a new, empty store (a directory, a table prefix), and returns what opens the store that is
+	// there. Each test has a place of its own, and tests run in parallel. Where Reopens is set, the suite calls open
+	// again while it uses nothing of the store opened before; open ends that one first, without a goodbye if it can.
+	// What has to be closed in the end is closed by t.Cleanup.
+	New func(t *testing.T) (open func() Store)
+	// MaxBody is a size that the body of an item, an attempt and a timer may have. One of twice the size is refused.
+	MaxBody int
+	// PageBytes is the most that the bodies of one page have together; the port says about 1 MB.
+	PageBytes int
+	// Reopens says that what was stored outlives the store that was opened.
+	Reopens bool
+	// Lists says that the store is a store.Lister.
+	Lists bool
+	// CatchUp returns when the list has what was appended before; nil where the list is never behind.
+	CatchUp func(t *testing.T, s Store)
+}
+
+// test is one test of the suite.
+type test struct {
+	name string
+	run  func(f *fixture)
+}
+
+// Run tests an adapter.
+func Run(t *testing.T, h Harness) {
+	groups := []struct {
+		name  string
+		tests []test
+		skip  bool
+	}{
+		{name: "Append", tests: appendTests},
+		{name: "Parallel", tests: parallelTests},
+		{name: "Read", tests: readTests},
+		{name: "Values", tests: valueTests},
+		{name: "Limits", tests: limitTests},
+		{name: "Canceled", tests: cancelTests},
+		{name: "Attempts", tests: attemptTests},
+		{name: "Timers", tests: timerTests},
+		{name: "List", tests: listTests, skip: !h.Lists},
+		{name: "Reopen", tests: reopenTests, skip: !h.Reopens},
+	}
+	for _, group := range groups {
+		t.Run(group.name, func(t *testing.T) {
+			if group.skip {
+				t.Skip("the harness says that this adapter does not do it")
+			}
+			t.Parallel()
+			for _, test := range group.tests {
+				t.Run(test.name, func(t *testing.T) {
+					t.Parallel()
+					test.run(newFixture(t, h))
+				})
+			}
+		})
+	}
+}
