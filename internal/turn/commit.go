@@ -105,8 +105,10 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 			return errLost
 		case errors.Is(err, store.ErrTooLarge):
 			return errTooLarge
-		case !errors.Is(err, store.ErrThrottled):
+		case errors.Is(err, store.ErrUnknown):
 			unknown = true
+		case !errors.Is(err, store.ErrThrottled) && !unknown && ctx.Err() == nil:
+			return err // nothing was put, and trying again is no use
 		}
 		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {
 			if unknown {

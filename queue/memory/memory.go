@@ -59,6 +59,7 @@ func New(settings map[string]queue.Settings, o Options) *Queue {
 	if o.Clock == nil {
 		q.options.Clock = time.Now
 		q.alarm = time.AfterFunc(queue.MaxDelay, q.Tick)
+		q.alarm.Stop() // until there is something to wait for
 	}
 	if o.Violation == nil {
 		q.options.Violation = func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }

@@ -95,12 +95,21 @@ func (t *tally) count(d queue.Delivery) (before int) {
 	return before
 }
 
-// The first time that it comes, every seventh message is given back. When it should be deleted, every eleventh is left
-// in flight.
+// The handlers of 300 messages give every seventh back when it comes first, and leave every eleventh in flight where
+// they should delete it.
+func givenBack(i int) bool { return i%7 == 0 }
+func left(i int) bool      { return i%11 == 0 }
+
+// comes is how often message i comes before the first time-out.
+func comes(i int) int {
+	if givenBack(i) {
+		return 2
+	}
+	return 1
+}
+
 func parallelStandard(f *fixture) {
 	const messages, receivers = 300, 12
-	givenBack := func(i int) bool { return i%7 == 0 }
-	left := func(i int) bool { return i%11 == 0 }
 	bodies := numbered("message", messages)
 	f.send(tasks, "", bodies...)
 	t := &tally{times: map[string]int{}}
@@ -108,130 +117,33 @@ func parallelStandard(f *fixture) {
 	w.do(receivers, func(batch []queue.Delivery) (done int) {
 		for _, d := range batch {
 			before, i := t.count(d), slices.Index(bodies, string(d.Body))
-			last := 0
-			if givenBack(i) {
-				last = 1
-			}
 			switch {
 			case i < 0 || before > 0 && d.Received == 1:
 				w.fail("%s came as if it had never come before", d.Body)
-			case before < last:
+			case before+1 < comes(i):
 				w.giveBackOne(d)
-				continue
 			case !left(i):
 				w.deleteOne(d)
 			}
-			if before == last {
+			if before+1 == comes(i) {
 				done++
 			}
 		}
 		return done
 	})
 	f.advance(1)
-	lost := slices.DeleteFunc(slices.Clone(bodies), func(body string) bool { return !left(slices.Index(bodies, body)) })
+	var lost []string
+	for i, body := range bodies {
+		if left(i) {
+			lost = append(lost, body)
+		}
+		if got := t.times[body]; got < comes(i) || got > comes(i) && !f.Duplicates {
+			f.Errorf("%s came %d times, want %d", body, got, comes(i))
+		}
+	}
 	f.delete(tasks, f.expect(tasks, 0, lost...)...)
 	f.advance(1)
 	f.quiet(tasks, time.Time{})
-	for i, body := range bodies {
-		want := 1
-		if givenBack(i) {
-			want++
-		}
-		if got := t.times[body]; got < want || got > want && !f.Duplicates {
-			f.Errorf("%s came %d times, want %d", body, got, want)
-		}
-	}
-}
-
-// groups watches who handles what of which group.
-type groups struct {
-	mu     sync.Mutex
-	holder map[string]int // batches of the group that are being handled
-	next   map[string]int // the number of the message that comes next
-	failed map[string]bool
-}
-
-// parallelFIFO gives every fifth message back once, with all that came after it in its batch.
-func parallelFIFO(f *fixture) {
-	const names, each, receivers = 12, 20, 8
-	for n := range each {
-		for start := 0; start < names; start += queue.MaxBatch {
-			var batch []queue.Message
-			for g := start; g < min(start+queue.MaxBatch, names); g++ {
-				batch = append(batch, queue.Message{Body: fmt.Append(nil, n), Group: fmt.Sprint("group ", g)})
-			}
-			f.sendAll(orders, batch...)
-		}
-	}
-	g := &groups{holder: map[string]int{}, next: map[string]int{}, failed: map[string]bool{}}
-	w := f.work(orders, names*each)
-	w.do(receivers, func(batch []queue.Delivery) (done int) {
-		for name, part := range byGroup(batch) {
-			done += g.handle(w, name, part)
-		}
-		return done
-	})
-	if f.Failed() {
-		return
-	}
-	f.advance(1)
-	f.quiet(orders, time.Time{})
-	for name, next := range g.next {
-		if next != each {
-			f.Errorf("%d of %d messages of %s were handled", next, each, name)
-		}
-	}
-}
-
-func byGroup(batch []queue.Delivery) map[string][]queue.Delivery {
-	parts := map[string][]queue.Delivery{}
-	for _, d := range batch {
-		parts[d.Group] = append(parts[d.Group], d)
-	}
-	return parts
-}
-
-// handle handles what a batch has of one group. What it does last lets the group go, so it says before that the group
-// is free.
-func (g *groups) handle(w *work, name string, part []queue.Delivery) (done int) {
-	g.mu.Lock()
-	if g.holder[name]++; g.holder[name] > 1 {
-		w.fail("%s is handled twice at the same time", name)
-	}
-	back := len(part) // from here on messages are given back
-	for i, d := range part {
-		n := g.next[name]
-		if string(d.Body) != fmt.Sprint(n) {
-			w.fail("message %s of %s came, want %d", d.Body, name, n)
-		}
-		if key := fmt.Sprint(name, n); n%5 == 4 && !g.failed[key] {
-			g.failed[key] = true
-			back = i
-			break
-		}
-		g.next[name]++
-	}
-	g.mu.Unlock()
-	yield(20) // so that others could get in the way
-	for i, d := range part[:back] {
-		if i == len(part)-1 {
-			g.free(name)
-		}
-		w.deleteOne(d)
-	}
-	for i := len(part) - 1; i >= back; i-- {
-		if i == back {
-			g.free(name)
-		}
-		w.giveBackOne(part[i])
-	}
-	return back
-}
-
-func (g *groups) free(name string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.holder[name]--
 }
 
 func parallelBoth(f *fixture) {

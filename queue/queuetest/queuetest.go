@@ -22,7 +22,8 @@
 // polices them can pass it, and it never asks which adapter it tests: what differs between them is a value of the
 // harness.
 //
-// That a message is not delivered is shown by another one, a probe, that was sent later and is delivered without it.
+// That a message is not delivered is shown by another one, a probe, that was sent later and is delivered without it. An
+// adapter that never delivers a message makes its test wait for ever: go test's -timeout shows where.
 package queuetest
 
 import (
