@@ -3,6 +3,7 @@ module github.com/seed-41655fb1/weft
 go 1.26
 
 require (
+	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/cockroachdb/datadriven v1.0.2 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect

@@ -1,0 +1,90 @@
+package weft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/internal/local"
+)
+
+// flags are the command line of a program that calls Main.
+type flags struct {
+	Addr string `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
+	Data string `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+}
+
+// Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It
+// ends the process: with status 1, and the reason, where the server could not run.
+func Main(r *Registry) {
+	var f flags
+	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := Serve(ctx, r, Options{Addr: f.Addr, Data: f.Data}); err != nil {
+		fmt.Fprintln(os.Stderr, "weft:", err)
+		os.Exit(1)
+	}
+}
+
+// Options are the settings of a local server. The zero value serves at 127.0.0.1:8080 and keeps everything in .weft.
+type Options struct {
+	// Addr is the address to serve at; empty is 127.0.0.1:8080.
+	Addr string
+	// Data is the directory in which everything is kept, by this process alone; empty is .weft.
+	Data string
+	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
+	// server's base URL.
+	Greeting func(out io.Writer, url string)
+	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
+	Log *slog.Logger
+}
+
+// Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows go on when a server is started on
+// the same directory again, after a crash as well.
+func Serve(ctx context.Context, r *Registry, o Options) (err error) {
+	if err := r.Err(); err != nil {
+		return err
+	}
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:8080"
+	}
+	if o.Data == "" {
+		o.Data = ".weft"
+	}
+	if o.Greeting == nil {
+		o.Greeting = r.greet
+	}
+	listener, err := local.Listen(o.Addr)
+	if err != nil {
+		return err
+	}
+	server, err := local.Open(r.types, local.Options{Dir: o.Data, Log: o.Log})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	o.Greeting(os.Stdout, "http://"+listener.Addr().String())
+	return errors.Join(server.Serve(ctx, listener), server.Close())
+}
+
+// greet prints how to start the first of the registered workflows.
+func (r *Registry) greet(out io.Writer, url string) {
+	_, _ = fmt.Fprintf(out, "Weft is at %s. Stop it with Ctrl-C.\n", url)
+	names := r.types.WorkflowNames()
+	if len(names) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(out, `
+Start a workflow:
+  curl -i %[1]s/v1/workflows -d '{"workflowId":"%[2]s-1","type":"%[2]s"}'
+Wait for its result:
+  curl -i '%[1]s/v1/workflows/%[2]s-1/result?wait=20s'
+`, url, names[0])
+}

@@ -1,0 +1,46 @@
+// Package weft runs workflows: durable Go code whose history lives in a store, and which can be signalled, queried and
+// updated while it runs.
+//
+// A program registers its workflows and activities once. The same registry runs the local server and, on AWS, the Lambda
+// functions:
+//
+//	func main() {
+//		weft.Main(weft.Register(workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge))
+//	}
+//
+// Workflows are written with package workflow, activities with package activity, and called with package client.
+package weft
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Registry is the set of workflows and activities that a program knows. It does not change.
+type Registry struct {
+	types *engine.Registry
+	wrong []string
+}
+
+// Register returns a registry of these workflows and activities. A mistake in them (two of one name, a name that is
+// empty, options that cannot be) is reported by what uses the registry, with the places where they were declared.
+func Register(registrations ...workflow.Registration) *Registry {
+	r := &Registry{types: &engine.Registry{}}
+	for _, registration := range registrations {
+		if err := registration.Register(r.types); err != nil {
+			r.wrong = append(r.wrong, err.Error())
+		}
+	}
+	return r
+}
+
+// Err is what is wrong with what was registered, all of it; nil where nothing is.
+func (r *Registry) Err() error {
+	if len(r.wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("cannot use these registrations:\n  %s", strings.Join(r.wrong, "\n  "))
+}
