@@ -3,6 +3,7 @@ package activity
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -85,13 +86,16 @@ func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 // Start starts the activity from workflow code and returns the future of its result. When ctx is canceled the activity
 // is asked to end, and the future says that it was canceled.
 func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
+	if err := a.check(); err != nil { // With may have brought other options than those that were registered
+		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
+	}
 	return workflow.StartActivity[Out](ctx, workflow.ActivityCall{Scheduled: a.options.scheduled(a.name), Input: in})
 }
 
 // Register adds the activity to the registry.
 func (a Activity[In, Out]) Register(r *engine.Registry) error {
-	if err := a.options.check(); err != nil {
-		return fmt.Errorf("activity %q: %w (at %s)", a.name, err, a.where)
+	if err := a.check(); err != nil {
+		return err
 	}
 	return r.AddActivity(&engine.Activity{
 		Name: a.name, Where: a.where,
@@ -143,6 +147,14 @@ func orDefault[T comparable](v, d T) T {
 	return v
 }
 
+// check reports what is wrong with the activity's options.
+func (a Activity[In, Out]) check() error {
+	if err := a.options.check(); err != nil {
+		return fmt.Errorf("activity %q: %w (at %s)", a.name, err, a.where)
+	}
+	return nil
+}
+
 func (o Options) check() error {
 	switch r := o.Retry; {
 	case o.StartToClose < 0, o.ScheduleToClose < 0, r.InitialInterval < 0, r.MaxInterval < 0:
@@ -151,6 +163,8 @@ func (o Options) check() error {
 		return fmt.Errorf("its backoff coefficient is %v: give at least 1", r.BackoffCoefficient)
 	case r.MaxAttempts < 0:
 		return fmt.Errorf("its number of attempts is negative")
+	case slices.ContainsFunc(r.NonRetryable, func(e *Error) bool { return e == nil || e.Type == "" }):
+		return fmt.Errorf("an error that it does not retry has no type: make it with NewError")
 	}
 	return nil
 }

@@ -140,6 +140,10 @@ func (in *Instance) run(a *Activation) ([]*update, error) {
 		}
 	}
 	in.carry = nil
+	// Only now: what was canceled, and has its result in the same task, has its result.
+	if in.cancel != nil {
+		in.root.Cancel(in.cancel.Reason)
+	}
 	var delivered []*update
 	for _, request := range a.Updates {
 		delivered = append(delivered, in.deliverUpdate(request))
@@ -164,7 +168,7 @@ func (in *Instance) deliver(e history.Event) error {
 	case *history.WorkflowExecutionSignaled:
 		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
 	case *history.WorkflowExecutionCancelRequested:
-		in.root.Cancel(a.Reason)
+		in.cancel = a
 	case *history.ActivityTaskCompleted:
 		return in.resolveActivity(a.ScheduledEventID, a.Result, nil)
 	case *history.ActivityTaskFailed:

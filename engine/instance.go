@@ -22,7 +22,9 @@ type Instance struct {
 
 	slot  uint32          // the slot of the next commit that it replays
 	carry []history.Event // what tasks that failed brought: the next task that completes brings it again
-	info  Info
+	// cancel is the request to end, once it has been delivered.
+	cancel *history.WorkflowExecutionCancelRequested
+	info   Info
 
 	replaying bool
 	// The commands of this activation, in the order in which they were issued, and what they must equal on replay.
@@ -65,12 +67,12 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 	seed := sha256.Sum256([]byte(workflowID + "\x00" + string(runID)))
 	in := &Instance{
 		workflow: workflow, id: workflowID, runID: runID,
-		random:     rand.New(rand.NewChaCha8(seed)),
 		activities: map[int64]*activity{},
 		timers:     map[int64]*timer{},
 		signals:    map[string]*coro.Channel[history.Payload]{},
 		queries:    map[string]*QueryHandler{},
 	}
+	in.random = rand.New(&source{&in.s, rand.NewChaCha8(seed)})
 	in.updates.init()
 	in.root = in.s.NewScope()
 	in.s.OnCancel(in.cancelWaiters)
@@ -97,9 +99,19 @@ func (in *Instance) Now() history.Timestamp {
 }
 
 // Random is a source of random numbers that gives the same ones on replay.
-func (in *Instance) Random() *rand.Rand {
-	in.s.MustRun("draw a random number")
-	return in.random
+func (in *Instance) Random() *rand.Rand { return in.random }
+
+// source gives numbers only to code that may act: one drawn by a validator, which does not run on replay, would change all
+// that follow.
+type source struct {
+	s     *coro.Scheduler
+	inner *rand.ChaCha8
+}
+
+// Uint64 draws a number.
+func (r *source) Uint64() uint64 {
+	r.s.MustRun("draw a random number")
+	return r.inner.Uint64()
 }
 
 // Close unwinds the code: its deferred functions run, and nothing they do has any effect. Where code refuses to end,

@@ -61,6 +61,9 @@ type Message struct {
 	Result *history.Event `cbor:"13,keyasint,omitempty"`
 	// Send tells each sending apart: two deliveries with the same are deliveries of one message.
 	Send uint64 `cbor:"14,keyasint,omitempty"`
+	// Seen says that what its wave schedules in slots before this one has been sent again: by the message that sent this
+	// one, before that was deleted. Without it, each message of a wave would send all the others again.
+	Seen uint32 `cbor:"15,keyasint,omitempty"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
@@ -133,19 +136,22 @@ func (r *Run) Needed(m *Message) bool {
 	return false
 }
 
-// Owed lists what the commits of these waves schedule and what is still needed, except what the commit except schedules.
-// Whoever holds a message sends these again, with the message's wave, before it deletes the message: the one who made
-// those commits may have died before it sent them.
-func (r *Run) Owed(waves []history.Wave, except *history.Commit) []Message {
+// Owed lists what the waves of these messages schedule and what is still needed, except what the commit except schedules
+// and what a message before them has sent again. Whoever holds a message sends these, with the message's wave, before it
+// deletes the message: the one who made those commits may have died before it sent them.
+func (r *Run) Owed(triggers []*Message, except *history.Commit) []Message {
 	var owed []Message
 	for _, c := range r.Log {
-		wave, found := common(c.Waves, waves)
-		if !found || c == except {
+		if c == except {
+			continue
+		}
+		i := slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) })
+		if i < 0 {
 			continue
 		}
 		for _, m := range Messages(r.WorkflowID, c) {
 			if r.Needed(&m) {
-				m.Wave = wave
+				m.Wave, m.Seen = triggers[i].Wave, r.State.NextSlot
 				owed = append(owed, m)
 			}
 		}
@@ -153,13 +159,14 @@ func (r *Run) Owed(waves []history.Wave, except *history.Commit) []Message {
 	return owed
 }
 
-func common(a, b []history.Wave) (history.Wave, bool) {
-	for _, w := range a {
-		if slices.Contains(b, w) {
-			return w, true
+// Waves are the waves of messages, each once.
+func Waves(triggers []*Message) (waves []history.Wave) {
+	for _, m := range triggers {
+		if !slices.Contains(waves, m.Wave) {
+			waves = append(waves, m.Wave)
 		}
 	}
-	return 0, false
+	return waves
 }
 
 // NextAttempt decides whether an activity that failed in this attempt is tried again, and when. now is when it failed.

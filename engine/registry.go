@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -123,7 +124,10 @@ func CheckName(what, name string) error {
 		return fmt.Errorf("the %s is empty", what)
 	}
 	if len(name) > MaxIDLength {
-		return fmt.Errorf("the %s has %d characters: give at most %d", what, len(name), MaxIDLength)
+		return fmt.Errorf("the %s has %d bytes: give at most %d", what, len(name), MaxIDLength)
+	}
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("the %s is not UTF-8", what)
 	}
 	return nil
 }

@@ -33,6 +33,22 @@ func (r *Run) Append(c *history.Commit, size int) error {
 	return nil
 }
 
+// Accepts reports what would keep the run from taking a commit as its next: it does not follow the last one, or brings
+// the result of something that is not pending.
+func (r *Run) Accepts(c *history.Commit) error {
+	s := r.State
+	if c.Slot != s.NextSlot || c.FirstEventID != s.NextEventID || s.Status.Closed() {
+		return corrupt("slot %d does not follow the log", c.Slot)
+	}
+	for _, e := range c.Brought {
+		activity, timer := Resolves(e)
+		if activity != 0 && s.Activities[activity] == nil || timer != 0 && s.Timers[timer] == nil {
+			return corrupt("%s resolves nothing that is pending", e.Type())
+		}
+	}
+	return nil
+}
+
 // Void reports whether the run never was: its start was fenced off.
 func (r *Run) Void() bool { return r.State.Status == history.Void }
 

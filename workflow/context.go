@@ -35,9 +35,9 @@ type CancelFunc func()
 // WithCancel returns a context that is canceled with its parent, or earlier by the function that comes with it. What
 // waits under it then returns a *CanceledError; activities and timers that were started under it are canceled.
 func WithCancel(parent Context) (Context, CancelFunc) {
+	s := parent.scheduler()
 	child := parent
 	child.scope = parent.scope.Child()
-	s := parent.scheduler()
 	return child, func() {
 		s.Guard("cancel a context")
 		child.scope.Cancel("")

@@ -23,6 +23,7 @@ type pending[T any] interface {
 // value has come.
 func (f Future[T]) Get(ctx Context) (T, error) {
 	s := ctx.scheduler()
+	s.MustRun("wait for a future")
 	for !f.pending.ready() {
 		if err := ctx.Err(); err != nil {
 			var zero T

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
 // errNotNeeded is why a timer is canceled whose case was not taken.
@@ -18,13 +17,15 @@ type Case struct{ begin func(ctx Context) waiting }
 
 // waiting is a case while a Select waits for it.
 type waiting struct {
-	// take does what the case is for, and reports whether it could.
-	take func() bool
+	// ready reports whether the case can go on. A value that it goes on with is taken from where it was.
+	ready func() bool
+	// then does what the case is for; nil for nothing.
+	then func()
 	// condition is asked when nothing else is ready; nil for none.
 	condition func() bool
 	list      *coro.List
-	// park and leave surround each wait, end the Select.
-	park, leave, end func()
+	// leave is called when the Select no longer waits, end when it ends; nil for nothing.
+	leave, end func()
 }
 
 // Select waits until one of the cases can go on, and lets it. Where several can, the first of them in the order of the
@@ -47,19 +48,29 @@ func Select(ctx Context, cases ...Case) error {
 		all[i] = c.begin(ctx)
 	}
 	defer forEach(all, func(w *waiting) func() { return w.end })
+	chosen, err := choose(ctx, all)
+	if chosen != nil && chosen.then != nil {
+		chosen.then()
+	}
+	return err
+}
+
+// choose waits until a case is ready, and returns it.
+func choose(ctx Context, all []waiting) (chosen *waiting, err error) {
+	s := ctx.scheduler()
+	condition, lists := together(all)
+	defer forEach(all, func(w *waiting) func() { return w.leave })
+	defer s.Enlist(lists...)() // off the lists first: a case that is left passes its wake-up on to another
 	for {
 		for i := range all {
-			if all[i].take() {
-				return nil
+			if all[i].ready() {
+				return &all[i], nil
 			}
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		condition, lists := together(all)
-		forEach(all, func(w *waiting) func() { return w.park })
-		s.Park(ctx.scope, condition, lists...)
-		forEach(all, func(w *waiting) func() { return w.leave })
+		s.Park(ctx.scope, condition)
 	}
 }
 
@@ -95,21 +106,14 @@ func together(all []waiting) (condition func() bool, lists []*coro.List) {
 	}, lists
 }
 
-// when takes a case if it is ready.
-func when(ready bool, then func()) bool {
-	if ready && then != nil {
-		then()
-	}
-	return ready
-}
-
-// OnFuture goes on when the future is ready, and hands its value or error to fn.
+// OnFuture goes on when the future is ready, and hands its value or error to fn. A nil fn does nothing.
 func OnFuture[T any](f Future[T], fn func(T, error)) Case {
 	return Case{func(Context) waiting {
-		return waiting{
-			list: f.pending.waiters(),
-			take: func() bool { return when(f.Ready(), func() { fn(f.pending.peek()) }) },
-		}
+		return waiting{list: f.pending.waiters(), ready: f.Ready, then: func() {
+			if fn != nil {
+				fn(f.pending.peek())
+			}
+		}}
 	}}
 }
 
@@ -131,65 +135,85 @@ func startTimer(ctx Context, at time.Time) *engine.Timer {
 func onTimer(t *engine.Timer, fn func()) waiting {
 	return waiting{
 		list: t.Future().Waiters(),
-		take: func() bool {
+		ready: func() bool {
 			_, err := t.Future().Peek()
-			return when(t.Future().Ready() && err == nil, fn)
+			return t.Future().Ready() && err == nil
 		},
-		end: func() { t.Cancel(errNotNeeded) },
+		then: fn,
+		end:  func() { t.Cancel(errNotNeeded) },
 	}
 }
 
 // OnCondition goes on when the condition is true. It is asked again whenever the workflow has done something; it may
 // only look.
 func OnCondition(condition func() bool) Case {
-	return Case{func(Context) waiting { return waiting{condition: condition, take: condition} }}
+	return Case{func(ctx Context) waiting {
+		s := ctx.scheduler()
+		return waiting{condition: condition, ready: func() bool { return s.Look(condition) }}
+	}}
 }
 
 // OnReceive goes on when the channel has a value, and hands it to fn; when the channel is closed and empty, fn gets the
-// zero value and false.
+// zero value and false. A nil fn does nothing.
 func OnReceive[T any](c Channel[T], fn func(v T, ok bool)) Case {
 	return Case{func(ctx Context) waiting {
 		s := ctx.scheduler()
+		var v T
+		var ok bool
 		return waiting{
 			list: c.c.Receivers(),
-			take: func() bool {
-				return when(c.c.Readable(), func() {
-					v, ok := c.c.TryReceive(s)
-					fn(v, ok)
-				})
+			ready: func() bool {
+				v, ok = c.c.TryReceive(s)
+				return ok || c.c.Readable()
 			},
-			park:  func() { c.c.Expect(s, 1) },
-			leave: func() { c.c.Expect(s, -1) },
+			then: func() {
+				if fn != nil {
+					fn(v, ok)
+				}
+			},
+			leave: func() { c.c.PassOn(s) },
 		}
 	}}
 }
 
 // OnSignal goes on when a signal of this name has arrived, and hands its value to fn. A signal whose value does not
-// decode is dropped with a warning in the log; use Receive to see the error.
+// decode is dropped with a warning in the log; use Receive to see the error. A nil fn does nothing.
 func OnSignal[T any](sig Signal[T], fn func(T)) Case {
 	return Case{func(ctx Context) waiting {
 		s, channel := ctx.scheduler(), ctx.instance().Signals(sig.name)
+		var v T
 		return waiting{
 			list: channel.Receivers(),
-			take: func() bool {
-				for {
-					p, ok := channel.TryReceive(s)
-					if !ok {
-						return false
-					}
-					v, err := payload.DecodeOrZero[T](p)
-					if err == nil {
-						fn(v)
-						return true
-					}
-					Logger(ctx).Warn("a signal was dropped: its value does not decode", "signal", sig.name)
+			ready: func() (ok bool) {
+				v, ok = sig.next(ctx, channel)
+				return ok
+			},
+			then: func() {
+				if fn != nil {
+					fn(v)
 				}
 			},
+			leave: func() { channel.PassOn(s) },
 		}
 	}}
 }
 
+// next takes the next signal whose value decodes off the channel, if there is one, and drops those before it.
+func (g Signal[T]) next(ctx Context, channel *coro.Channel[history.Payload]) (v T, ok bool) {
+	for {
+		p, ok := channel.TryReceive(ctx.scheduler())
+		if !ok {
+			return v, false
+		}
+		v, err := g.decode(p)
+		if err == nil {
+			return v, true
+		}
+		Logger(ctx).Warn("a signal was dropped: its value does not decode", "signal", g.name)
+	}
+}
+
 // Default goes on when no case before it can, at once. Put it last. A nil fn does nothing.
 func Default(fn func()) Case {
-	return Case{func(Context) waiting { return waiting{take: func() bool { return when(true, fn) }} }}
+	return Case{func(Context) waiting { return waiting{ready: func() bool { return true }, then: fn} }}
 }

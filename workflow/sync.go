@@ -102,13 +102,19 @@ func Await(ctx Context, condition func() bool) error {
 
 // AwaitFor is Await for at most this long. ok is false where the time passed and the condition was still false.
 func AwaitFor(ctx Context, d time.Duration, condition func() bool) (ok bool, err error) {
-	if condition() {
+	s := ctx.scheduler()
+	s.MustRun("wait for a condition")
+	if s.Look(condition) {
 		return true, nil
 	}
 	timer := startTimer(ctx, Now(ctx).Add(d))
 	defer timer.Cancel(errNotNeeded)
-	if err := Await(ctx, func() bool { return timer.Future().Ready() || condition() }); err != nil {
+	if err := s.Await(ctx.scope, func() bool { return timer.Future().Ready() || condition() }); err != nil {
 		return false, err
 	}
-	return condition(), nil
+	if s.Look(condition) {
+		return true, nil
+	}
+	_, err = timer.Future().Peek() // not nil where the timer was canceled with ctx
+	return false, err
 }

@@ -1,19 +1,31 @@
 package coro
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // ErrClosed is what a channel that was closed answers, to a receiver once it is empty, to a sender at once.
 var ErrClosed = errors.New("the channel is closed")
 
-// Channel passes values between coroutines in the order in which they were sent. A channel of capacity 0 hands each
-// value from sender to receiver; one of negative capacity never makes a sender wait.
+// Channel passes values between coroutines in the order in which they began to send them. A channel of capacity 0 hands
+// each value from sender to receiver; one of negative capacity never makes a sender wait.
+//
+// No wake-up is lost: whoever makes the channel readable wakes a receiver that waits, and a receiver that stops waiting
+// while it is readable wakes the next (PassOn).
 type Channel[T any] struct {
 	capacity  int
-	values    []T
+	values    []T         // sent and not received
+	offers    []*offer[T] // of senders that wait for room, in their order
 	closed    bool
 	receivers List
-	senders   List
-	waiting   int // receivers that wait: on a channel of capacity 0 each makes room for one value
+}
+
+// offer is a value whose sender waits until it is taken.
+type offer[T any] struct {
+	value  T
+	taken  bool
+	sender List
 }
 
 // NewChannel returns a channel that holds capacity values.
@@ -23,32 +35,26 @@ func NewChannel[T any](capacity int) *Channel[T] { return &Channel[T]{capacity: 
 func (c *Channel[T]) Len() int { return len(c.values) }
 
 // Readable reports whether a receive would not wait.
-func (c *Channel[T]) Readable() bool { return len(c.values) > 0 || c.closed }
-
-// Writable reports whether a send would not wait.
-func (c *Channel[T]) Writable() bool {
-	return c.closed || c.capacity < 0 || len(c.values) < c.capacity+c.waiting
-}
+func (c *Channel[T]) Readable() bool { return len(c.values) > 0 || len(c.offers) > 0 || c.closed }
 
 // Receivers are those that wait for a value.
 func (c *Channel[T]) Receivers() *List { return &c.receivers }
 
-// Senders are those that wait for room.
-func (c *Channel[T]) Senders() *List { return &c.senders }
-
-// Expect says that a receiver waits (1) or no longer waits (-1); a select that can receive calls it around its wait.
-func (c *Channel[T]) Expect(s *Scheduler, n int) {
-	c.waiting += n
-	if n > 0 {
-		c.senders.WakeOne(s)
-	} else if len(c.values) > 0 {
-		c.receivers.WakeOne(s) // the one that was woken for this value may have taken another way
+// room reports whether a value can be sent without waiting. On a channel of capacity 0 a receiver that waits, and was not
+// woken for another value, makes room for one.
+func (c *Channel[T]) room() bool {
+	switch {
+	case c.closed || len(c.offers) > 0:
+		return false
+	case c.capacity == 0:
+		return c.receivers.idle() != nil
 	}
+	return c.capacity < 0 || len(c.values) < c.capacity
 }
 
 // TrySend sends without waiting, and reports whether it could.
 func (c *Channel[T]) TrySend(s *Scheduler, v T) bool {
-	if c.closed || !c.Writable() {
+	if !c.room() {
 		return false
 	}
 	c.values = append(c.values, v)
@@ -56,55 +62,102 @@ func (c *Channel[T]) TrySend(s *Scheduler, v T) bool {
 	return true
 }
 
-// Send waits until there is room, the channel is closed or the scope is canceled.
+// Send waits until there is room (with capacity 0, until the value has been received), the channel is closed or the scope
+// is canceled. A value for which there is room is sent under a canceled scope, too.
 func (c *Channel[T]) Send(s *Scheduler, scope *Scope, v T) error {
-	for !c.TrySend(s, v) {
-		if c.closed {
-			return ErrClosed
-		}
-		if err := scope.Err(); err != nil {
-			return err
-		}
-		s.Park(scope, nil, &c.senders)
+	if c.capacity != 0 && c.TrySend(s, v) {
+		return nil
 	}
-	return nil
+	if c.closed {
+		return ErrClosed
+	}
+	if err := scope.Err(); err != nil {
+		return err
+	}
+	o := &offer[T]{value: v}
+	c.offers = append(c.offers, o)
+	c.receivers.WakeOne(s)
+	for !o.taken && !c.closed && scope.Err() == nil {
+		s.Park(scope, nil, &o.sender)
+	}
+	switch {
+	case o.taken:
+		return nil
+	case c.closed:
+		return ErrClosed
+	}
+	c.offers = slices.DeleteFunc(c.offers, func(other *offer[T]) bool { return other == o })
+	return scope.Err()
 }
 
 // TryReceive receives without waiting. ok is false where there was nothing to receive.
 func (c *Channel[T]) TryReceive(s *Scheduler) (v T, ok bool) {
-	if len(c.values) == 0 {
-		return v, false
+	switch {
+	case len(c.values) > 0:
+		v, c.values = first(c.values)
+		if len(c.offers) > 0 && len(c.values) < c.capacity {
+			c.values = append(c.values, c.accept(s))
+		}
+		return v, true
+	case len(c.offers) > 0:
+		return c.accept(s), true
 	}
-	v = c.values[0]
-	var zero T
-	c.values[0] = zero
-	c.values = c.values[1:]
-	c.senders.WakeOne(s)
-	return v, true
+	return v, false
 }
 
-// Receive waits until there is a value, the channel is closed and empty, or the scope is canceled.
+// accept takes the oldest offer, and lets its sender go on.
+func (c *Channel[T]) accept(s *Scheduler) T {
+	var o *offer[T]
+	o, c.offers = first(c.offers)
+	o.taken = true
+	o.sender.WakeAll(s)
+	return o.value
+}
+
+// first takes the first element off.
+func first[E any](all []E) (E, []E) {
+	var zero E
+	e := all[0]
+	all[0] = zero
+	return e, all[1:]
+}
+
+// Receive waits until there is a value, the channel is closed and empty, or the scope is canceled. A value that is there
+// is received under a canceled scope, too.
 func (c *Channel[T]) Receive(s *Scheduler, scope *Scope) (T, error) {
-	for {
-		if v, ok := c.TryReceive(s); ok {
-			return v, nil
+	if !c.Readable() {
+		leave := s.Enlist(&c.receivers)
+		for !c.Readable() && scope.Err() == nil {
+			s.Park(scope, nil)
 		}
-		var zero T
-		if c.closed {
-			return zero, ErrClosed
-		}
-		if err := scope.Err(); err != nil {
-			return zero, err
-		}
-		c.Expect(s, 1)
-		s.Park(scope, nil, &c.receivers)
-		c.Expect(s, -1)
+		leave()
+	}
+	v, ok := c.TryReceive(s)
+	c.PassOn(s)
+	switch {
+	case ok:
+		return v, nil
+	case c.closed:
+		return v, ErrClosed
+	}
+	return v, scope.Err()
+}
+
+// PassOn wakes the next receiver if there is something to receive. Who has stopped waiting for the channel calls it: what
+// it was woken for may still be there.
+func (c *Channel[T]) PassOn(s *Scheduler) {
+	if c.Readable() {
+		c.receivers.WakeOne(s)
 	}
 }
 
-// Close lets receivers take what is left and then get ErrClosed. Closing twice does nothing.
+// Close lets receivers take what was sent and then get ErrClosed. Senders that wait get it at once. Closing twice does
+// nothing.
 func (c *Channel[T]) Close(s *Scheduler) {
 	c.closed = true
+	for _, o := range c.offers {
+		o.sender.WakeAll(s)
+	}
+	c.offers = nil
 	c.receivers.WakeAll(s)
-	c.senders.WakeAll(s)
 }

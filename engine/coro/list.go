@@ -24,10 +24,17 @@ func (l *List) WakeAll(s *Scheduler) {
 
 // WakeOne makes ready the one that has waited longest and is not ready yet.
 func (l *List) WakeOne(s *Scheduler) {
+	if c := l.idle(); c != nil {
+		s.wake(c)
+	}
+}
+
+// idle is the one that has waited longest and is not ready yet, or nil.
+func (l *List) idle() *Coroutine {
 	for _, c := range l.waiting {
 		if !c.queued {
-			s.wake(c)
-			return
+			return c
 		}
 	}
+	return nil
 }

@@ -180,6 +180,20 @@ func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
 	}
 }
 
+// Enlist puts the running coroutine on lists until leave is called, however often it parks in between: so it keeps its
+// place on a list where it was woken and found nothing. It must do nothing but look and park until then.
+func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
+	c := s.MustRun("wait")
+	for _, l := range lists {
+		l.add(c)
+	}
+	return func() {
+		for _, l := range lists {
+			l.remove(c)
+		}
+	}
+}
+
 // YieldToFront makes the running coroutine wait until those in front of the queue have had their turn. Its own turn
 // goes on after them as if nothing had been between.
 func (s *Scheduler) YieldToFront() {
@@ -201,7 +215,7 @@ func (s *Scheduler) MustRun(what string) *Coroutine {
 	if c == nil {
 		panic(&failure.OtherError{
 			Kind:    failure.KindMisuse,
-			Message: "workflow code may " + what + " only in a coroutine of its run, and not in a condition or a goroutine of its own",
+			Message: "workflow code may " + what + " only in a coroutine of its run, and not in a goroutine of its own",
 		})
 	}
 	return c
@@ -227,9 +241,18 @@ func (s *Scheduler) Forbid(who string, fn func()) error {
 	return s.misuse
 }
 
-// Await makes the running coroutine wait until the condition is true or the scope is canceled.
+// Look asks a condition, which may only look: it panics with the misuse where it does something else.
+func (s *Scheduler) Look(condition func() bool) (yes bool) {
+	if misuse := s.Forbid("a condition", func() { yes = condition() }); misuse != nil {
+		panic(misuse)
+	}
+	return yes
+}
+
+// Await makes the running coroutine wait until the condition is true or the scope is canceled. A condition that is true
+// wins over a canceled scope.
 func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
-	for !condition() {
+	for !s.Look(condition) {
 		if err := scope.Err(); err != nil {
 			return err
 		}
@@ -258,7 +281,7 @@ func (s *Scheduler) ask(c *Coroutine) bool {
 			s.err = panicError(value, debug.Stack())
 		}
 	}()
-	return c.await()
+	return s.Look(c.await)
 }
 
 // OnCancel sets what is called whenever a scope has been canceled, before those that wait under it are woken.

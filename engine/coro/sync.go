@@ -1,8 +1,16 @@
 package coro
 
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+)
+
 // Semaphore hands out units to those that ask, in the order in which they asked: a large request is not overtaken by
 // small ones behind it. A semaphore of size 1 is a mutex.
 type Semaphore struct {
+	size  int
 	free  int
 	queue []*ticket
 }
@@ -14,10 +22,22 @@ type ticket struct {
 }
 
 // NewSemaphore returns a semaphore of this many units.
-func NewSemaphore(size int) *Semaphore { return &Semaphore{free: size} }
+func NewSemaphore(size int) *Semaphore { return &Semaphore{size: size, free: size} }
+
+// check panics with a misuse failure where n units can never be had: whoever waited for them would hold up all others.
+func (m *Semaphore) check(n int) {
+	if n < 0 || n > m.size {
+		panic(misuse("%d units of a semaphore that has %d cannot be acquired", n, m.size))
+	}
+}
+
+func misuse(format string, args ...any) error {
+	return &failure.OtherError{Kind: failure.KindMisuse, Message: fmt.Sprintf(format, args...)}
+}
 
 // TryAcquire takes n units if they are free and nobody waits.
 func (m *Semaphore) TryAcquire(n int) bool {
+	m.check(n)
 	if len(m.queue) > 0 || m.free < n {
 		return false
 	}
@@ -44,17 +64,15 @@ func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
 
 // leave takes a ticket out of the queue; those behind it may fit now.
 func (m *Semaphore) leave(s *Scheduler, t *ticket) {
-	for i, q := range m.queue {
-		if q == t {
-			m.queue = append(m.queue[:i], m.queue[i+1:]...)
-			break
-		}
-	}
+	m.queue = slices.DeleteFunc(m.queue, func(q *ticket) bool { return q == t })
 	m.grant(s)
 }
 
-// Release gives n units back.
+// Release gives n units back. It panics with a misuse failure where that is more than were taken.
 func (m *Semaphore) Release(s *Scheduler, n int) {
+	if n < 0 || m.free+n > m.size {
+		panic(misuse("%d units are given back where %d of %d are taken: a mutex is unlocked, or a semaphore released, twice", n, m.size-m.free, m.size))
+	}
 	m.free += n
 	m.grant(s)
 }
@@ -75,11 +93,11 @@ type WaitGroup struct {
 	list List
 }
 
-// Add adds delta, which may be negative. The count must not fall below zero.
+// Add adds delta, which may be negative. It panics with a misuse failure where the count falls below zero.
 func (g *WaitGroup) Add(s *Scheduler, delta int) {
 	g.n += delta
 	if g.n < 0 {
-		panic("negative WaitGroup counter")
+		panic(misuse("a wait group counts below zero: more coroutines are done than were added"))
 	}
 	if g.n == 0 {
 		g.list.WakeAll(s)

@@ -37,8 +37,10 @@ const pairHeader = 0x82
 
 var (
 	encMode = must(cbor.EncOptions{Sort: cbor.SortNone}.EncMode())
+	// Texts need not be UTF-8: an error's message is whatever somebody's code made of it. A log that was written can be
+	// read.
 	decMode = must(cbor.DecOptions{
-		MaxArrayElements: 1 << 17, MaxMapPairs: 1 << 17, MaxNestedLevels: 64,
+		MaxArrayElements: 1 << 17, MaxMapPairs: 1 << 17, MaxNestedLevels: 64, UTF8: cbor.UTF8DecodeInvalid,
 	}.DecMode())
 )
 

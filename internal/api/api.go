@@ -151,6 +151,8 @@ type StuckTask struct {
 	Attempt int              `json:"attempt"`
 	Build   string           `json:"build,omitempty"`
 	Failure *failure.Failure `json:"failure"`
+	// NextAttemptAt is when it is tried again; absent where that is not known yet.
+	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 }
 
 // HistoryEvent is an event of a run's history.

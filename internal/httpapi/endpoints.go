@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,8 +11,6 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/store"
 )
-
-func isEmpty(err error) bool { return errors.Is(err, io.EOF) }
 
 func (h *handler) start(r *http.Request) (int, any, error) {
 	var body api.StartRequest
@@ -121,7 +117,7 @@ func (h *handler) history(r *http.Request) (int, any, error) {
 	if token := r.URL.Query().Get("pageToken"); token != "" {
 		id, event, found := strings.Cut(token, "/")
 		n, err := strconv.ParseInt(event, 10, 64)
-		if err != nil || !found || n < 1 || run != "" && string(run) != id {
+		if err != nil || !found || n < 1 || id == "" || run != "" && string(run) != id {
 			return 0, nil, api.Invalid.New("the pageToken is none that this history returned")
 		}
 		run, from = history.RunID(id), n

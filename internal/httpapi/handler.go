@@ -3,13 +3,20 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
@@ -31,6 +38,14 @@ type handler struct {
 
 // endpoint carries out a request and returns the status and the body of its answer.
 type endpoint func(r *http.Request) (status int, answer any, err error)
+
+// call carries out a request whose query string can be read: half of one might name another run than the caller meant.
+func (e endpoint) call(r *http.Request) (int, any, error) {
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
+		return 0, nil, api.Invalid.New("the query string cannot be read: %v", err)
+	}
+	return e(r)
+}
 
 // New returns the handler of the API.
 func New(service *turn.Service, log *slog.Logger) http.Handler {
@@ -60,23 +75,34 @@ type router struct {
 	handler *handler
 }
 
-// ServeHTTP serves the API.
+// ServeHTTP serves the API. A path with a segment that is empty, or is a dot or two, is none of the API's: the mux would
+// redirect it to the path of another workflow.
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, pattern := t.mux.Handler(r); pattern != "" {
+	clean := path.Clean(r.URL.EscapedPath()) == r.URL.EscapedPath()
+	if clean && t.matches(r, r.Method) {
 		t.mux.ServeHTTP(w, r)
 		return
 	}
 	t.handler.serve(func(*http.Request) (int, any, error) {
-		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			probe := r.Clone(r.Context())
-			probe.Method = method
-			if _, pattern := t.mux.Handler(probe); pattern != "" {
-				w.Header().Set("Allow", method)
-				return 0, nil, api.MethodNotAllowed.New("%s has no %s: use %s", r.URL.Path, r.Method, method)
+		var allowed []string
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+			if clean && t.matches(r, method) {
+				allowed = append(allowed, method)
 			}
+		}
+		if allowed != nil {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			return 0, nil, api.MethodNotAllowed.New("%s has no %s: use %s", r.URL.Path, r.Method, allowed[len(allowed)-1])
 		}
 		return 0, nil, api.NotFound.New("there is nothing at %s; the API is under /v1/workflows", r.URL.Path)
 	})(w, r)
+}
+
+func (t *router) matches(r *http.Request, method string) bool {
+	probe := r.Clone(r.Context())
+	probe.Method = method
+	_, pattern := t.mux.Handler(probe)
+	return pattern != ""
 }
 
 // serve wraps an endpoint: it meters the request, and writes the answer or the problem.
@@ -85,7 +111,7 @@ func (h *handler) serve(e endpoint) http.HandlerFunc {
 		ctx, m := meter.With(r.Context())
 		r = r.WithContext(ctx)
 		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
-		status, answer, err := e(r)
+		status, answer, err := e.call(r)
 		w.Header().Set(CostHeader, m.Cost().String())
 		if err != nil {
 			h.refuse(w, r, err)
@@ -127,20 +153,59 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // decode reads the body of a request. An empty body is an empty object.
 func decode(r *http.Request, v any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	err := d.Decode(v)
-	if err == nil && d.More() {
-		err = errors.New("something follows the JSON object")
-	}
+	body, err := io.ReadAll(r.Body)
 	var tooLarge *http.MaxBytesError
-	switch {
-	case err == nil, isEmpty(err):
-		return nil
-	case errors.As(err, &tooLarge):
+	if errors.As(err, &tooLarge) {
 		return api.TooLarge.New("the body is larger than %d bytes: pass large things by reference", tooLarge.Limit)
 	}
-	return api.Invalid.New("the body is not the JSON object that this request takes: %v", err)
+	if err == nil {
+		err = decodeObject(bytes.TrimSpace(body), v)
+	}
+	if err != nil {
+		return api.Invalid.New("the body is not the JSON object that this request takes: %v", err)
+	}
+	return nil
+}
+
+func decodeObject(body []byte, v any) error {
+	switch {
+	case len(body) == 0:
+		return nil
+	case !utf8.Valid(body):
+		return errors.New("it is not UTF-8")
+	case body[0] != '{':
+		return errors.New("it does not begin with {")
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.InputOffset() != int64(len(body)) {
+		return errors.New("something follows the JSON object")
+	}
+	return distinct(body)
+}
+
+// distinct reports a field that the object has twice: readers differ in which of them counts.
+func distinct(object []byte) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	_, err := d.Token() // the brace
+	var names []string
+	for err == nil && d.More() {
+		var name json.Token
+		if name, err = d.Token(); err != nil {
+			break
+		}
+		text, _ := name.(string)
+		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, text) }) {
+			return fmt.Errorf("it has the field %q twice", text)
+		}
+		names = append(names, text)
+		var value json.RawMessage
+		err = d.Decode(&value)
+	}
+	return err
 }
 
 // runID is the run that a request pins with its query string; empty is the latest.

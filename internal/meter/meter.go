@@ -37,18 +37,39 @@ func (m *Meter) Cost() Cost {
 	return Cost{Writes: m.writes.Load(), Lost: m.lost.Load(), Reads: m.reads.Load(), Messages: m.messages.Load()}
 }
 
+// chain is the meters of a context, the one that was added last first. A nil chain has none.
+type chain struct {
+	meter *Meter
+	outer *chain
+}
+
 type key struct{}
 
-// With returns a context whose costs are added up in the meter that comes with it.
+// With returns a context whose costs are added up in the meter that comes with it, as well as in those that count the
+// costs of ctx already.
 func With(ctx context.Context) (context.Context, *Meter) {
 	m := &Meter{}
-	return context.WithValue(ctx, key{}, m), m
+	return m.Counting(ctx), m
 }
 
-// of is the meter of the context, or one that nobody looks at.
-func of(ctx context.Context) *Meter {
-	if m, ok := ctx.Value(key{}).(*Meter); ok {
-		return m
-	}
-	return &Meter{}
+// Counting is With for a meter that there is already: for the costs of several requests together.
+func (m *Meter) Counting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, key{}, &chain{m, of(ctx)})
 }
+
+// of is the meters of the context.
+func of(ctx context.Context) *chain {
+	c, _ := ctx.Value(key{}).(*chain)
+	return c
+}
+
+func (c *chain) add(cost Cost) {
+	for ; c != nil; c = c.outer {
+		c.meter.writes.Add(cost.Writes)
+		c.meter.lost.Add(cost.Lost)
+		c.meter.reads.Add(cost.Reads)
+		c.meter.messages.Add(cost.Messages)
+	}
+}
+
+func (c *chain) read() { c.add(Cost{Reads: 1}) }

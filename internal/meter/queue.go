@@ -13,6 +13,6 @@ type sender struct{ inner queue.Sender }
 
 // Send counts the messages.
 func (s *sender) Send(ctx context.Context, q string, messages ...queue.Message) error {
-	of(ctx).messages.Add(int64(len(messages)))
+	of(ctx).add(Cost{Messages: int64(len(messages))})
 	return s.inner.Send(ctx, q, messages...)
 }

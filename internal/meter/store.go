@@ -21,26 +21,26 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 }
 
 // write counts n writes, as lost where their condition failed, and not at all where the store refused to try.
-func (m *Meter) write(err error, n int64) {
+func (c *chain) write(err error, n int64) {
 	var conflict *store.Conflict
 	switch {
 	case errors.As(err, &conflict), errors.Is(err, store.ErrStale):
-		m.lost.Add(n)
+		c.add(Cost{Lost: n})
 	case errors.Is(err, store.ErrThrottled), errors.Is(err, store.ErrTooLarge):
 	default:
-		m.writes.Add(n)
+		c.add(Cost{Writes: n})
 	}
 }
 
 // Backward counts a read.
 func (l *log) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
-	of(ctx).reads.Add(1)
+	of(ctx).read()
 	return l.inner.Backward(ctx, workflow, before, until, limit)
 }
 
 // Forward counts a read.
 func (l *log) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
-	of(ctx).reads.Add(1)
+	of(ctx).read()
 	return l.inner.Forward(ctx, from, limit)
 }
 
@@ -58,7 +58,7 @@ func (a *attempts) RecordAttempt(ctx context.Context, at store.Attempt) error {
 
 // ReadAttempts counts a read.
 func (a *attempts) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
-	of(ctx).reads.Add(1)
+	of(ctx).read()
 	return a.inner.ReadAttempts(ctx, workflow, run)
 }
 
@@ -76,7 +76,7 @@ func (t *timers) PutTimers(ctx context.Context, ts []store.Timer) error {
 
 // DueTimers counts a read.
 func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
-	of(ctx).reads.Add(1)
+	of(ctx).read()
 	return t.inner.DueTimers(ctx, before, limit)
 }
 
@@ -94,6 +94,6 @@ type lister struct{ inner store.Lister }
 
 // ListRuns counts a read.
 func (l *lister) ListRuns(ctx context.Context, f store.Filter, token string, limit int) ([]store.Summary, string, error) {
-	of(ctx).reads.Add(1)
+	of(ctx).read()
 	return l.inner.ListRuns(ctx, f, token, limit)
 }

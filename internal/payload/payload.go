@@ -24,7 +24,8 @@ func Encode(v any) (history.Payload, error) {
 	return data, nil
 }
 
-// Decode reads the value of a payload. A payload that is missing is engine.ErrMissingInput, except for None.
+// Decode reads the value of a payload. A payload that is missing is engine.ErrMissingInput, except for None. A panic of the
+// value's own decoder is an error: what a caller sends must not end what reads it.
 func Decode[T any](p history.Payload) (v T, err error) {
 	if len(p) == 0 {
 		if _, none := any(v).(None); none {
@@ -35,6 +36,11 @@ func Decode[T any](p history.Payload) (v T, err error) {
 	if _, none := any(v).(None); none {
 		return v, nil // whoever sends something where nothing is wanted means no harm
 	}
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("decoding a %T panicked: %v", v, value)
+		}
+	}()
 	if err := json.Unmarshal(p, &v); err != nil {
 		return v, err
 	}

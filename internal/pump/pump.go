@@ -26,27 +26,22 @@ type Pump struct {
 	Concurrency int
 }
 
-// handler handles messages that were received together. It returns the receipts of those that are to be deleted.
-type handler func(ctx context.Context, deliveries []queue.Delivery) (done []string)
+// queues are the queues of a deployment; each is received from by a loop of its own.
+var queues = []string{queue.Activities, queue.Timers, queue.Workflow}
 
 // Run delivers messages until ctx ends, and returns when those that were being handled have been.
 func (p *Pump) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	loop := func(name string, split func([]queue.Delivery) [][]queue.Delivery, h handler) {
-		all.Go(func() { p.loop(ctx, name, split, h) })
-	}
-	loop(queue.Activities, one, p.handle)
-	loop(queue.Timers, one, p.handle)
-	loop(queue.Workflow, byGroup, p.handleGroup)
-	for _, name := range []string{queue.Activities, queue.Timers, queue.Workflow} {
-		loop(queue.DeadLetters(name), one, p.handleDead)
+	for _, name := range queues {
+		all.Go(func() { p.loop(ctx, name) })
+		all.Go(func() { p.loop(ctx, queue.DeadLetters(name)) })
 	}
 	all.Go(func() { p.sweep(ctx) })
 	all.Wait()
 }
 
-// loop receives from one queue and hands what it got, split into parts, to as many handlers as are free.
-func (p *Pump) loop(ctx context.Context, name string, split func([]queue.Delivery) [][]queue.Delivery, h handler) {
+// loop receives from one queue and hands what it got to as many handlers as are free.
+func (p *Pump) loop(ctx context.Context, name string) {
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
 	free := make(chan struct{}, p.Concurrency)
@@ -65,25 +60,41 @@ func (p *Pump) loop(ctx context.Context, name string, split func([]queue.Deliver
 			}
 			continue
 		}
-		for _, part := range split(deliveries) {
+		for _, part := range Split(name, deliveries) {
 			free <- struct{}{}
 			handlers.Go(func() {
 				defer func() { <-free }()
-				p.deliver(context.WithoutCancel(ctx), name, part, h)
+				p.Deliver(context.WithoutCancel(ctx), name, part)
 			})
 		}
 	}
 }
 
-// deliver hands messages to a handler and deletes those that it has done with. A panic is a defect: the messages come
+// Split parts what was received together into what is handled together: the messages of a group, or single messages.
+func Split(name string, all []queue.Delivery) [][]queue.Delivery {
+	if name == queue.Workflow {
+		return byGroup(all)
+	}
+	return one(all)
+}
+
+// Deliver has messages of a queue handled and deletes those that are done with. A panic is a defect: the messages come
 // again, and end as dead letters if it repeats.
-func (p *Pump) deliver(ctx context.Context, name string, part []queue.Delivery, h handler) {
+func (p *Pump) Deliver(ctx context.Context, name string, part []queue.Delivery) {
 	defer func() {
 		if value := recover(); value != nil {
 			p.Log.Error("a handler panicked", "queue", name, "panic", value, "stack", string(debug.Stack()))
 		}
 	}()
-	done := h(ctx, part)
+	handle := p.handle
+	switch name {
+	case queue.Activities, queue.Timers:
+	case queue.Workflow:
+		handle = p.handleGroup
+	default:
+		handle = p.handleDead
+	}
+	done := handle(ctx, part)
 	if len(done) == 0 {
 		return
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/attempt"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // attemptGrace is how much longer than its time an attempt is waited for before it is given up: its context has ended,
 // and it should have returned.
 const attemptGrace = 2 * time.Second
 
-// leaseMargin is how much longer than an attempt may take its message stays invisible.
-const leaseMargin = 15 * time.Second
+// leaseMargin is how much longer than an attempt may take its message stays invisible: longer than it takes to commit its
+// result, at worst.
+const leaseMargin = 30 * time.Second
 
 // work is an attempt at an activity that is to be made.
 type work struct {
@@ -43,8 +43,12 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 		w, err = t.admit(ctx, run, d)
 		return err
 	})
+	if err != nil && d.Received > 1 {
+		return true, err
+	}
 	if err != nil {
-		// No attempt was made, so none may be counted: a copy takes the message's place.
+		// No attempt was made, so none may be counted: a copy takes the message's place. (Only the first time: a message
+		// whose handlers overlap would multiply.)
 		later := *d.Message
 		later.Due = max(d.Due, s.now().Add(copyDelay))
 		if s.send(context.WithoutCancel(ctx), []engine.Message{later}) == nil {
@@ -103,19 +107,12 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 // redelivered looks at a message that was received before. Either its attempt ended, and only the next one's message may
 // be missing: it is sent, and the message is done with (merged). Or the attempt was interrupted, and counts as one.
 func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (merged bool, err error) {
-	recorded, err := t.Attempts.ReadAttempts(ctx, t.workflowID, run.Number)
+	recorded, err := t.recorded(ctx, t.workflowID, run.Number, w.activity.EventID)
 	if err != nil {
-		return false, readProblem(err)
+		return false, err
 	}
-	for _, r := range recorded {
-		if r.Event != w.activity.EventID || r.Number < w.number {
-			continue
-		}
-		var kept attemptState
-		if err := history.DecodeBody(r.Body, &kept); err != nil {
-			return false, err
-		}
-		return true, t.send(ctx, []engine.Message{w.next(r.Number+1, kept.Next)})
+	if recorded != nil && recorded.number >= w.number {
+		return true, t.send(ctx, []engine.Message{w.next(recorded.number+1, recorded.Next)})
 	}
 	w.number += w.delivery.Received - 1
 	return false, nil
@@ -194,7 +191,7 @@ func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f
 		case f.Timeout == failure.ScheduleToClose:
 			e = w.timedOut(w.number, f)
 		case again:
-			return s.nextAttempt(ctx, w, at, f)
+			return s.nextAttempt(ctx, w.delivery.Message, a.EventID, w.next(w.number+1, at), f)
 		case f.Kind == failure.KindTimeout:
 			e = w.timedOut(w.number, f)
 		default:
@@ -221,72 +218,13 @@ func (w *work) timedOut(number int, f *failure.Failure) history.Event {
 	return history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: w.activity.EventID, Failure: f, Attempt: number})
 }
 
-// nextAttempt records that an attempt failed, and sends the message of the next. The record is conditional on the
-// attempt's number, so that two chains of attempts, which a duplicate began, become one: the chain that comes second
-// ends. A crash after the record leaves the message of the attempt, which sends the next one's when it is delivered
-// again.
-func (s *Service) nextAttempt(ctx context.Context, w *work, at history.Timestamp, f *failure.Failure) error {
-	f.Stack = truncate(f.Stack)
-	body, err := history.EncodeBody(&attemptState{Failure: f, Next: at, By: w.delivery.Send})
-	if err != nil {
-		return err
-	}
-	record := store.Attempt{
-		Workflow: w.delivery.WorkflowID, Run: w.delivery.RunID.Number(), Event: w.activity.EventID, Number: w.number, Body: body,
-	}
-	for try := 0; ; try++ {
-		err = s.Attempts.RecordAttempt(ctx, record)
-		if errors.Is(err, store.ErrStale) {
-			return s.secondChain(ctx, w)
-		}
-		if err == nil {
-			return s.send(ctx, []engine.Message{w.next(w.number+1, at)})
-		}
-		if s.world.Wait(ctx, backoff(s.world, try), nil) != nil {
-			return err
-		}
-	}
-}
-
-// secondChain is what becomes of an attempt that another delivery has recorded before. A delivery of another message
-// sends the next attempt before that message is deleted, so this chain can end. A delivery of the same message cannot be
-// relied upon, because this one deletes it: the next attempt is sent once more, and the chains become one there.
-func (s *Service) secondChain(ctx context.Context, w *work) error {
-	recorded, err := s.Attempts.ReadAttempts(ctx, w.delivery.WorkflowID, w.delivery.RunID.Number())
-	if err != nil {
-		return err
-	}
-	for _, r := range recorded {
-		if r.Event != w.activity.EventID {
-			continue
-		}
-		var kept attemptState
-		if err := history.DecodeBody(r.Body, &kept); err != nil {
-			return err
-		}
-		if r.Number == w.number && kept.By == w.delivery.Send {
-			return s.send(ctx, []engine.Message{w.next(r.Number+1, kept.Next)})
-		}
-	}
-	return nil
-}
-
-// truncate keeps what is kept between attempts small.
-func truncate(stack string) string {
-	const most = 4 << 10
-	if len(stack) > most {
-		return stack[:most]
-	}
-	return stack
-}
-
 // resolve commits the result of an activity: here, if it is the only one that is pending, and through the workflow's
 // queue otherwise, where results that come together become one commit.
 func (t *session) resolve(ctx context.Context, run *engine.Run, w *work, e history.Event) error {
 	if len(run.State.Activities) > 1 {
 		return t.handOver(ctx, w, e)
 	}
-	return t.commitEvents(ctx, run, []history.Event{e}, w.delivery.Wave)
+	return t.commitEvents(ctx, run, []history.Event{e}, w.delivery.Message)
 }
 
 // handOver sends a result to the workflow's queue.
@@ -328,32 +266,33 @@ func (s *Service) fitting(messages []*engine.Message) int {
 }
 
 func (t *session) takeResults(ctx context.Context, messages []*engine.Message) error {
-	var run *engine.Run
-	var events []history.Event
-	var waves []history.Wave
-	taken := map[int64]bool{}
+	// Find them all first: that may read, and what was known before the read says nothing about what is needed after it.
+	var triggers []*engine.Message
 	for _, m := range messages {
-		r, place, err := t.named(ctx, m)
+		_, place, err := t.named(ctx, m)
 		if err != nil {
 			return err
 		}
-		if place != inLog {
-			continue // its run has closed, or is gone: the result is moot
+		if place == inLog {
+			triggers = append(triggers, m) // of the others the run has closed, or is gone: their results are moot
 		}
-		run = r
-		waves = append(waves, m.Wave)
-		if run.Needed(m) && !taken[m.EventID] {
+	}
+	if len(triggers) == 0 {
+		return nil
+	}
+	run := t.run()
+	var events []history.Event
+	taken := map[int64]bool{}
+	for _, m := range triggers {
+		if m.RunID == run.State.RunID && run.Needed(m) && !taken[m.EventID] {
 			taken[m.EventID] = true
 			events = append(events, *m.Result)
 		}
 	}
-	switch {
-	case run == nil:
-		return nil
-	case len(events) == 0:
-		return t.send(ctx, run.Owed(waves, nil))
+	if len(events) == 0 {
+		return t.send(ctx, run.Owed(triggers, nil))
 	}
-	return t.commitEvents(ctx, run, events, waves...)
+	return t.commitEvents(ctx, run, events, triggers...)
 }
 
 // tooLarge is the failure of a task whose commit would be larger than a commit may be.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 )
@@ -16,7 +15,7 @@ func (s *Service) Describe(ctx context.Context, workflowID string, runID history
 	var d *api.Description
 	err := s.look(ctx, workflowID, runID, func(t *session, run *engine.Run) error {
 		d = describe(run)
-		if len(d.PendingActivities) == 0 {
+		if len(d.PendingActivities) == 0 && d.StuckTask == nil {
 			return nil
 		}
 		return t.addAttempts(ctx, run, d)
@@ -60,32 +59,25 @@ func describe(run *engine.Run) *api.Description {
 	return d
 }
 
-// attemptState is what is kept of an activity between its attempts.
-type attemptState struct {
-	Failure *failure.Failure  `cbor:"1,keyasint,omitempty"`
-	Next    history.Timestamp `cbor:"2,keyasint,omitempty"`
-	// By is the sending (Message.Send) whose attempt this was.
-	By uint64 `cbor:"3,keyasint,omitempty"`
-}
-
-// addAttempts adds to a description what is known of the attempts of its activities.
+// addAttempts adds to a description what is known of the attempts at its activities and at its stuck task.
 func (t *session) addAttempts(ctx context.Context, run *engine.Run, d *api.Description) error {
 	attempts, err := t.Attempts.ReadAttempts(ctx, t.workflowID, run.Number)
 	if err != nil {
 		return readProblem(err)
 	}
 	for _, a := range attempts {
+		kept, err := decodeAttempt(a)
+		if err != nil {
+			return err
+		}
+		next := kept.Next.Time()
+		if d.StuckTask != nil && a.Event == run.State.LastTask.TaskScheduledID() {
+			d.StuckTask.Attempt, d.StuckTask.Failure, d.StuckTask.NextAttemptAt = a.Number, kept.Failure, &next
+		}
 		for i := range d.PendingActivities {
-			p := &d.PendingActivities[i]
-			if p.EventID != a.Event {
-				continue
+			if p := &d.PendingActivities[i]; p.EventID == a.Event {
+				p.Attempt, p.LastFailure, p.NextAttemptAt = a.Number+1, kept.Failure, &next
 			}
-			var kept attemptState
-			if err := history.DecodeBody(a.Body, &kept); err != nil {
-				return err
-			}
-			next := kept.Next.Time()
-			p.Attempt, p.LastFailure, p.NextAttemptAt = a.Number+1, kept.Failure, &next
 		}
 	}
 	return nil

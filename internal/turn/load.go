@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// firstPage is how many items the first read of a workflow asks for: the commits of most runs, and not many of the runs
-// before.
+// firstPage is how many items the first read of a workflow asks for, besides those that it is known to have: the commits
+// of most runs, and not many of the runs before.
 const firstPage = 128
 
 // clockSkew is how far the clocks of two machines may be apart: a run is treated as gone that long before its expiry.
@@ -27,7 +27,7 @@ func (t *session) known(ctx context.Context) error {
 
 // refresh brings what is known up to now, with a read that begins now.
 func (t *session) refresh(ctx context.Context) error {
-	until, limit := store.Key{}, firstPage
+	until, limit := store.Key{}, firstPage+t.expect
 	if r := t.entry.run; r != nil {
 		until, limit = store.Key{Run: r.Number, Slot: r.State.NextSlot}, 0
 	}

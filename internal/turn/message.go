@@ -96,6 +96,7 @@ const (
 
 // named finds the commit that a message names, and the run that it is in.
 func (t *session) named(ctx context.Context, m *engine.Message) (*engine.Run, place, error) {
+	t.expect = int(m.Slot)
 	if err := t.known(ctx); err != nil {
 		return nil, notYet, err
 	}
@@ -150,7 +151,7 @@ func (s *Service) fence(ctx context.Context, m *engine.Message) (fenced bool, er
 		} else if m.Slot != run.State.NextSlot {
 			return nil
 		}
-		w := t.writer(m.Wave)
+		w := t.writer(m)
 		w.RunID = m.RunID
 		c := run.Fence(w)
 		if c.Status == history.Void {
@@ -187,15 +188,15 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	}
 	switch m.Kind {
 	case engine.FireTimer:
-		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m.Wave)
+		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m)
 	case engine.RetryTask:
 		return t.retryTask(ctx, run, m)
 	case engine.EndRun:
 		end := history.Of(&history.WorkflowExecutionTimedOut{RunTimeout: run.State.Started.RunTimeout})
 		t.dropInstance()
-		return t.putThenSend(ctx, run, run.End(t.writer(m.Wave), end))
+		return t.putThenSend(ctx, run, run.End(t.writer(m), end), m)
 	case engine.TakeResult:
-		return t.commitEvents(ctx, run, []history.Event{*m.Result}, m.Wave)
+		return t.commitEvents(ctx, run, []history.Event{*m.Result}, m)
 	}
 	return nil
 }
@@ -203,21 +204,21 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 // repair sends again what the commits of a message's wave schedule and what is still needed, before the message is
 // deleted: what the message asks for was done before, by one who may have died before it sent what follows.
 func (t *session) repair(ctx context.Context, run *engine.Run, m *engine.Message) error {
-	return t.send(ctx, run.Owed([]history.Wave{m.Wave}, nil))
+	return t.send(ctx, run.Owed([]*engine.Message{m}, nil))
 }
 
 // commitEvents commits what messages bring, with what the code does about it.
-func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []history.Event, waves ...history.Wave) error {
-	w := t.writer(waves...)
+func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []history.Event, triggers ...*engine.Message) error {
+	w := t.writer(triggers...)
 	task := engine.Task{Brought: events}
 	transition := t.step(run, w, task)
-	err := t.putThenSend(ctx, run, transition.Commit)
+	err := t.putThenSend(ctx, run, transition.Commit, triggers...)
 	if errors.Is(err, errTooLarge) {
 		// What the code wants to write at once is larger than a commit may be. The events are kept, and the code is at
 		// fault: the task fails, and is tried again when other code has been deployed.
 		t.discard()
-		transition = run.Fail(t.writer(waves...), task, tooLarge())
-		err = t.putThenSend(ctx, run, transition.Commit)
+		transition = run.Fail(t.writer(triggers...), task, tooLarge())
+		err = t.putThenSend(ctx, run, transition.Commit, triggers...)
 	}
 	if err == nil {
 		t.settle(transition)
@@ -228,15 +229,15 @@ func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []hi
 // retryTask is the next attempt at a task that failed. One that fails again sends the message of the one after it before
 // its own is deleted, so the chain never ends, and there is one: a later commit ends it.
 func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Message) error {
-	transition := t.step(run, t.writer(m.Wave), engine.Task{Attempt: m.Attempt})
+	transition := t.step(run, t.writer(m), engine.Task{Attempt: m.Attempt})
 	if transition.Commit == nil {
 		t.discard()
 		next := *m
 		next.Attempt++
-		next.Due = t.now().Add(engine.TaskRetryDelay(m.Attempt))
-		return t.send(ctx, []engine.Message{next})
+		next.Due, next.Sent = t.now().Add(engine.TaskRetryDelay(m.Attempt)), 0
+		return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure)
 	}
-	err := t.putThenSend(ctx, run, transition.Commit)
+	err := t.putThenSend(ctx, run, transition.Commit, m)
 	if err == nil {
 		t.settle(transition)
 	}

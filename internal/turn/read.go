@@ -45,9 +45,9 @@ func (s *Service) look(ctx context.Context, workflowID string, runID history.Run
 const pollEvery = 2 * time.Second
 
 // await looks at a run until fn says that it has seen what it waits for, or wait has passed; each look is a read. A
-// commit of this process ends the wait between two looks.
+// commit of this process ends the wait between two looks. Nobody waits for longer than the soft limit.
 func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, fn func(*engine.Run) (bool, error)) error {
-	end := s.world.Now().Add(wait)
+	end := s.world.Now().Add(min(wait, s.options.SoftLimit))
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, pollEvery) {
 		changed, stop := s.watchers.watch(workflowID)
 		done := false

@@ -25,13 +25,13 @@ func (s *Service) request(ctx context.Context, workflowID string, fn func(contex
 		return problem(errBusy)
 	}
 	defer t.close()
+	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
+	defer cancel()
 	return problem(t.insist(ctx, fn))
 }
 
-// insist calls fn until it neither loses a race nor decides on old knowledge, or the soft limit has passed.
+// insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.
 func (t *session) insist(ctx context.Context, fn func(context.Context, *session) error) error {
-	ctx, cancel := t.world.WithTimeout(context.WithoutCancel(ctx), t.options.SoftLimit)
-	defer cancel()
 	for try := 0; ; {
 		err := fn(ctx, t)
 		switch {
@@ -73,7 +73,7 @@ func (t *session) openRun(ctx context.Context, pinned history.RunID) (*engine.Ru
 	case run == nil:
 		return nil, t.final(ctx, noSuchWorkflow(t.workflowID))
 	case pinned != "" && pinned != run.State.RunID:
-		return nil, t.final(ctx, api.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", pinned, t.workflowID))
+		return nil, t.final(ctx, notLatest(t.workflowID, pinned))
 	case run.State.Status.Closed():
 		return nil, t.final(ctx, runClosed(run))
 	}
@@ -82,6 +82,10 @@ func (t *session) openRun(ctx context.Context, pinned history.RunID) (*engine.Ru
 
 func noSuchWorkflow(workflowID string) error {
 	return api.NotFound.New("there is no workflow %q", workflowID)
+}
+
+func notLatest(workflowID string, runID history.RunID) error {
+	return api.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", runID, workflowID)
 }
 
 func runClosed(run *engine.Run) error {

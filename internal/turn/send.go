@@ -51,7 +51,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 			later = append(later, store.Timer{ID: timerID(m), Due: m.Due.Time(), Body: body})
 			continue
 		}
-		name, group := route(m)
+		name, group := route(m, delay)
 		if batches[name] == nil {
 			queues = append(queues, name)
 		}
@@ -87,12 +87,13 @@ func roundUp(d time.Duration) time.Duration {
 	return min((d + time.Millisecond - 1).Truncate(time.Millisecond), queue.MaxDelay)
 }
 
-// route is the queue of a message, and its group there.
-func route(m *engine.Message) (name, group string) {
-	switch m.Kind {
-	case engine.RunActivity:
+// route is the queue of a message, and its group there. A result that comes back from the dead letters waits on the timer
+// queue: a FIFO queue delays nothing.
+func route(m *engine.Message, delay time.Duration) (name, group string) {
+	switch {
+	case m.Kind == engine.RunActivity:
 		return queue.Activities, ""
-	case engine.TakeResult:
+	case m.Kind == engine.TakeResult && delay == 0:
 		return queue.Workflow, m.WorkflowID
 	}
 	return queue.Timers, ""
@@ -119,8 +120,17 @@ func DecodeMessage(body []byte) (*engine.Message, error) {
 	if err := history.DecodeBody(body, m); err != nil {
 		return nil, err
 	}
-	if m.WorkflowID == "" || m.RunID.Number() == 0 || (m.Kind == engine.TakeResult) != (m.Result != nil) {
+	if m.WorkflowID == "" || m.RunID.Number() == 0 || (m.Kind == engine.TakeResult) != resolves(m) {
 		return nil, fmt.Errorf("%w: a message that names no run, or lacks what its kind needs", history.ErrCorrupt)
 	}
 	return m, nil
+}
+
+// resolves reports whether a message brings the result of the activity that it names.
+func resolves(m *engine.Message) bool {
+	if m.Result == nil {
+		return false
+	}
+	activity, _ := engine.Resolves(*m.Result)
+	return activity != 0 && activity == m.EventID
 }

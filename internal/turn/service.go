@@ -116,10 +116,10 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// writer is what this service brings to a commit: a fresh id and its clock.
-func (s *Service) writer(waves ...history.Wave) *engine.Writer {
+// writer is what this service brings to a commit that these messages triggered, or none: a fresh id and its clock.
+func (s *Service) writer(triggers ...*engine.Message) *engine.Writer {
 	return &engine.Writer{
-		Now: s.now(), Commit: s.world.ID(), Build: s.options.Build, Waves: waves,
+		Now: s.now(), Commit: s.world.ID(), Build: s.options.Build, Waves: engine.Waves(triggers),
 		Retention: s.options.Retention, Options: s.options.Engine,
 	}
 }

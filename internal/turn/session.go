@@ -16,6 +16,8 @@ type session struct {
 	entry *entry
 	// fresh says that the entry was read since the session began. An answer that writes nothing needs that.
 	fresh bool
+	// expect is how many commits the latest run is known to have, at least: a read asks for that many.
+	expect int
 	// tainted says that code which did not come back still holds the entry's run.
 	tainted bool
 }

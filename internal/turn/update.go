@@ -41,7 +41,10 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 		return &call.answer, nil
 	}
 	left := wait - s.world.Now().Sub(begun)
-	return s.PollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left)
+	if answer, err := s.PollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left); err == nil {
+		return answer, nil
+	}
+	return &call.answer, nil // it is accepted, whatever became of the wait
 }
 
 func (s *Service) newCall(workflowID string, runID history.RunID, name string, r *api.UpdateRequest) (*updateCall, error) {
@@ -103,6 +106,8 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 		t.close()
 		s.gates.release(taken)
 	}()
+	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
+	defer cancel()
 	t.updates(ctx, calls)
 	return call.err
 }
@@ -135,18 +140,19 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 		return err
 	}
 	fresh, answered := t.lookUp(calls)
-	if len(fresh) == 0 || answered > 0 && !t.fresh {
+	if answered > 0 && !t.fresh {
 		return t.final(ctx, nil)
+	}
+	if err := t.lookUpOlder(ctx, calls); err != nil || len(fresh) == 0 {
+		return err
 	}
 	run := t.run()
 	if f := run.NotReady(t.options.Build); f != nil {
-		if !t.fresh {
-			return t.final(ctx, nil)
-		}
 		for _, c := range fresh {
 			c.err = notReady(f)
 		}
-		return nil
+		shareAnswers(calls)
+		return t.final(ctx, nil)
 	}
 	task := engine.Task{}
 	for _, c := range fresh {
@@ -172,12 +178,17 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 	for i, c := range fresh {
 		t.answer(run, c, transition, i)
 	}
+	shareAnswers(calls)
+	return nil
+}
+
+// shareAnswers answers the calls of an id that another call before them has.
+func shareAnswers(calls []*updateCall) {
 	for _, c := range calls {
 		if c.first != nil {
 			c.answer, c.err = c.first.answer, c.first.err
 		}
 	}
-	return nil
 }
 
 func (t *session) acceptTogether(ctx context.Context, run *engine.Run, transition *engine.Transition) error {
@@ -198,8 +209,8 @@ func (t *session) lookUp(calls []*updateCall) (fresh []*updateCall, answered int
 		switch {
 		case run == nil:
 			c.err = noSuchWorkflow(t.workflowID)
-		case c.runID != "" && c.runID != run.State.RunID:
-			c.err = api.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", c.runID, t.workflowID)
+		case c.pinsOther(run):
+			c.err = notLatest(t.workflowID, c.runID)
 		case run.State.Updates[c.request.ID] != nil:
 			c.outcome(run)
 		case run.State.Status.Closed():
@@ -215,6 +226,30 @@ func (t *session) lookUp(calls []*updateCall) (fresh []*updateCall, answered int
 		answered++
 	}
 	return fresh, answered
+}
+
+// pinsOther reports whether the call pins a run that is not the latest.
+func (c *updateCall) pinsOther(latest *engine.Run) bool {
+	return latest != nil && c.runID != "" && c.runID != latest.State.RunID
+}
+
+// lookUpOlder answers the calls that pin a run before the latest from that run's log: it takes no updates any more, but
+// those that it accepted have an outcome.
+func (t *session) lookUpOlder(ctx context.Context, calls []*updateCall) error {
+	for _, c := range calls {
+		if !c.pinsOther(t.run()) {
+			continue
+		}
+		run, err := t.other(ctx, c.runID)
+		if err != nil {
+			return err
+		}
+		if run != nil && run.State.Updates[c.request.ID] != nil {
+			c.err = nil
+			c.outcome(run)
+		}
+	}
+	return nil
 }
 
 // outcome answers a call from the log: the update was accepted.

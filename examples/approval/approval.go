@@ -1,0 +1,84 @@
+// Package approval shows a call that takes days: an expense is handed in by an update, which a validator looks at and
+// which is durable as soon as it is accepted; its outcome comes when the manager has answered, or has not. Look at the
+// handler, which mails and waits like any function, and in the test at how callers come back for the outcome.
+package approval
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow is a manager's desk, and what can be put on it.
+var (
+	Workflow = workflow.Declare[workflow.None, int]("approval")
+	HandIn   = workflow.NewUpdate[Expense, Decision]("approval.handIn")
+	Answer   = workflow.NewSignal[Decision]("approval.answer")
+	Retire   = workflow.NewSignal[workflow.None]("approval.retire")
+	Mail     = activity.New("approval.mail", mail)
+)
+
+// Expense is what somebody wants back.
+type Expense struct {
+	Who   string `json:"who"`
+	Cents int    `json:"cents"`
+}
+
+// Decision is what became of it.
+type Decision struct {
+	Approved bool   `json:"approved"`
+	Why      string `json:"why"`
+}
+
+// patience is how long an expense waits for its answer.
+const patience = 48 * time.Hour
+
+// What is refused at once, and what becomes of an expense that nobody answers.
+var (
+	ErrNothing  = workflow.NewError("nothing", "there is nothing to pay back")
+	ErrNoAnswer = workflow.NewError("noAnswer", "nobody answered within two days")
+)
+
+// Run takes expenses, one at a time, until the manager retires. Its result is how many were approved.
+func Run(ctx workflow.Context, _ workflow.None) (approved int, err error) {
+	var desk workflow.Mutex
+	handIn := func(ctx workflow.Context, e Expense) (d Decision, err error) {
+		if err := desk.Lock(ctx); err != nil {
+			return d, err
+		}
+		defer desk.Unlock(ctx)
+		if _, err := Mail.Run(ctx, e); err != nil {
+			return d, err
+		}
+		late := false
+		err = workflow.Select(ctx,
+			workflow.OnSignal(Answer, func(answer Decision) { d = answer }),
+			workflow.OnTimeout(patience, func() { late = true }))
+		switch {
+		case late:
+			return d, ErrNoAnswer
+		case d.Approved:
+			approved++
+		}
+		return d, err
+	}
+	HandIn.Handle(ctx, handIn, workflow.Validate(func(e Expense) error {
+		if e.Cents <= 0 {
+			return ErrNothing
+		}
+		return nil
+	}))
+	if _, err := Retire.Receive(ctx); err != nil {
+		return approved, err
+	}
+	return approved, workflow.AwaitHandlers(ctx)
+}
+
+func mail(ctx context.Context, e Expense) (activity.None, error) { return activity.None{}, nil }
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), Mail}
+}

@@ -1,0 +1,65 @@
+package cancellation_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/examples/cancellation"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+const day = 24 * time.Hour
+
+var booked = []string{"booked flight", "booked hotel", "booked car"}
+
+func TestACanceledTripIsUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := t.Context(), turntest.One(t, cancellation.Registrations()...)
+		run, err := cancellation.Workflow.Start(ctx, p.Client, "trip-1", 100*day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(36 * time.Hour)
+		if err := run.Cancel(ctx, "the traveler is ill"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = run.Result(ctx)
+		var canceled *workflow.CanceledError
+		if !errors.As(err, &canceled) || canceled.Reason != "the traveler is ill" {
+			t.Errorf("%v, want that the run was canceled, with the reason", err)
+		}
+		want := slices.Concat(booked, []string{"looked at the weather", "looks no more", "refunded car", "refunded hotel", "refunded flight"})
+		if log, err := cancellation.Log.Ask(ctx, p.Client, "trip-1", workflow.None{}); err != nil || !slices.Equal(log, want) {
+			t.Errorf("%q, %v; want %q", log, err, want)
+		}
+		events, err := p.History(ctx, "trip-1")
+		if err != nil || events[len(events)-1] != history.TypeWorkflowExecutionCanceled {
+			t.Errorf("the history ends with %v, %v", events[len(events)-1], err)
+		}
+	})
+}
+
+func TestATripThatTakesPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := t.Context(), turntest.One(t, cancellation.Registrations()...)
+		run, err := cancellation.Workflow.Start(ctx, p.Client, "trip-1", 36*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(37 * time.Hour)
+		log, err := run.Result(ctx)
+		if want := append(slices.Clone(booked), "looked at the weather"); err != nil || !slices.Equal(log, want) {
+			t.Errorf("%q, %v; want %q", log, err, want)
+		}
+		// The branch had a timer of its own; it was canceled with its context, before the run ended.
+		events, err := p.History(ctx, "trip-1")
+		if n := turntest.Count(events, history.TypeTimerCanceled); err != nil || n != 1 {
+			t.Errorf("%d timers were canceled, %v; want 1: %v", n, err, events)
+		}
+	})
+}

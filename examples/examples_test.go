@@ -1,0 +1,128 @@
+// Package examples_test holds the examples together: one program can register all of them, and hello is a program of its
+// own that builds and runs.
+package examples_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/examples/approval"
+	"github.com/seed-41655fb1/weft/examples/cancellation"
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/examples/conditions"
+	"github.com/seed-41655fb1/weft/examples/determinism"
+	"github.com/seed-41655fb1/weft/examples/errors"
+	"github.com/seed-41655fb1/weft/examples/fanout"
+	"github.com/seed-41655fb1/weft/examples/locks"
+	"github.com/seed-41655fb1/weft/examples/queries"
+	"github.com/seed-41655fb1/weft/examples/retries"
+	"github.com/seed-41655fb1/weft/examples/selects"
+	"github.com/seed-41655fb1/weft/examples/signals"
+	"github.com/seed-41655fb1/weft/examples/timeouts"
+	"github.com/seed-41655fb1/weft/examples/timers"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// folders are the examples that export what they register.
+var folders = map[string]func() []workflow.Registration{
+	"approval": approval.Registrations, "cancellation": cancellation.Registrations, "cart": cart.Registrations,
+	"conditions": conditions.Registrations, "determinism": determinism.Registrations, "errors": errors.Registrations,
+	"fanout": fanout.Registrations, "locks": locks.Registrations, "queries": queries.Registrations,
+	"retries": retries.Registrations, "selects": selects.Registrations, "signals": signals.Registrations,
+	"timeouts": timeouts.Registrations, "timers": timers.Registrations,
+}
+
+func TestAllTogether(t *testing.T) {
+	t.Parallel()
+	var all []workflow.Registration
+	for _, registrations := range folders {
+		all = append(all, registrations()...)
+	}
+	r := turntest.Registry(t, all...)
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == "hello" {
+			continue
+		}
+		if folders[e.Name()] == nil {
+			t.Errorf("example %s is not registered here", e.Name())
+		} else if r.Workflow(e.Name()) == nil {
+			t.Errorf("example %s has no workflow of its name", e.Name())
+		}
+	}
+}
+
+var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
+
+// TestHello builds a user's own program and talks to it over a socket.
+func TestHello(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "hello")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = "hello"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	ctx := t.Context()
+	c := client.New(serve(t, program))
+	run, err := workflow.Declare[string, string]("hello").Start(ctx, c, "hello-1", "Ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	met, err := workflow.NewUpdate[string, string]("meet").Call(ctx, c, "hello-1", "Bob")
+	if err != nil || met != "Hello, Bob" {
+		t.Errorf("met %q, %v", met, err)
+	}
+	result, err := run.Result(ctx)
+	if err != nil || result != "Hello, Ada" {
+		t.Errorf("result %q, %v", result, err)
+	}
+}
+
+// serve runs the program until the test ends, and returns the address that it says it is at.
+func serve(t *testing.T, program string) (url string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, program, "--addr", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for url == "" && lines.Scan() {
+		url = greeting.FindString(lines.Text())
+	}
+	t.Cleanup(func() {
+		cancel()
+		for lines.Scan() { // until it has ended: a pipe that is full would hold it up
+		}
+		_ = cmd.Wait() // it was interrupted
+	})
+	if url == "" {
+		cancel()
+		_ = cmd.Wait()
+		if strings.Contains(stderr.String(), "not yet") {
+			t.Skip("the local server has no store yet:", stderr.String())
+		}
+		t.Fatalf("the program did not say where it is: %s", stderr.String())
+	}
+	return url
+}

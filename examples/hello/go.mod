@@ -1,0 +1,14 @@
+module example.com/hello
+
+go 1.26
+
+require github.com/seed-41655fb1/weft v0.0.0
+
+require (
+	github.com/alecthomas/kong v1.17.0 // indirect
+	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
+)
+
+replace github.com/seed-41655fb1/weft => ../..

@@ -1,0 +1,85 @@
+// Package selects shows how to wait for several things at once: activities, channels, signals, timers and conditions.
+// Look at the order of the cases: where several can go on, the first of them does.
+package selects
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow is a ride in a taxi. Its result is what happened, in order.
+var (
+	Workflow = workflow.Declare[Ride, []string]("selects")
+	Say      = workflow.NewSignal[string]("selects.say")
+	Tip      = workflow.NewSignal[int]("selects.tip")
+	Call     = activity.New("selects.call", call)
+)
+
+// Ride says how long things take.
+type Ride struct {
+	Ann time.Duration `json:"ann"` // the drivers, to answer
+	Bob time.Duration `json:"bob"`
+	// Miles is how long the ride is; each takes a minute.
+	Miles int `json:"miles"`
+}
+
+// Run finds a driver, rides, and takes what tip there is.
+func Run(ctx workflow.Context, ride Ride) (log []string, err error) {
+	note := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
+
+	// Futures and a timer: who answers first drives; the other one is not called any longer.
+	calling, hangUp := workflow.WithCancel(ctx)
+	driver := ""
+	err = workflow.Select(ctx,
+		workflow.OnFuture(Call.Start(calling, ride.Ann), func(_ activity.None, _ error) { driver = "ann" }),
+		workflow.OnFuture(Call.Start(calling, ride.Bob), func(_ activity.None, _ error) { driver = "bob" }),
+		workflow.OnTimeout(10*time.Second, func() { note("nobody answers") }))
+	hangUp()
+	if err != nil || driver == "" {
+		return log, err
+	}
+
+	// A channel, a signal and a condition, in a loop: the ride goes on whatever is said.
+	miles, arrived := workflow.NewChannel[int](0), false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for n := range ride.Miles {
+			if workflow.Sleep(ctx, time.Minute) != nil || miles.Send(ctx, n+1) != nil {
+				return
+			}
+		}
+		arrived = true
+	})
+	for !arrived {
+		err := workflow.Select(ctx,
+			workflow.OnSignal(Say, func(text string) { note("%s hears: %s", driver, text) }),
+			workflow.OnReceive(miles, func(n int, _ bool) { note("mile %d", n) }),
+			workflow.OnCondition(func() bool { return arrived }))
+		if err != nil {
+			return log, err
+		}
+	}
+
+	// Default does not wait.
+	return log, workflow.Select(ctx,
+		workflow.OnSignal(Tip, func(coins int) { note("%d coins for %s", coins, driver) }),
+		workflow.Default(func() { note("no tip for %s", driver) }))
+}
+
+// call calls a driver, and takes this long until the driver answers.
+func call(ctx context.Context, d time.Duration) (activity.None, error) {
+	select {
+	case <-time.After(d):
+		return activity.None{}, nil
+	case <-ctx.Done():
+		return activity.None{}, ctx.Err()
+	}
+}
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), Call}
+}

@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// audit knows what must be true: it folds every commit that lands, and keeps what clients were told.
+type audit struct {
+	s        *simulation
+	boots    int
+	programs map[string]program
+	runs     map[string][]*engine.Run
+	told     map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
+	amounts  map[string]int                   // by workflow and update id
+	starts   []ack
+	signals  []ack
+	runsOf   map[string]int // executions, by run and event
+}
+
+// ack is something that a client was told has happened.
+type ack struct {
+	workflow, request string
+	run               history.RunID
+}
+
+func newAudit(s *simulation) *audit {
+	return &audit{
+		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, told: map[string][]*api.UpdateResponse{},
+		amounts: map[string]int{}, runsOf: map[string]int{},
+	}
+}
+
+// landed folds commits that are in the log now.
+func (a *audit) landed(items []store.Item) {
+	for _, item := range items {
+		c, err := history.Decode(item.Slot, item.Body)
+		if err != nil {
+			a.s.fail("%s: %v", item.Key, err)
+			return
+		}
+		a.s.log("%s landed: %s", item.Key, sketch(c))
+		run := a.run(item.Key)
+		if run == nil {
+			return
+		}
+		if err := run.Append(c, len(item.Body)); err != nil {
+			a.s.fail("%s: %v", item.Key, err)
+		}
+		if c.Task != nil && c.Task.Kind == history.Speculative && !c.Failed() && len(c.Commands) == 0 {
+			a.s.fail("%s: a speculative task committed, and did nothing", item.Key)
+		}
+	}
+}
+
+// run is the run that an item belongs to. The first item of a run may land only when the runs before it have closed.
+func (a *audit) run(k store.Key) *engine.Run {
+	runs := a.runs[k.Workflow]
+	if i := slices.IndexFunc(runs, func(r *engine.Run) bool { return r.Number == k.Run }); i >= 0 {
+		return runs[i]
+	}
+	for _, before := range runs {
+		if !before.State.Status.Closed() {
+			a.s.fail("%s: run %d is open while another begins", k, before.Number)
+			return nil
+		}
+	}
+	run := engine.NewRun(k.Workflow, k.Run)
+	a.runs[k.Workflow] = append(runs, run)
+	return run
+}
+
+func sketch(c *history.Commit) string {
+	text := ""
+	for _, e := range slices.Concat(c.Brought, c.Commands) {
+		text += " " + e.Type().String()
+	}
+	switch {
+	case c.Fence():
+		return "fence, " + c.Status.String()
+	case c.Task == nil:
+		return "no task," + text
+	case c.Failed():
+		return c.Task.Kind.String() + " task failed," + text
+	}
+	return c.Task.Kind.String() + " task," + text
+}
+
+func (a *audit) executed(info activity.Info) { a.runsOf[info.RunID]++ }
+
+func (a *audit) started(workflow, request string, run history.RunID) {
+	a.starts = append(a.starts, ack{workflow, request, run})
+}
+
+func (a *audit) signaled(workflow, request string) {
+	a.signals = append(a.signals, ack{workflow: workflow, request: request})
+}
+
+func (a *audit) adding(workflow, update string, n int) { a.amounts[workflow+"/"+update] = n }
+
+// answered takes an answer to an update. A rejection must be right: with all that was begun by now the sum would be too
+// large.
+func (a *audit) answered(workflow, update string, n int, answer *api.UpdateResponse, did deeds) {
+	if answer.Stage != api.StageRejected {
+		a.told[workflow+"/"+update] = append(a.told[workflow+"/"+update], answer)
+		return
+	}
+	if most := a.begun(workflow); most <= a.programs[workflow].Most {
+		a.s.fail("update %s of %s was rejected, although the sum is at most %d", update, workflow, most)
+	}
+	if did.landed+did.lost+did.lied == 0 && did.sent > 0 {
+		a.s.fail("update %s of %s was rejected, and sent %d messages", update, workflow, did.sent)
+	}
+}
+
+// begun is the largest sum that there can be.
+func (a *audit) begun(workflow string) (sum int) {
+	for key, n := range a.amounts {
+		if w, _, _ := cut(key); w == workflow {
+			sum += n
+		}
+	}
+	return sum
+}
+
+func cut(key string) (workflow, update string, ok bool) {
+	for i := range key {
+		if key[i] == '/' {
+			return key[:i], key[i+1:], true
+		}
+	}
+	return key, "", false
+}
+
+// latest is the last run of a workflow that is not void.
+func (a *audit) latest(workflow string) *engine.Run {
+	for _, r := range slices.Backward(a.runs[workflow]) {
+		if !r.Void() {
+			return r
+		}
+	}
+	return nil
+}
+
+// floor is a sum that a query must not fall below.
+type floor struct {
+	run history.RunID
+	sum int
+}
+
+// acknowledged is the sum of the updates of the latest run that clients know to be completed.
+func (a *audit) acknowledged(workflow string) (f floor) {
+	run := a.latest(workflow)
+	if run == nil {
+		return f
+	}
+	f.run = run.State.RunID
+	for key, answers := range a.told {
+		w, _, _ := cut(key)
+		if w == workflow && slices.ContainsFunc(answers, func(r *api.UpdateResponse) bool {
+			return r.RunID == f.run && r.Stage == api.StageCompleted && r.Failure == nil
+		}) {
+			f.sum += a.amounts[key]
+		}
+	}
+	return f
+}
+
+// asked compares an answer with what was acknowledged before it was asked for, and with what was begun until now.
+func (a *audit) asked(workflow string, least floor, answer history.Payload) {
+	sum, err := decodeInt(answer)
+	if err != nil {
+		a.s.fail("query of %s answered %q", workflow, answer)
+	}
+	if run := a.latest(workflow); run != nil && run.State.RunID == least.run && sum < least.sum {
+		a.s.fail("query of %s answered %d, although updates of %d in all had been acknowledged", workflow, sum, least.sum)
+	}
+	if most := a.begun(workflow); sum > most {
+		a.s.fail("query of %s answered %d, although there were updates of only %d", workflow, sum, most)
+	}
+}
+
+// end is what must hold when nothing more can happen.
+func (s *simulation) end() {
+	defer func() {
+		for _, p := range s.processes {
+			p.service.Close()
+		}
+	}()
+	if len(s.wrong) > 0 {
+		return
+	}
+	for _, name := range []string{queue.Activities, queue.Timers, queue.Workflow} {
+		if n := s.queue.Len(name) + s.queue.Len(queue.DeadLetters(name)); n > 0 {
+			s.fail("%d messages are left in %s", n, name)
+		}
+	}
+	a := s.audit
+	for _, workflow := range slices.Sorted(maps.Keys(a.runs)) {
+		for _, run := range a.runs[workflow] {
+			a.checkRun(run)
+		}
+	}
+	a.checkAcks()
+	s.store.Check()
+	s.queue.Check()
+}
+
+func (a *audit) checkRun(run *engine.Run) {
+	name := run.WorkflowID + " " + string(run.State.RunID)
+	if run.Void() {
+		return
+	}
+	if !run.State.Status.Closed() {
+		a.s.fail("%s is stranded: open, and nothing more can happen; it waits for activities %v and timers %v, pending %d",
+			name, slices.Collect(maps.Keys(run.State.Activities)), slices.Collect(maps.Keys(run.State.Timers)), run.State.Pending)
+		return
+	}
+	a.checkSignals(name, run)
+	in := engine.NewInstance(registry(a.s, 2).Workflow(run.State.Started.WorkflowType), run.WorkflowID, run.State.RunID)
+	if err := run.CatchUp(in); err != nil {
+		a.s.fail("%s does not replay: %v", name, err)
+	}
+	in.Close()
+	if result, _ := run.State.Outcome(); run.State.Status == history.Completed {
+		a.checkResult(name, run, result)
+	}
+}
+
+// checkSignals demands that no signal arrived twice.
+func (a *audit) checkSignals(name string, run *engine.Run) {
+	seen := map[string]bool{}
+	for _, c := range run.Log {
+		for _, e := range c.Brought {
+			if signal, ok := e.Attributes.(*history.WorkflowExecutionSignaled); ok {
+				if seen[signal.RequestID] {
+					a.s.fail("%s has signal %s twice", name, signal.RequestID)
+				}
+				seen[signal.RequestID] = true
+			}
+		}
+	}
+}
+
+// checkResult compares the result of a ledger with what its log implies.
+func (a *audit) checkResult(name string, run *engine.Run, result history.Payload) {
+	var got tally
+	if err := json.Unmarshal(result, &got); err != nil {
+		a.s.fail("%s: %v", name, err)
+		return
+	}
+	sum := 0
+	for id, u := range run.State.Updates {
+		if u.Completed == nil {
+			a.s.fail("%s completed, but its update %s did not", name, id)
+		} else if u.Completed.Failure == nil {
+			sum += a.amounts[run.WorkflowID+"/"+id]
+		}
+	}
+	p := a.programs[run.WorkflowID]
+	if got.Sum != sum || len(got.Done) != p.Steps+p.Fan {
+		a.s.fail("%s has the result %+v; its log implies the sum %d and %d activities", name, got, sum, p.Steps+p.Fan)
+	}
+}
+
+func (a *audit) checkAcks() {
+	for _, s := range a.starts {
+		a.expect(1, "start "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool {
+			return r.State.RunID == s.run && r.State.Started.RequestID == s.request
+		})
+		a.expect(1, "run of start "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool { return r.State.Started.RequestID == s.request })
+	}
+	for _, s := range a.signals {
+		a.expect(1, "signal "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool { return r.State.Signaled(s.request) })
+	}
+	for key, answers := range a.told {
+		workflow, update, _ := cut(key)
+		for _, answer := range answers {
+			a.checkTold(workflow, update, answer)
+		}
+	}
+}
+
+func (a *audit) expect(want int, what, workflow string, holds func(*engine.Run) bool) {
+	n := 0
+	for _, r := range a.runs[workflow] {
+		if !r.Void() && holds(r) {
+			n++
+		}
+	}
+	if n != want {
+		a.s.fail("%s was acknowledged, and is in %d runs", what, n)
+	}
+}
+
+// checkTold compares what a caller of an update was told with the log.
+func (a *audit) checkTold(workflow, update string, answer *api.UpdateResponse) {
+	i := slices.IndexFunc(a.runs[workflow], func(r *engine.Run) bool { return r.State.RunID == answer.RunID })
+	if i < 0 || a.runs[workflow][i].State.Updates[update] == nil {
+		a.s.fail("update %s of %s was acknowledged, and is not in the log", update, workflow)
+		return
+	}
+	run := a.runs[workflow][i]
+	result, f, done := run.State.UpdateOutcome(run.State.Updates[update])
+	if answer.Stage == api.StageCompleted && (!done || cmp.Compare(string(result), string(answer.Result)) != 0 || !f.Same(answer.Failure)) {
+		a.s.fail("update %s of %s was answered %s %+v; the log has %s %+v", update, workflow, answer.Result, answer.Failure, result, f)
+	}
+}

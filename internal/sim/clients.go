@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+var errDied = errors.New("the process died")
+
+// call has a random process carry out a request, and waits for its answer or the process's death.
+func (s *simulation) call(name string, fn func(context.Context, *turn.Service) error) (deeds, error) {
+	p := s.anyProcess()
+	err := errDied
+	a := s.spawn(fmt.Sprintf("p%d %s", p.number, name), p, func() { err = fn(context.Background(), p.service) })
+	for !a.ended {
+		s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
+	}
+	if a.dead {
+		err = errDied
+	}
+	s.log("%s: %v", name, err)
+	return a.did, err
+}
+
+// insist sends a request again while nobody knows what became of it. It returns the last answer.
+func (s *simulation) insist(name string, fn func(context.Context, *turn.Service) error) (deeds, error) {
+	for {
+		did, err := s.call(name, fn)
+		if !errors.Is(err, errDied) && !errors.Is(err, api.Busy) && !errors.Is(err, api.OutcomeUnknown) {
+			return did, err
+		}
+		s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(3000)) * time.Millisecond)})
+	}
+}
+
+// startClients starts the clients of each workflow.
+func (s *simulation) startClients() {
+	for i := range s.plan.workflows {
+		id := fmt.Sprintf("w%d", i)
+		program := s.program()
+		s.audit.programs[id] = program
+		for c := range 1 + s.random.IntN(3) {
+			s.spawn(fmt.Sprintf("client %s.%d", id, c), nil, func() { s.client(id, c, program) })
+		}
+	}
+}
+
+func (s *simulation) program() program {
+	r := s.random
+	return program{
+		Steps: r.IntN(4), Fan: []int{0, 0, 2, 5, 12}[r.IntN(5)], Nap: []time.Duration{0, time.Second, 10 * time.Minute, 40 * time.Minute, 26 * time.Hour}[r.IntN(5)],
+		Most: 5 + r.IntN(60), Poison: []int{0, 0, 1, 2}[r.IntN(4)], Flaky: r.IntN(3), Once: r.IntN(6) == 0,
+	}
+}
+
+// client is the life of one client of one workflow.
+func (s *simulation) client(id string, number int, p program) {
+	s.start(id, fmt.Sprintf("start-%d", number), p)
+	for op := range 2 + s.random.IntN(8) {
+		name := fmt.Sprintf("%d-%d", number, op)
+		switch s.random.IntN(12) {
+		case 0, 1, 2, 3:
+			s.update(id, "add", "add-"+name, 1+s.random.IntN(9))
+		case 4, 5:
+			s.update(id, "addSlow", "slow-"+name, 1+s.random.IntN(9))
+		case 6, 7:
+			s.signal(id, "note-"+name, "hello")
+		case 8, 9:
+			s.ask(id)
+		case 10:
+			s.update(id, "add", "shared-"+id, 3) // several clients send the same update
+		case 11:
+			s.rare(id, number, p)
+		}
+		s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(5000)) * time.Millisecond)})
+	}
+}
+
+// rare are the things that end a run.
+func (s *simulation) rare(id string, number int, p program) {
+	switch s.random.IntN(6) {
+	case 0:
+		_, _ = s.insist("terminate "+id, func(ctx context.Context, t *turn.Service) error { return t.Terminate(ctx, id, "", "a whim") })
+	case 1:
+		_, _ = s.insist("cancel "+id, func(ctx context.Context, t *turn.Service) error { return t.Cancel(ctx, id, "", "a whim") })
+	case 2:
+		s.start(id, fmt.Sprintf("again-%d", number), p)
+	}
+}
+
+func (s *simulation) start(id, requestID string, p program) {
+	input, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	var answer *api.StartResponse
+	_, err = s.insist("start "+id, func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID})
+		return err
+	})
+	if err == nil {
+		s.audit.started(id, requestID, answer.RunID)
+	} else if !errors.Is(err, api.AlreadyOpen) {
+		s.fail("start of %s: %v", id, err)
+	}
+}
+
+func (s *simulation) signal(id, requestID, text string) {
+	input, _ := json.Marshal(text)
+	_, err := s.insist("signal "+id+" "+text, func(ctx context.Context, t *turn.Service) error {
+		return t.Signal(ctx, id, "", note.Name(), api.SignalRequest{Input: input, RequestID: requestID})
+	})
+	if err == nil {
+		s.audit.signaled(id, requestID)
+	} else if !errors.Is(err, api.NotFound) {
+		s.fail("signal to %s: %v", id, err)
+	}
+}
+
+// update sends an update until it is known what became of it, and tells the audit.
+func (s *simulation) update(id, name, updateID string, n int) {
+	input, _ := json.Marshal(n)
+	s.audit.adding(id, updateID, n)
+	var answer *api.UpdateResponse
+	did, err := s.insist(name+" "+id+" "+updateID, func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: updateID, Input: input, Timeout: api.Duration(10 * time.Second)})
+		return err
+	})
+	switch {
+	case err == nil:
+		s.audit.answered(id, updateID, n, answer, did)
+	case errors.Is(err, api.NotFound), errors.Is(err, api.NotReady), errors.Is(err, api.UpdatesInFlight):
+		if did.landed+did.lost+did.lied == 0 && did.sent > 0 {
+			s.fail("update %s of %s was refused (%v), wrote nothing, and sent %d messages", updateID, id, err, did.sent)
+		}
+	default:
+		s.fail("update %s of %s: %v", updateID, id, err)
+	}
+}
+
+// ask asks for the sum, and has the audit compare it with what was acknowledged before and begun until now.
+func (s *simulation) ask(id string) {
+	least := s.audit.acknowledged(id)
+	var answer *api.QueryResponse
+	_, err := s.insist("query "+id, func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Query(ctx, id, "", total.Name(), nil)
+		return err
+	})
+	if err == nil {
+		s.audit.asked(id, least, answer.Result)
+	} else if !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) {
+		s.fail("query of %s: %v", id, err)
+	}
+}
+
+// finishWorkflows tells every workflow to end.
+func (s *simulation) finishWorkflows() {
+	for id := range s.audit.programs {
+		s.spawn("finisher "+id, nil, func() { s.signal(id, "the-end", finish) })
+	}
+}
+
+func decodeInt(p history.Payload) (n int, err error) {
+	err = json.Unmarshal(p, &n)
+	return n, err
+}

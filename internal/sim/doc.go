@@ -1,0 +1,26 @@
+// Package sim searches for a counterexample to what must always hold (design §11): a deterministic simulation of whole
+// deployments, clients, processes, store and queues, in one goroutine at a time, from one seed. A failure prints its seed,
+// and the seed replays it.
+//
+//	      clients ── requests, sent again until they are answered
+//	         │
+//	  ┌──────┴───────┬──────────────┐
+//	process 1    process 2      process 3      each a turn.Service of its own: its cache, its gates; each can die
+//	  └──────┬───────┴──────────────┘
+//	      ports ── at every call: die before or after, lose the answer, throttle, sleep, duplicate, reorder
+//	         │
+//	 memory store, memory queue ── the audit folds every commit that lands
+//
+// An actor is a client, a request or the handling of a message. It is a coroutine (iter.Pull) that is left at each call
+// of a port and each wait, and entered again when the scheduler, which draws from the seed, picks it. When its process
+// dies it is never entered again, except to unwind.
+//
+// Time is the simulation's. It moves a little with each step, and jumps when nothing else can happen.
+//
+// What is checked while it runs: the log of each run is contiguous, each event resolves once, no update is accepted twice,
+// no two runs of a workflow are open, and a put never lands where something stands. At the end, when nothing more can
+// happen: what was acknowledged is in the log, every caller of an update was told the same, a refused update left nothing,
+// no run is stranded, each run replays to its own commands, and results and answers are those that the log implies.
+//
+// The simulation is itself tested: mutants_test.go breaks the protocol on purpose and demands that a seed finds it.
+package sim

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is a deliberate break of the protocol: one piece of source that is replaced.
+type mutant struct {
+	name     string
+	file     string // from the root of the module
+	old, new string
+	more     bool // only with -all-mutants
+}
+
+var mutants = []mutant{
+	{
+		name: "the condition of the put is dropped", file: "store/memory/memory.go",
+		old: "r := s.workflows[item.Workflow].at(item.Key); r != nil {", new: "r := s.workflows[item.Workflow].at(item.Key); r != nil && false {",
+	},
+	{
+		name: "a message is acknowledged before what follows from it is sent", file: "internal/pump/pump.go",
+		old: "done := handle(ctx, part)", new: "for _, d := range part {\n_ = p.Receiver.Delete(ctx, name, d.Receipt)\n}\ndone := handle(ctx, part)",
+	},
+	{
+		name: "the instance is kept after an activation that was discarded", file: "internal/turn/session.go",
+		old: "	if t.tainted {\n		t.forget()\n	} else {\n		t.dropInstance()\n	}", new: "",
+	},
+	{
+		name: "a request commits, and then sends", file: "internal/turn/commit.go",
+		old: "		for _, c := range changes {\n			if err := t.send(ctx, engine.Messages(t.workflowID, c.commit)); err != nil {\n				return err\n			}\n		}\n		return t.put(ctx, changes)",
+		new: "		if err := t.put(ctx, changes); err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.send(ctx, engine.Messages(t.workflowID, c.commit)); err != nil {\n				return err\n			}\n		}\n		return nil",
+	},
+	{
+		name: "what was done before is deleted without repair", file: "internal/turn/message.go",
+		old: "return t.send(ctx, run.Owed([]*engine.Message{m}, nil))", new: "return nil",
+	},
+	{
+		name: "a message whose commit does not come is deleted without a fence", file: "internal/turn/message.go",
+		old: "			fenced, err := s.fence(ctx, d.Message)\n			if fenced || err != nil {\n				return err\n			}\n			continue // what stands in the slot decides",
+		new: "			return nil",
+	},
+	{
+		name: "an answer without a write rests on what the cache knows", file: "internal/turn/request.go",
+		old: "	if t.fresh {\n		return err\n	}", new: "	if t.fresh || t.entry.run != nil {\n		return err\n	}", more: true,
+	},
+	{
+		name: "a signal that is sent again arrives again", file: "internal/turn/signal.go",
+		old: "		if run.State.Signaled(requestID) {\n			return t.final(ctx, nil)\n		}", new: "", more: true,
+	},
+	{
+		name: "an attempt that another chain has recorded ends both", file: "internal/turn/attempts.go",
+		old: "	if kept.number == next.Attempt-1 && kept.By == m.Send {", new: "	if false {", more: true,
+	},
+	{
+		name: "copies claim that their wave has been repaired", file: "internal/turn/activity.go",
+		old: "	m.Attempt, m.Due, m.Sent = number, due, 0", new: "	m.Attempt, m.Due, m.Sent = number, due, 0\n	m.Seen = 1 << 30", more: true,
+	},
+	{
+		name: "a batch that was sent in part counts as sent", file: "internal/turn/send.go",
+		old: "		if err := s.Queue.Send(ctx, name, messages[:n]...); err != nil {\n			return err\n		}", new: "		_ = s.Queue.Send(ctx, name, messages[:n]...)", more: true,
+	},
+	{
+		name: "a cancellation comes before the results of its own task", file: "engine/activation.go",
+		old: "		in.cancel = a\n", new: "		in.root.Cancel(a.Reason)\n", more: true,
+	},
+}
+
+// TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation finds it. The broken
+// source never touches the tree: it is laid over it for one build.
+func TestMutants(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			if m.more && !*allMutants {
+				t.Skip("runs with `make sim`")
+			}
+			overlay := m.overlay(t, root)
+			cmd := exec.Command("go", "test", "-overlay", overlay, "./internal/sim", "-run", "TestSeeds", "-count=1", "-seeds=4000")
+			cmd.Dir = root
+			out, err := cmd.CombinedOutput()
+			text := string(out)
+			if err == nil || !strings.Contains(text, "seed ") {
+				t.Fatalf("no seed found it (%v):\n%s", err, text[max(0, len(text)-2000):])
+			}
+			t.Log(text[strings.LastIndex(text, "seed "):min(len(text), strings.LastIndex(text, "seed ")+300)])
+		})
+	}
+}
+
+// overlay writes the broken source beside the tree and returns the file that lays it over.
+func (m mutant) overlay(t *testing.T, root string) string {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(m.file))
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), m.old); n != 1 {
+		t.Fatalf("%s has the piece to break %d times, want once: has it changed?\n%s", m.file, n, m.old)
+	}
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.go")
+	if err := os.WriteFile(broken, []byte(strings.Replace(string(source), m.old, m.new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: broken}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

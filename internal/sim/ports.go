@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// ports stands between one process and the store and the queues: every call is a step at which the process can die, sleep
+// or be told a lie.
+type ports struct {
+	s *simulation
+	p *process
+}
+
+// floating is a put that its writer does not know of: it lands later, or never.
+type floating struct {
+	items []store.Item
+	after time.Time
+}
+
+// chance draws whether something of this probability happens. In a calm simulation nothing bad does.
+func (s *simulation) chance(p float64) bool { return !s.calm && s.random.Float64() < p }
+
+const beforePut = "before a put"
+
+// point is a step: the actor is left here, perhaps for long, and its process may die.
+func (t *ports) point(where string) {
+	s := t.s
+	until := s.now
+	freeze := s.plan.slow / 10
+	if where == beforePut {
+		freeze = s.plan.slow // between a send and a put a sleep is worst
+	}
+	switch {
+	case s.chance(freeze):
+		t.p.frozen = s.now.Add(s.sleep())
+		s.log("process %d freezes until %s, %s", t.p.number, t.p.frozen.Format("15:04:05"), where)
+	case s.chance(s.plan.slow):
+		until = s.now.Add(time.Duration(s.random.IntN(4000)) * time.Millisecond)
+	}
+	s.pause(wait{until: until})
+	if s.chance(s.plan.faults) {
+		s.kill(t.p, where)
+	}
+}
+
+// Append puts items, or lies about it.
+func (t *ports) Append(ctx context.Context, items ...store.Item) error {
+	s := t.s
+	t.point(beforePut)
+	me := s.running
+	switch {
+	case s.chance(s.plan.faults):
+		me.did.lied++
+		s.log("put of %s is throttled", items[0].Key)
+		return store.ErrThrottled
+	case s.chance(s.plan.faults):
+		me.did.lied++
+		s.log("put of %s gets no answer, and is on its way", items[0].Key)
+		s.floating = append(s.floating, &floating{items: items, after: s.now.Add(s.sleep())})
+		return store.ErrUnknown
+	case s.chance(s.plan.faults):
+		me.did.lied++
+		s.log("put of %s gets no answer, and was not made", items[0].Key)
+		return store.ErrUnknown
+	}
+	err := t.s.append(context.WithoutCancel(ctx), items) // it was on its way, whatever became of its writer
+	t.point("after a put")
+	if s.chance(s.plan.faults) {
+		me.did.lied++
+		s.log("the answer to the put of %s is lost: %v", items[0].Key, err)
+		return store.ErrUnknown
+	}
+	return err
+}
+
+// append puts items and shows them to the audit.
+func (s *simulation) append(ctx context.Context, items []store.Item) error {
+	err := s.store.Append(ctx, items...)
+	var conflict *store.Conflict
+	if errors.As(err, &conflict) {
+		s.log("put of %s is refused: the slot is taken", items[0].Key)
+	}
+	if err == nil {
+		s.audit.landed(items)
+	}
+	if me := s.running; me != nil && err == nil {
+		me.did.landed++
+	} else if me != nil {
+		me.did.lost++
+	}
+	return err
+}
+
+// land lets a put arrive that was on its way, or forgets it.
+func (s *simulation) land() {
+	i := s.random.IntN(len(s.floating))
+	f := s.floating[i]
+	if s.now.Before(f.after) && !s.calm {
+		s.now = s.now.Add(time.Second) // not yet
+		return
+	}
+	s.floating = append(s.floating[:i], s.floating[i+1:]...)
+	if s.chance(0.5) {
+		s.log("the put of %s never arrives", f.items[0].Key)
+		return
+	}
+	s.log("the put of %s arrives late", f.items[0].Key)
+	_ = s.append(context.Background(), f.items) // refused like any other if the slot is taken
+}
+
+// Backward reads.
+func (t *ports) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	t.point("before a read")
+	if t.s.chance(t.s.plan.faults) {
+		return store.Page{}, store.ErrThrottled
+	}
+	if t.s.random.IntN(4) == 0 {
+		limit = 1 + t.s.random.IntN(5) // small pages
+	}
+	page, err := t.s.store.Backward(ctx, workflow, before, until, limit)
+	t.point("after a read")
+	return page, err
+}
+
+// Forward reads.
+func (t *ports) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	t.point("before a read")
+	page, err := t.s.store.Forward(ctx, from, limit)
+	t.point("after a read")
+	return page, err
+}
+
+// RecordAttempt writes, or lies about it.
+func (t *ports) RecordAttempt(ctx context.Context, a store.Attempt) error {
+	t.point("before the record of an attempt")
+	if t.s.chance(t.s.plan.faults) {
+		return store.ErrUnknown
+	}
+	err := t.s.store.RecordAttempt(ctx, a)
+	t.point("after the record of an attempt")
+	if t.s.chance(t.s.plan.faults) {
+		return store.ErrUnknown
+	}
+	return err
+}
+
+// ReadAttempts reads.
+func (t *ports) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
+	t.point("before a read of attempts")
+	return t.s.store.ReadAttempts(ctx, workflow, run)
+}
+
+// PutTimers writes, or lies about it.
+func (t *ports) PutTimers(ctx context.Context, timers []store.Timer) error {
+	t.point("before timers are kept")
+	if t.s.chance(t.s.plan.faults) {
+		return store.ErrThrottled
+	}
+	err := t.s.store.PutTimers(ctx, timers)
+	t.point("after timers are kept")
+	if t.s.chance(t.s.plan.faults) {
+		return store.ErrUnknown
+	}
+	return err
+}
+
+// DueTimers reads.
+func (t *ports) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
+	t.point("before a read of timers")
+	return t.s.store.DueTimers(ctx, before, limit)
+}
+
+// DeleteTimers deletes.
+func (t *ports) DeleteTimers(ctx context.Context, timers []store.Timer) error {
+	t.point("before timers are deleted")
+	return t.s.store.DeleteTimers(ctx, timers)
+}
+
+// Send sends all, or some and lies about it, or some twice, and standard messages in any order.
+func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	s := t.s
+	t.point("before a send")
+	s.running.did.sent += len(messages)
+	for _, m := range messages {
+		if d, err := turn.DecodeMessage(m.Body); err == nil {
+			s.log("sends %s of %s event %d attempt %d in %v (wave %04x, seen %d)", d.Kind, d.WorkflowID, d.EventID, d.Attempt, m.Delay, uint16(d.Wave), d.Seen)
+		}
+	}
+	partial := s.chance(s.plan.faults)
+	for _, m := range messages {
+		if partial && s.random.IntN(2) == 0 {
+			continue
+		}
+		for range 1 + oneIf(s.chance(s.plan.duplicates)) {
+			if m.Group == "" && s.random.IntN(2) == 0 {
+				m.Delay = min(m.Delay+time.Duration(s.random.IntN(2000))*time.Millisecond, queue.MaxDelay)
+			}
+			if err := s.queue.Send(ctx, name, m); err != nil {
+				return err
+			}
+		}
+	}
+	t.point("after a send")
+	if partial {
+		return fmt.Errorf("%w: as the simulation has it", queue.ErrPartial)
+	}
+	return nil
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Receive is not called: the simulation delivers.
+func (t *ports) Receive(context.Context, string, int) ([]queue.Delivery, error) { return nil, nil }
+
+// Delete deletes, or loses the request.
+func (t *ports) Delete(ctx context.Context, name string, receipts ...string) error {
+	t.point("before a delete")
+	if t.s.chance(t.s.plan.faults) {
+		t.s.log("the delete is lost")
+		return nil
+	}
+	return t.s.queue.Delete(ctx, name, receipts...)
+}
+
+// Extend extends.
+func (t *ports) Extend(ctx context.Context, name, receipt string, d time.Duration) error {
+	t.point("before an extension")
+	return t.s.queue.Extend(ctx, name, receipt, d)
+}

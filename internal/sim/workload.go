@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// The workflow that is simulated: it does a bit of everything, and its result follows from its log.
+var (
+	ledger  = workflow.Declare[program, tally]("ledger")
+	add     = workflow.NewUpdate[int, int]("add")
+	addSlow = workflow.NewUpdate[int, int]("addSlow")
+	total   = workflow.NewQuery[workflow.None, int]("total")
+	note    = workflow.NewSignal[string]("note")
+)
+
+// program is the input of a ledger.
+type program struct {
+	Steps  int           // activities in sequence
+	Fan    int           // activities at once
+	Nap    time.Duration // a timer
+	Most   int           // the largest sum that add accepts
+	Poison int           // the note at which build 1 panics; 0 for none
+	Flaky  int           // how often each activity fails first
+	Once   bool          // activities have one attempt
+}
+
+// tally is the result of a ledger.
+type tally struct {
+	Sum   int
+	Notes int
+	Done  []string
+}
+
+const finish = "finish"
+
+// run is the code of a ledger. Build 1 has a bug.
+func (l *code) run(ctx workflow.Context, p program) (tally, error) {
+	var t tally
+	finished := false
+	total.Handle(ctx, func(workflow.None) (int, error) { return t.Sum, nil })
+	add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+		t.Sum += n
+		return t.Sum, nil
+	}, workflow.Validate(func(n int) error {
+		if t.Sum+n > p.Most {
+			return errors.New("too much")
+		}
+		return nil
+	}))
+	addSlow.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
+		if _, err := l.work(p).Run(ctx, fmt.Sprintf("slow %d", n)); err != nil {
+			return 0, err
+		}
+		t.Sum += n
+		return t.Sum, nil
+	})
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			text, err := note.Receive(ctx)
+			if err != nil || text == finish {
+				finished = true
+				return
+			}
+			t.Notes++
+			if l.build == 1 && t.Notes == p.Poison {
+				panic("the bug of build 1")
+			}
+		}
+	})
+	if err := l.steps(ctx, p, &t); err != nil {
+		return t, err
+	}
+	if err := workflow.Await(ctx, func() bool { return finished }); err != nil {
+		return t, err
+	}
+	return t, workflow.AwaitHandlers(ctx)
+}
+
+// steps are the activities and the timer of a ledger. An activity that fails for good is noted, and no reason to stop.
+func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
+	outcome := func(name string) error {
+		result, err := l.work(p).Run(ctx, name)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			result = name + " failed"
+		}
+		t.Done = append(t.Done, result)
+		return nil
+	}
+	for i := range p.Steps {
+		if err := outcome(fmt.Sprintf("step %d", i)); err != nil {
+			return err
+		}
+	}
+	var group workflow.WaitGroup
+	for i := range p.Fan {
+		group.Go(ctx, func(ctx workflow.Context) { _ = outcome(fmt.Sprintf("fan %d", i)) })
+	}
+	if err := group.Wait(ctx); err != nil {
+		return err
+	}
+	return workflow.Sleep(ctx, p.Nap)
+}
+
+// code is what a build registers.
+type code struct {
+	s     *simulation
+	build int
+}
+
+func (l *code) work(p program) activity.Activity[string, string] {
+	o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}}
+	if p.Once {
+		o.Retry.MaxAttempts = 1
+	}
+	return activity.New("work", func(ctx context.Context, name string) (string, error) {
+		l.s.pause(wait{until: l.s.now.Add(time.Duration(l.s.random.IntN(2000)) * time.Millisecond)})
+		l.s.audit.executed(activity.InfoOf(ctx))
+		if !l.s.calm && l.s.random.IntN(4) == 0 {
+			return "", errors.New("flaky")
+		}
+		return name, nil
+	}, o)
+}
+
+func registry(s *simulation, build int) *engine.Registry {
+	l := &code{s: s, build: build}
+	r := &engine.Registry{}
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run), l.work(program{})} {
+		if err := registration.Register(r); err != nil {
+			panic(err)
+		}
+	}
+	return r
+}

@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+)
+
+// world is the simulation as the World of its processes.
+type world struct{ s *simulation }
+
+// Now is the simulation's time.
+func (w world) Now() time.Time { return w.s.now }
+
+// ID draws from the seed.
+func (w world) ID() (id [16]byte) {
+	binary.BigEndian.PutUint64(id[:], w.s.random.Uint64())
+	binary.BigEndian.PutUint64(id[8:], w.s.random.Uint64())
+	return id
+}
+
+// Wait leaves the actor.
+func (w world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	w.s.pause(wait{until: w.s.now.Add(d), wake: wake, ctx: ctx})
+	return ctx.Err()
+}
+
+// Guard calls fn here: there are no other goroutines.
+func (w world) Guard(_ time.Duration, fn func()) bool {
+	fn()
+	return true
+}
+
+// WithTimeout returns a context that ends at a moment of the simulation.
+func (w world) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	t := &timed{Context: ctx, s: w.s, deadline: w.s.now.Add(d)}
+	return t, func() { t.canceled = true }
+}
+
+// timed is a context with a deadline in the simulation's time. Nobody selects on its Done.
+type timed struct {
+	context.Context
+	s        *simulation
+	deadline time.Time
+	canceled bool
+}
+
+// Deadline is the earlier of its own and its parent's.
+func (t *timed) Deadline() (time.Time, bool) {
+	if outer, ok := t.Context.Deadline(); ok && outer.Before(t.deadline) {
+		return outer, true
+	}
+	return t.deadline, true
+}
+
+// Err says whether it has ended.
+func (t *timed) Err() error {
+	switch {
+	case t.canceled:
+		return context.Canceled
+	case t.Context.Err() != nil:
+		return t.Context.Err()
+	case !t.s.now.Before(t.deadline):
+		return context.DeadlineExceeded
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+// Package stage plays one run in a test, without a deployment: the test brings the events, task by task, and sees what is
+// committed. Nothing else happens, and time stands still until the test moves it.
+package stage
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// TB is the part of testing.TB that a stage needs.
+type TB interface {
+	turntest.Reporter
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
+
+// WorkflowID is the id of the workflow on every stage.
+const WorkflowID = "stage"
+
+// Type is the name under which New registers the code that it is given.
+const Type = "stage"
+
+// Stage is one run and its code.
+type Stage struct {
+	t    TB
+	Run  *engine.Run
+	code *engine.Workflow
+	in   *engine.Instance
+	now  history.Timestamp
+	ids  uint64
+	// Cold has the code rebuilt from the log before each task.
+	Cold bool
+	// Limits bounds updates; zero is no limit.
+	Limits engine.Limits
+}
+
+// Open returns a stage on which code has not started. When the test ends, what was played is replayed from the log.
+func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Stage {
+	t.Helper()
+	types := &engine.Registry{}
+	if err := workflow.Bind(workflow.Declare[In, Out](Type), code).Register(types); err != nil {
+		t.Fatalf("%v", err)
+	}
+	s := &Stage{
+		t: t, Run: engine.NewRun(WorkflowID, 1), code: types.Workflow(Type),
+		now: history.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)),
+	}
+	t.Cleanup(func() {
+		s.drop()
+		turntest.ReplayRun(t, s.code, WorkflowID, s.Run.Log)
+	})
+	return s
+}
+
+// New returns a stage on which code has started.
+func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In) *Stage {
+	t.Helper()
+	s := Open(t, code)
+	s.Start(in)
+	return s
+}
+
+// Start starts the run.
+func (s *Stage) Start(in any) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.WorkflowExecutionStarted{WorkflowType: Type, Input: s.encode(in)})
+}
+
+func (s *Stage) encode(v any) history.Payload {
+	s.t.Helper()
+	if p, ok := v.(history.Payload); ok {
+		return p
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		s.t.Fatalf("%v", err)
+	}
+	return data
+}
+
+func (s *Stage) drop() {
+	if s.in != nil {
+		s.in.Close()
+		s.in = nil
+	}
+}
+
+// Writer is what the writer of the next commit brings to it.
+func (s *Stage) Writer() *engine.Writer {
+	w := &engine.Writer{Now: s.now, Build: "build-1", RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits}}
+	s.ids++
+	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
+	return w
+}
+
+// Code is the instance, made anew where there is none.
+func (s *Stage) Code() *engine.Instance {
+	if s.in == nil {
+		s.in = engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
+	}
+	return s.in
+}
+
+// Step runs a task and puts its commit, if it has one, into the log, as a store would: through its encoded form.
+func (s *Stage) Step(task engine.Task) *engine.Transition {
+	s.t.Helper()
+	w := s.Writer()
+	transition := s.Run.Step(s.Code(), w, task)
+	if transition.Commit == nil {
+		s.ids-- // nobody has seen the id
+		s.drop()
+		return transition
+	}
+	body, err := history.Encode(transition.Commit)
+	if err != nil {
+		s.t.Fatalf("%v", err)
+	}
+	stored, err := history.Decode(transition.Commit.Slot, body)
+	if err == nil {
+		err = s.Run.Append(stored, len(body))
+	}
+	if err != nil {
+		s.t.Fatalf("slot %d: %v", transition.Commit.Slot, err)
+	}
+	if transition.Failure != nil || s.Cold {
+		s.drop()
+	}
+	return transition
+}
+
+// Bring runs a task that brings these events.
+func (s *Stage) Bring(events ...history.Attributes) *engine.Transition {
+	s.t.Helper()
+	var task engine.Task
+	for _, a := range events {
+		task.Brought = append(task.Brought, history.Of(a))
+	}
+	return s.Step(task)
+}
+
+// Signal sends a signal.
+func (s *Stage) Signal(name string, v any) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(s.Signaled(name, v))
+}
+
+// Signaled is the event of a signal.
+func (s *Stage) Signaled(name string, v any) history.Attributes {
+	s.t.Helper()
+	return &history.WorkflowExecutionSignaled{SignalName: name, Input: s.encode(v)}
+}
+
+// Cancel asks the run to end.
+func (s *Stage) Cancel(reason string) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.WorkflowExecutionCancelRequested{Reason: reason})
+}
+
+// Complete brings the result of an activity.
+func (s *Stage) Complete(event int64, result any) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.ActivityTaskCompleted{ScheduledEventID: event, Result: s.encode(result), Attempt: 1})
+}
+
+// Fail brings the failure of an activity.
+func (s *Stage) Fail(event int64, err error) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.ActivityTaskFailed{ScheduledEventID: event, Failure: failure.FromError(err), Attempt: 1})
+}
+
+// Activities are the activities that are pending, by the ids of their events, the oldest first.
+func (s *Stage) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
+
+// Timers are the timers that are pending, the one that fires first in front.
+func (s *Stage) Timers() []*engine.PendingTimer {
+	return slices.SortedFunc(maps.Values(s.Run.State.Timers), func(a, b *engine.PendingTimer) int {
+		return cmp.Or(cmp.Compare(a.FireAt, b.FireAt), cmp.Compare(a.EventID, b.EventID))
+	})
+}
+
+// Sleep moves the time, and fires the timers that become due, each in a task of its own.
+func (s *Stage) Sleep(d time.Duration) {
+	s.t.Helper()
+	for end := s.now.Add(d); ; {
+		due := s.Timers()
+		if len(due) == 0 || due[0].FireAt > end || s.Run.State.Status.Closed() {
+			s.now = end
+			return
+		}
+		s.now = max(s.now, due[0].FireAt)
+		if f := s.Bring(&history.TimerFired{StartedEventID: due[0].EventID}).Failure; f != nil {
+			s.t.Fatalf("timer %d: %v", due[0].EventID, f.Err())
+		}
+	}
+}
+
+// Update sends an update.
+func (s *Stage) Update(id, name string, in any) (engine.UpdateResult, *failure.Failure) {
+	s.t.Helper()
+	transition := s.Step(engine.Task{Updates: []engine.UpdateRequest{{ID: id, Name: name, Input: s.encode(in)}}})
+	return transition.Updates[0], transition.Failure
+}
+
+// Query asks a query. The code is rebuilt after it.
+func (s *Stage) Query(name string, in any) (history.Payload, error) {
+	s.t.Helper()
+	defer s.drop()
+	return s.Run.Query(s.Code(), s.Writer(), name, s.encode(in))
+}
+
+// Outcome is how the run ended, with its result decoded into out. It fails the test where the run is open.
+func (s *Stage) Outcome(out any) error {
+	s.t.Helper()
+	if !s.Run.State.Status.Closed() {
+		s.t.Fatalf("the run has not ended; its task: %v", s.Stuck())
+	}
+	p, f := s.Run.State.Outcome()
+	if f == nil && len(p) > 0 {
+		if err := json.Unmarshal(p, out); err != nil {
+			s.t.Fatalf("%v", err)
+		}
+	}
+	return f.Err()
+}
+
+// Stuck is why the run's task fails; nil where it does not.
+func (s *Stage) Stuck() error { return s.Run.State.Stuck().Err() }
+
+// Events lists the types of the events so far.
+func (s *Stage) Events() (types []history.Type) {
+	for _, c := range s.Run.Log {
+		for _, e := range c.Events() {
+			types = append(types, e.Type())
+		}
+	}
+	return types
+}
