@@ -28,11 +28,12 @@ func Run(ctx workflow.Context, in Start) (Receipt, error) {
 	AddItem.Handle(ctx, c.add, workflow.Validate(c.canAdd))
 	Checkout.Handle(ctx, c.checkOut, workflow.Validate(c.canCheckOut))
 
+	wake := c.remindAt()
 	for c.receipt == nil {
 		err := workflow.Select(ctx,
 			workflow.OnCondition(func() bool { return c.receipt != nil }),
 			workflow.OnSignal(Note, func(text string) { c.notes = append(c.notes, text) }),
-			workflow.OnTimer(c.remindAt(), func() { c.remind(ctx) }))
+			workflow.OnTimer(wake, func() { wake = c.remind(ctx) }))
 		if err != nil {
 			return Receipt{}, err
 		}
@@ -106,13 +107,14 @@ func (c *cart) checkOut(ctx workflow.Context, _ workflow.None) (Receipt, error) 
 // remindAt is when the owner is reminded if nothing happens, a day later each time.
 func (c *cart) remindAt() time.Time { return c.touched.Add(time.Duration(c.reminded+1) * idleAfter) }
 
-// remind reminds the owner, unless an item was added since the timer was started: the loop starts another then.
-func (c *cart) remind(ctx workflow.Context) {
-	if c.remindAt().After(workflow.Now(ctx)) || c.checkingOut {
-		return
+// remind reminds the owner, unless an item was added since the timer was started, and says when to look again. So the timer
+// is not started anew for each item, which would cost a message each time.
+func (c *cart) remind(ctx workflow.Context) time.Time {
+	if !c.checkingOut && !c.remindAt().After(workflow.Now(ctx)) {
+		c.reminded++
+		Remind.Start(ctx, c.owner)
 	}
-	c.reminded++
-	Remind.Start(ctx, c.owner)
+	return c.remindAt()
 }
 
 func (c *cart) total() Total {

@@ -1,11 +1,16 @@
 package local
 
 import (
+	"context"
 	"errors"
+	"time"
 
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
+	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
 
@@ -16,8 +21,41 @@ func inMemory(string) (*backend, error) {
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Queue: q},
 		receiver: q,
+		tidy:     func(context.Context) error { return nil },
 		close:    func() error { return nil },
 	}, nil
 }
 
-func onDisk(dir string) (*backend, error) { return nil, errors.New("not yet") }
+// onDisk keeps everything in a file of the data directory, which belongs to this process alone.
+func onDisk(dir string) (*backend, error) {
+	db, err := disk.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := storeembedded.New(db)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	q, err := queueembedded.New(db, queue.Standard(), queueembedded.Options{})
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &backend{
+		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Queue: q},
+		receiver: q,
+		tidy:     func(ctx context.Context) error { return deleteExpired(ctx, s) },
+		close:    db.Close,
+	}, nil
+}
+
+// expiredAtOnce is how many items one transaction deletes: few enough that nobody notices.
+const expiredAtOnce = 200
+
+func deleteExpired(ctx context.Context, s *storeembedded.Store) error {
+	for {
+		n, err := s.DeleteExpired(ctx, time.Now(), expiredAtOnce)
+		if err != nil || n < expiredAtOnce {
+			return err
+		}
+	}
+}

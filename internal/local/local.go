@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -39,7 +40,7 @@ type Server struct {
 	Service *turn.Service
 	handler http.Handler
 	pump    *pump.Pump
-	close   func() error
+	backend *backend
 	log     *slog.Logger
 }
 
@@ -50,7 +51,9 @@ const stopAfter = 5 * time.Second
 type backend struct {
 	ports    turn.Ports
 	receiver queue.Receiver
-	close    func() error
+	// tidy deletes what has expired.
+	tidy  func(context.Context) error
+	close func() error
 }
 
 // Open opens the data directory, and takes it for this process alone. Nothing runs until Serve or Work is called.
@@ -76,7 +79,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	world := turn.RealWorld{}
 	service := turn.New(b.ports, registry, world, o.Turn)
 	return &Server{
-		Service: service, handler: httpapi.New(service, o.Log), close: b.close, log: o.Log,
+		Service: service, handler: httpapi.New(service, o.Log), backend: b, log: o.Log,
 		pump: &pump.Pump{Service: service, Receiver: b.receiver, World: world, Log: o.Log, Concurrency: o.Concurrency},
 	}, nil
 }
@@ -84,8 +87,28 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 // Handler is the HTTP API.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Work delivers messages and sweeps timers until ctx ends, and returns when what was being handled has been.
-func (s *Server) Work(ctx context.Context) { s.pump.Run(ctx) }
+// Work delivers messages, sweeps timers and deletes what has expired until ctx ends, and returns when what was being
+// handled has been.
+func (s *Server) Work(ctx context.Context) {
+	var all sync.WaitGroup
+	all.Go(func() { s.pump.Run(ctx) })
+	all.Go(func() { s.tidy(ctx) })
+	all.Wait()
+}
+
+func (s *Server) tidy(ctx context.Context) {
+	const every = time.Minute
+	for ticks := time.Tick(every); ; {
+		if err := s.backend.tidy(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("what has expired could not be deleted", "error", err)
+		}
+		select {
+		case <-ticks:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
 // Serve serves the API at a listener and works, until ctx ends; then it stops cleanly. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -127,7 +150,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // Close closes the data directory. Call it after Serve or Work has returned.
-func (s *Server) Close() error { return s.close() }
+func (s *Server) Close() error {
+	s.Service.Close()
+	return s.backend.close()
+}
 
 // buildID names the program that runs by a hash of its file: another build is another name, also of the same version.
 func buildID() string {

@@ -27,7 +27,9 @@ const (
 	lost                 // applied, and reported as failed
 )
 
-func (f fault) String() string { return [...]string{"refused", "not applied, no answer", "applied, no answer"}[f] }
+func (f fault) String() string {
+	return [...]string{"refused", "not applied, no answer", "applied, no answer"}[f]
+}
 
 // faulty fails one write of all that go through it: the one with this number, in this way.
 type faulty struct {

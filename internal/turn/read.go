@@ -44,36 +44,75 @@ func (s *Service) look(ctx context.Context, workflowID string, runID history.Run
 // here.
 const pollEvery = 2 * time.Second
 
-// await looks at a run until fn says that it has seen what it waits for, or wait has passed; each look is a read. A
-// commit of this process ends the wait between two looks. Nobody waits for longer than the soft limit.
-func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, fn func(*engine.Run) (bool, error)) error {
-	end := s.world.Now().Add(min(wait, s.options.SoftLimit))
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, pollEvery) {
+// await looks at a run until fn says that it has seen what it waits for, or wait has passed. The first look, and each that
+// only time has brought about, is a read. A commit of this process ends the wait between two looks, and needs none: it is
+// known here, and so it is if known says that this process has just written to the run. What fn waits for never
+// changes once it is in the log.
+func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, known bool, fn func(*engine.Run) (bool, error)) error {
+	end := s.world.Now().Add(wait)
+	for pause := 50 * time.Millisecond; ; {
 		changed, stop := s.watchers.watch(workflowID)
 		done := false
-		err := s.look(ctx, workflowID, runID, func(_ *session, run *engine.Run) (err error) {
+		see := func(run *engine.Run) (err error) {
 			runID = run.State.RunID // the same run, also if another one follows
 			done, err = fn(run)
 			return err
-		})
-		left := end.Sub(s.world.Now())
-		if err == nil && !done && left > 0 {
-			err = s.world.Wait(ctx, min(left, pause), changed)
-			stop()
-			if err != nil {
-				return nil // the caller has gone
-			}
-			continue
 		}
+		seen, err := false, error(nil)
+		if runID != "" {
+			seen, err = s.glance(ctx, workflowID, runID, see)
+		}
+		if err == nil && !done && !(seen && known) {
+			err = s.look(ctx, workflowID, runID, func(_ *session, run *engine.Run) error { return see(run) })
+		}
+		left := end.Sub(s.world.Now())
+		if err != nil || done || left <= 0 {
+			stop()
+			return err
+		}
+		err = s.world.Wait(ctx, min(left, pause), changed)
 		stop()
-		return err
+		if err != nil {
+			return nil // the caller has gone
+		}
+		if known = closed(changed); !known {
+			pause = min(2*pause, pollEvery)
+		}
 	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// glance calls fn with a run as far as this process knows it. It reports false where it does not.
+func (s *Service) glance(ctx context.Context, workflowID string, runID history.RunID, fn func(*engine.Run) error) (bool, error) {
+	t, err := s.open(ctx, workflowID)
+	if err != nil {
+		return false, nil
+	}
+	defer t.close()
+	run := t.run()
+	if run == nil || run.State.RunID != runID {
+		return false, nil
+	}
+	if err := fn(run); errors.Is(err, api.NotFound) {
+		return false, nil // not that anybody here knows
+	} else if err != nil {
+		return true, err
+	}
+	return true, nil
 }
 
 // Result returns how a run ended, when it has ended or after wait.
 func (s *Service) Result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration) (*api.ResultResponse, error) {
 	answer := &api.ResultResponse{WorkflowID: workflowID}
-	err := s.await(ctx, workflowID, runID, wait, func(run *engine.Run) (bool, error) {
+	err := s.await(ctx, workflowID, runID, wait, false, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
 		return run.State.Status.Closed(), nil

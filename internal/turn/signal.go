@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -27,17 +28,35 @@ func (s *Service) Signal(ctx context.Context, workflowID string, runID history.R
 	signal := history.Of(&history.WorkflowExecutionSignaled{SignalName: name, Input: history.Payload(r.Input), RequestID: requestID})
 	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
 		run, err := t.openRun(ctx, runID)
-		if run == nil {
-			if arrived := t.run(); arrived != nil && t.fresh && arrived.State.Signaled(requestID) {
-				return nil // it arrived before the run closed, and its answer was lost
+		switch {
+		case errors.Is(err, api.NotFound):
+			if arrived, lookErr := t.signaled(ctx, runID, requestID); arrived || lookErr != nil {
+				return lookErr // it arrived before the run closed, and its answer was lost
 			}
 			return err
-		}
-		if run.State.Signaled(requestID) {
+		case run == nil:
+			return err
+		case run.State.Signaled(requestID):
 			return t.final(ctx, nil)
 		}
 		return t.bring(ctx, run, signal)
 	})
+}
+
+// signaled reports whether a signal has arrived at a run that is not open: at the one that the caller pinned, or else at
+// the latest.
+func (t *session) signaled(ctx context.Context, pinned history.RunID, requestID string) (bool, error) {
+	run := t.run()
+	if run == nil {
+		return false, nil
+	}
+	if pinned != "" && pinned != run.State.RunID {
+		var err error
+		if run, err = t.other(ctx, pinned); run == nil || err != nil {
+			return false, err
+		}
+	}
+	return run.State.Signaled(requestID), nil
 }
 
 // Cancel asks a run to end: its code's context is canceled. A run that has been asked is not asked again.
@@ -45,7 +64,7 @@ func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.R
 	if err := checkIDs(workflowID, runID); err != nil {
 		return err
 	}
-	if err := s.checkPayload([]byte(reason)); err != nil {
+	if err := checkReason(reason); err != nil {
 		return err
 	}
 	cancel := history.Of(&history.WorkflowExecutionCancelRequested{Reason: reason})
@@ -84,7 +103,7 @@ func (s *Service) Terminate(ctx context.Context, workflowID string, runID histor
 	if err := checkIDs(workflowID, runID); err != nil {
 		return err
 	}
-	if err := s.checkPayload([]byte(reason)); err != nil {
+	if err := checkReason(reason); err != nil {
 		return err
 	}
 	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {

@@ -293,8 +293,13 @@ func (s *Service) PollUpdate(ctx context.Context, workflowID string, runID histo
 	if err := engine.CheckID("updateId", updateID); err != nil {
 		return nil, api.Invalid.New("%v", err)
 	}
+	return s.pollUpdate(ctx, workflowID, runID, updateID, wait, false)
+}
+
+// pollUpdate is PollUpdate, perhaps by a process that has just accepted the update (known).
+func (s *Service) pollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration, known bool) (*api.UpdateResponse, error) {
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
-	err := s.await(ctx, workflowID, runID, wait, func(run *engine.Run) (bool, error) {
+	err := s.await(ctx, workflowID, runID, wait, known, func(run *engine.Run) (bool, error) {
 		if run.State.Updates[updateID] == nil {
 			return false, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
 		}

@@ -1,4 +1,4 @@
-package memory
+package lines
 
 import (
 	"container/heap"
@@ -61,12 +61,24 @@ func (q *Queue) advance() time.Time {
 		if l := m.line; l.dead != nil && m.received >= l.MaxReceives {
 			l.remove(m)
 			q.examine(m)
-			q.enter(l.dead, m.lane.group, m.body, now, false)
+			q.bury(m, now)
 			continue
 		}
 		m.line.offer(m.lane)
 	}
 	return now
+}
+
+// bury moves a message to the dead letters, as a new one.
+func (q *Queue) bury(m *message, now time.Time) {
+	q.lastID++
+	k := Kept{ID: q.lastID, Group: m.lane.group, Visible: now, Body: m.body}
+	if q.options.Journal != nil {
+		if err := q.options.Journal.Died(m.id, m.line.dead.name, k); err != nil {
+			q.violation("the death of a message of the queue %q could not be kept: %v", m.line.name, err)
+		}
+	}
+	q.enter(m.line.dead, k, now)
 }
 
 // setAlarm has Tick called when the next message is due, where the clock is the time of day.

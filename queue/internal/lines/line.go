@@ -1,4 +1,4 @@
-package memory
+package lines
 
 import (
 	"time"
@@ -9,6 +9,7 @@ import (
 // message is a message that was sent and not deleted.
 type message struct {
 	// body is the sender's own, who must not change it; digest is what it was.
+	id       uint64
 	body     []byte
 	digest   uint64
 	line     *line

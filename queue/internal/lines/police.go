@@ -1,4 +1,4 @@
-package memory
+package lines
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 func (q *Queue) violation(format string, args ...any) {
-	q.options.Violation("queue/memory: "+format, args...)
+	q.options.Violation("queue: "+format, args...)
 }
 
 func (q *Queue) line(name string) (*line, error) {

@@ -1,0 +1,29 @@
+// Command weft runs the local server with the example workflows, and shows what it does.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands are the command line.
+type commands struct {
+	Dev  dev  `cmd:"" help:"Run the local server with the example workflows."`
+	Demo demo `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c commands
+	k := kong.Parse(&c, kong.Name("weft"), kong.Description("Durable workflows without servers."), kong.BindTo(ctx, (*context.Context)(nil)))
+	if err := k.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "weft:", err)
+		os.Exit(1)
+	}
+}

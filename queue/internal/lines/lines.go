@@ -1,0 +1,330 @@
+// Package lines is what the in-memory and the embedded queue share: the queues of a deployment in memory, with the port's
+// semantics. They keep the promises of the port and no others, and police their callers: a call that breaks a rule of the
+// port is reported, at the latest by [Queue.Check] at the end of a test. A journal, where there is one, is told of all
+// that changes, so that the queues can be made again after a crash.
+//
+// Time is the clock's alone: whoever moves a clock calls [Queue.Tick], and whatever has become visible is delivered to
+// those who wait for it.
+package lines
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// MaxBody is what a message of SQS takes in base64.
+const MaxBody = 768 << 10
+
+// Options are the options of a queue. The zero value works.
+type Options struct {
+	// Clock says what time it is; nil is the time of day, which needs no Tick.
+	Clock func() time.Time
+	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the queue.
+	Violation func(format string, args ...any)
+	// MaxBody is the largest body; 0 is about what SQS takes.
+	MaxBody int
+	// Journal is told of what changes; nil keeps nothing.
+	Journal Journal
+}
+
+// Journal is told of what changes. Except for Received its methods are called in the order of the changes, and must not
+// call the queue.
+type Journal interface {
+	// Sent tells of messages that a queue has taken.
+	Sent(queue string, messages []Kept) error
+	// Received tells how often messages have been received. They are delivered when it returns nil.
+	Received(counts map[uint64]int) error
+	// Deleted tells of messages that are gone.
+	Deleted(ids []uint64) error
+	// Died tells of a message that has moved to the dead letters of its queue, as a new one.
+	Died(id uint64, to string, message Kept) error
+}
+
+// Kept is a message as a journal keeps it.
+type Kept struct {
+	// ID is its number: later messages have higher ones.
+	ID       uint64
+	Group    string
+	Visible  time.Time
+	Received int
+	Body     []byte
+}
+
+// Queue holds the queues of a deployment. It is safe for concurrent use.
+type Queue struct {
+	options Options
+	seed    maphash.Seed
+	// alarm calls Tick when the next message is due, where the clock is the time of day; otherwise it is nil.
+	alarm *time.Timer
+
+	mu     sync.Mutex
+	lines  map[string]*line
+	hidden hidden
+	// inFlight has the messages in flight by the number of their delivery.
+	inFlight   map[uint64]*message
+	deliveries uint64
+	hides      uint64
+	lastID     uint64
+}
+
+var _ interface {
+	queue.Sender
+	queue.Receiver
+} = (*Queue)(nil)
+
+// New returns queues with these settings, all empty. It panics where a queue has a limit of receives and no queue of its
+// kind for the dead letters.
+func New(settings map[string]queue.Settings, o Options) *Queue {
+	q := &Queue{options: o, seed: maphash.MakeSeed(), lines: map[string]*line{}, inFlight: map[uint64]*message{}}
+	if o.Clock == nil {
+		q.options.Clock = time.Now
+		q.alarm = time.AfterFunc(queue.MaxDelay, q.Tick)
+		q.alarm.Stop() // until there is something to wait for
+	}
+	if o.Violation == nil {
+		q.options.Violation = func(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+	}
+	if o.MaxBody == 0 {
+		q.options.MaxBody = MaxBody
+	}
+	for name, s := range settings {
+		q.lines[name] = &line{name: name, Settings: s, lanes: map[string]*lane{}}
+	}
+	for name, l := range q.lines {
+		if l.MaxReceives == 0 {
+			continue
+		}
+		if l.dead = q.lines[queue.DeadLetters(name)]; l.dead == nil || l.dead.FIFO != l.FIFO {
+			panic("queue: the dead letters of " + name + " have no queue of its kind")
+		}
+	}
+	return q
+}
+
+// Send implements queue.Sender.
+func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.advance()
+	l, err := q.line(name)
+	if err != nil {
+		return err
+	}
+	if err := q.inspect(l, messages); err != nil {
+		return err
+	}
+	kept := make([]Kept, len(messages))
+	for i, m := range messages {
+		q.lastID++
+		kept[i] = Kept{ID: q.lastID, Group: m.Group, Visible: now.Add(m.Delay), Body: m.Body}
+	}
+	if q.options.Journal != nil {
+		if err := q.options.Journal.Sent(name, kept); err != nil {
+			return err
+		}
+	}
+	for _, k := range kept {
+		q.enter(l, k, now)
+	}
+	q.setAlarm()
+	return nil
+}
+
+// enter puts a message at the end of its lane.
+func (q *Queue) enter(l *line, k Kept, now time.Time) {
+	m := &message{id: k.ID, body: k.Body, digest: q.digest(k.Body), line: l, visible: k.Visible, received: k.Received}
+	l.add(m, k.Group)
+	if k.Visible.After(now) {
+		q.hide(m)
+		return
+	}
+	l.offer(m.lane)
+}
+
+// Restore puts messages back that a journal has kept, in the order of their numbers, before the queue is used. What was in
+// flight is visible: whoever held it is gone.
+func (q *Queue) Restore(name string, messages []Kept) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l, err := q.line(name)
+	if err != nil {
+		return err
+	}
+	now := q.advance()
+	for _, k := range messages {
+		q.lastID = max(q.lastID, k.ID)
+		q.enter(l, k, now)
+	}
+	q.setAlarm()
+	return nil
+}
+
+// Receive implements queue.Receiver.
+func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.Delivery, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		deliveries, counts, changed, err := q.receive(name, limit)
+		if err != nil {
+			return nil, err
+		}
+		if len(deliveries) > 0 {
+			if q.options.Journal != nil {
+				if err := q.options.Journal.Received(counts); err != nil {
+					return nil, err
+				}
+			}
+			return deliveries, nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+	}
+}
+
+// receive takes what is visible, or returns what is closed when there may be something.
+func (q *Queue) receive(name string, limit int) ([]queue.Delivery, map[uint64]int, <-chan struct{}, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.advance()
+	l, err := q.line(name)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if limit < 1 || limit > queue.MaxBatch {
+		return nil, nil, nil, fmt.Errorf("%w: a Receive of %d messages", queue.ErrInvalid, limit)
+	}
+	var deliveries []queue.Delivery
+	counts := map[uint64]int{}
+	for len(deliveries) < limit {
+		way := l.next()
+		if way == nil {
+			break
+		}
+		for m := way.first; m != nil && len(deliveries) < limit; m = m.next {
+			deliveries = append(deliveries, q.deliver(m, now))
+			counts[m.id] = m.received
+		}
+	}
+	q.setAlarm()
+	if len(deliveries) > 0 {
+		return deliveries, counts, nil, nil
+	}
+	return nil, nil, l.wait(), nil
+}
+
+func (q *Queue) deliver(m *message, now time.Time) queue.Delivery {
+	q.examine(m)
+	q.deliveries++
+	m.received++
+	m.delivery, m.visible = q.deliveries, now.Add(m.line.Visibility)
+	q.inFlight[m.delivery] = m
+	q.hide(m)
+	return queue.Delivery{
+		Body: bytes.Clone(m.body), Receipt: receipt(m.line.name, m.delivery), Received: m.received, Group: m.lane.group,
+	}
+}
+
+// Delete implements queue.Receiver.
+func (q *Queue) Delete(ctx context.Context, name string, receipts ...string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.advance()
+	if _, err := q.line(name); err != nil {
+		return err
+	}
+	if len(receipts) > queue.MaxBatch {
+		return fmt.Errorf("%w: a Delete of %d messages", queue.ErrInvalid, len(receipts))
+	}
+	var ids []uint64
+	for _, r := range receipts {
+		if m := q.find(name, r); m != nil {
+			q.examine(m)
+			q.show(m)
+			m.line.remove(m)
+			ids = append(ids, m.id)
+		}
+	}
+	q.setAlarm()
+	if q.options.Journal != nil && len(ids) > 0 {
+		return q.options.Journal.Deleted(ids)
+	}
+	return nil
+}
+
+// Extend implements queue.Receiver.
+func (q *Queue) Extend(ctx context.Context, name, r string, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.advance()
+	if _, err := q.line(name); err != nil {
+		return err
+	}
+	if d < 0 {
+		return fmt.Errorf("%w: an Extend by %v", queue.ErrInvalid, d)
+	}
+	if m := q.find(name, r); m != nil {
+		m.visible = now.Add(d)
+		heap.Fix(&q.hidden, m.index)
+		q.advance() // with 0 it is visible now
+	}
+	q.setAlarm()
+	return nil
+}
+
+// Tick looks at the clock: what has become visible goes to those who wait.
+func (q *Queue) Tick() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.advance()
+	q.setAlarm()
+}
+
+// Next returns when the next message that is delayed or in flight becomes visible; ok is false where there is none.
+func (q *Queue) Next() (at time.Time, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.advance()
+	if len(q.hidden) == 0 {
+		return at, false
+	}
+	return q.hidden[0].visible, true
+}
+
+// Ready reports whether a Receive would not wait.
+func (q *Queue) Ready(name string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.advance()
+	l := q.lines[name]
+	return l != nil && len(l.ready) > 0
+}
+
+// Len is the number of messages that a queue holds, those delayed and in flight included.
+func (q *Queue) Len(name string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.advance()
+	if l := q.lines[name]; l != nil {
+		return l.held
+	}
+	return 0
+}

@@ -1,0 +1,147 @@
+package embedded
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// workflowPrefix begins the keys of all that belongs to a workflow.
+func workflowPrefix(workflow string) []byte {
+	key := binary.BigEndian.AppendUint16(nil, uint16(len(workflow)))
+	return append(key, workflow...)
+}
+
+// afterWorkflow is a key after all keys of a workflow and before those of the next.
+func afterWorkflow(workflow string) []byte {
+	return append(workflowPrefix(workflow), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff)
+}
+
+func logKey(k store.Key) []byte {
+	key := binary.BigEndian.AppendUint32(workflowPrefix(k.Workflow), k.Run)
+	return binary.BigEndian.AppendUint32(key, k.Slot)
+}
+
+// runPrefix begins the keys of a run; key is one of an item of the run.
+func runPrefix(key []byte) []byte {
+	n := 2 + int(binary.BigEndian.Uint16(key)) + 4
+	return bytes.Clone(key[:n])
+}
+
+func inWorkflow(key []byte, workflow string) bool {
+	return len(key) == 2+len(workflow)+8 && bytes.HasPrefix(key, workflowPrefix(workflow))
+}
+
+func decodeKey(workflow string, key []byte) store.Key {
+	rest := key[2+len(workflow):]
+	return store.Key{Workflow: workflow, Run: binary.BigEndian.Uint32(rest), Slot: binary.BigEndian.Uint32(rest[4:])}
+}
+
+// encodeItem returns the value of an item: its commit id, its expiry in seconds, its summary after its length, its body.
+func encodeItem(item store.Item) []byte {
+	var summary []byte
+	if item.Summary != nil {
+		summary = encodeSummary(item.Summary)
+	}
+	value := make([]byte, 0, 16+8+binary.MaxVarintLen32+len(summary)+len(item.Body))
+	value = append(value, item.Commit[:]...)
+	value = binary.BigEndian.AppendUint64(value, uint64(seconds(item.Expires)))
+	value = binary.AppendUvarint(value, uint64(len(summary)))
+	value = append(value, summary...)
+	return append(value, item.Body...)
+}
+
+// decodeItem reads what encodeItem wrote. What it returns does not share memory with value, which belongs to the file.
+func decodeItem(key store.Key, value []byte) store.Item {
+	item := store.Item{Key: key, Commit: [16]byte(value)}
+	if s := int64(binary.BigEndian.Uint64(value[16:])); s != 0 {
+		item.Expires = time.Unix(s, 0).UTC()
+	}
+	length, n := binary.Uvarint(value[24:])
+	summary := value[24+n : 24+n+int(length)]
+	if length > 0 {
+		item.Summary = decodeSummary(summary)
+	}
+	item.Body = bytes.Clone(value[24+n+int(length):])
+	return item
+}
+
+// seconds is an expiry, rounded up; 0 is none.
+func seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	s := t.Unix()
+	if t.Nanosecond() > 0 {
+		s++
+	}
+	return s
+}
+
+// row is a summary as it is stored. Its numbers never change their meaning.
+type row struct {
+	Workflow string `cbor:"1,keyasint"`
+	Run      uint32 `cbor:"2,keyasint"`
+	RunID    string `cbor:"3,keyasint"`
+	Type     string `cbor:"4,keyasint"`
+	Status   string `cbor:"5,keyasint"`
+	Started  int64  `cbor:"6,keyasint"`
+	Closed   int64  `cbor:"7,keyasint,omitempty"`
+}
+
+func encodeSummary(s *store.Summary) []byte {
+	data, err := cbor.Marshal(row{s.Workflow, s.Run, s.RunID, s.Type, s.Status, micros(s.Started), micros(s.Closed)})
+	if err != nil {
+		panic(err) // strings and numbers always encode
+	}
+	return data
+}
+
+func decodeSummary(data []byte) *store.Summary {
+	var r row
+	if err := cbor.Unmarshal(data, &r); err != nil {
+		return nil
+	}
+	return &store.Summary{
+		Workflow: r.Workflow, Run: r.Run, RunID: r.RunID, Type: r.Type, Status: r.Status,
+		Started: fromMicros(r.Started), Closed: fromMicros(r.Closed),
+	}
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// sortable is a moment as eight bytes whose order is the order of time, also before 1970.
+func sortable(us int64) uint64 { return uint64(us) ^ 1<<63 }
+
+// rowKey is the key of a run in the list: those started last come first.
+func rowKey(s *store.Summary) []byte {
+	key := binary.BigEndian.AppendUint64(nil, ^sortable(micros(s.Started)))
+	key = append(key, workflowPrefix(s.Workflow)...)
+	return binary.BigEndian.AppendUint32(key, ^s.Run)
+}
+
+func expiryKey(expires time.Time, key []byte) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, sortable(seconds(expires))), key...)
+}
+
+func expiryOf(key []byte) time.Time {
+	return time.Unix(int64(binary.BigEndian.Uint64(key)^1<<63), 0)
+}
+
+func keyOf(expiryKey []byte) []byte { return bytes.Clone(expiryKey[8:]) }

@@ -1,0 +1,66 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// scanned is how many rows of the list one call looks at, at most: a filter that selects few returns a short page, and the
+// token to go on from, instead of holding a reader for long.
+const scanned = 100_000
+
+// ListRuns implements store.Lister.
+func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
+	after, err := decodeToken(token)
+	if err != nil {
+		return nil, "", err
+	}
+	err = s.read(ctx, func(tx *bbolt.Tx) error {
+		runs, next = nil, ""
+		c := tx.Bucket(listBucket).Cursor()
+		k, v := c.Seek(after)
+		if bytes.Equal(k, after) && len(after) > 0 {
+			k, v = c.Next()
+		}
+		var last []byte
+		for n := 0; k != nil; k, v = c.Next() {
+			if len(runs) == limit || n == scanned {
+				next = base64.RawURLEncoding.EncodeToString(last)
+				return nil
+			}
+			n++
+			last = bytes.Clone(k)
+			if r := decodeSummary(v); r != nil && selects(f, r) {
+				runs = append(runs, *r)
+			}
+		}
+		return nil
+	})
+	return runs, next, err
+}
+
+func selects(f store.Filter, r *store.Summary) bool {
+	return (f.Status == "" || f.Status == r.Status) && (f.Type == "" || f.Type == r.Type) &&
+		(f.StartedAfter.IsZero() || r.Started.After(f.StartedAfter)) && (f.StartedBefore.IsZero() || r.Started.Before(f.StartedBefore))
+}
+
+// decodeToken reads a token: the key of the last row that was looked at.
+func decodeToken(token string) ([]byte, error) {
+	key, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || len(token) > 0 && !isRowKey(key) {
+		return nil, fmt.Errorf("%w: %q", store.ErrBadToken, token)
+	}
+	return key, nil
+}
+
+// isRowKey reports whether a key has the form of one that rowKey makes.
+func isRowKey(key []byte) bool {
+	const fixed = 8 + 2 + 4
+	return len(key) >= fixed && len(key) == fixed+int(key[8])<<8+int(key[9])
+}
