@@ -27,9 +27,7 @@ type Instance struct {
 	info   Info
 
 	replaying bool
-	// The commands of this activation, in the order in which they were issued, and what they must equal on replay.
-	commands []*command
-	markers  int
+	commands  []*command // of this activation, in the order in which they were issued
 
 	sequence   uint64 // counts activities and timers, for an order that does not depend on maps
 	activities map[int64]*activity

@@ -35,15 +35,14 @@ func changedOrderWorkflow(ctx workflow.Context, item string) (string, error) {
 }
 
 var (
-	Add      = workflow.NewUpdate[int, int]("add")
-	Slow     = workflow.NewUpdate[string, string]("slow")
-	Nap      = workflow.NewUpdate[workflow.None, workflow.None]("nap")
-	Boom     = workflow.NewUpdate[workflow.None, workflow.None]("boom")
-	Finish   = workflow.NewUpdate[workflow.None, workflow.None]("finish")
-	Bad      = workflow.NewUpdate[workflow.None, workflow.None]("bad")
-	Sum      = workflow.NewQuery[workflow.None, int]("sum")
-	Poke     = workflow.NewSignal[string]("poke")
-	errBroke = errors.New("broke")
+	Add    = workflow.NewUpdate[int, int]("add")
+	Slow   = workflow.NewUpdate[string, string]("slow")
+	Nap    = workflow.NewUpdate[workflow.None, workflow.None]("nap")
+	Boom   = workflow.NewUpdate[workflow.None, workflow.None]("boom")
+	Finish = workflow.NewUpdate[workflow.None, workflow.None]("finish")
+	Bad    = workflow.NewUpdate[workflow.None, workflow.None]("bad")
+	Sum    = workflow.NewQuery[workflow.None, int]("sum")
+	Poke   = workflow.NewSignal[string]("poke")
 )
 
 // counter is a workflow that lives by its updates.

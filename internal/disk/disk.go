@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // ErrUnknown is wrapped by what Write returns when nobody can tell whether the operation is on the disk.
@@ -62,7 +63,7 @@ func Open(dir string) (*DB, error) {
 		Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true,
 	})
 	switch {
-	case errors.Is(err, bbolt.ErrTimeout):
+	case errors.Is(err, bbolterrors.ErrTimeout):
 		return nil, fmt.Errorf("the data directory %s is in use by another process: stop that, or choose another directory", dir)
 	case errors.Is(err, os.ErrPermission):
 		return nil, fmt.Errorf("cannot write to the data directory: %w: choose a directory that can be written to", err)
@@ -118,7 +119,7 @@ func (d *DB) Read(fn func(tx *bbolt.Tx) error) error {
 	d.flushing.RLock()
 	tx, err := d.bolt.Begin(false)
 	d.flushing.RUnlock()
-	if errors.Is(err, bbolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, bbolterrors.ErrDatabaseNotOpen) {
 		return ErrClosed
 	}
 	if err != nil {

@@ -1,0 +1,56 @@
+# Weft. `make` prints this help.
+
+ADDR ?= 127.0.0.1:8080
+DATA ?= .weft
+SEEDS ?= 5000
+FUZZTIME ?= 30s
+
+# The race detector needs cgo and a C compiler. Without one the tests run all the same, and say so.
+CC_FOUND := $(shell command -v $$(go env CC) 2>/dev/null)
+ifeq ($(and $(CC_FOUND),$(filter-out 0,$(CGO_ENABLED) $(shell go env CGO_ENABLED))),)
+RACE :=
+else
+RACE := -race
+endif
+
+TOOL := go tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test lint check sim fuzz bench clean
+
+help: ## print this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## run the local server with the example workflows (ADDR=127.0.0.1:9090 DATA=/some/dir)
+	@mkdir -p bin && go build -o bin/weft ./cmd/weft
+	@exec bin/weft dev --addr '$(ADDR)' --data '$(DATA)'
+
+demo: ## play a cart through against a fresh server, and show what each step costs
+	@go run ./cmd/weft demo
+
+test: ## run all tests, with the race detector where there is a C compiler
+	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
+	go test $(RACE) -timeout 9m ./...
+
+lint: ## vet, staticcheck, formatting
+	go vet ./...
+	$(TOOL) staticcheck ./...
+	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
+
+check: lint test ## what CI runs
+
+sim: ## search for a counterexample: SEEDS=n seeds, and every break of the protocol must be found
+	go test -timeout 60m ./internal/sim -run 'TestSeeds|TestMutants' -v -seeds=$(SEEDS) -all-mutants
+
+fuzz: ## fuzz every decoder for FUZZTIME each
+	@for p in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$p 2>/dev/null | grep '^Fuzz'); do \
+			echo "$$p $$f"; go test $$p -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) || exit 1; \
+		done; \
+	done
+
+bench: ## measure, beside the floors of the same run
+	go run ./internal/bench
+
+clean: ## remove what was built, and the data of the local server
+	rm -rf bin .weft

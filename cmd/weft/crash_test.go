@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// build builds the binary.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "weft")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
+}
+
+// freeAddr is an address at which nobody listens now.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// server is a running binary.
+type server struct {
+	cmd    *exec.Cmd
+	exited chan error
+	stderr *strings.Builder
+}
+
+// launch starts the binary and waits until it says that it is ready.
+func launch(t *testing.T, binary, addr, dir string) *server {
+	t.Helper()
+	s := &server{cmd: exec.Command(binary, "dev", "--addr", addr, "--data", dir), exited: make(chan error, 1), stderr: &strings.Builder{}}
+	s.cmd.Stderr = s.stderr
+	stdout, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	go func() {
+		_, _ = io.Copy(io.Discard, stdout)
+		s.exited <- s.cmd.Wait()
+	}()
+	if err != nil || !strings.Contains(line, addr) {
+		t.Fatalf("the server said %q, and ended with %v:\n%s", line, <-s.exited, s.stderr)
+	}
+	return s
+}
+
+// kill ends the process as kill -9 does.
+func (s *server) kill(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.exited
+}
+
+// shopper fills carts and checks them out, and remembers what was acknowledged.
+type shopper struct {
+	t     *testing.T
+	c     *client.Client
+	id    string
+	acked *atomic.Int64
+	// items are those of updates that were acknowledged, by update id; asked are all that were sent.
+	items, asked map[string]int
+	notes        int
+}
+
+// shop is the life of one cart. Every request is sent until it is answered: the server dies again and again.
+func (s *shopper) shop(ctx context.Context, random *rand.Rand) error {
+	if _, err := cart.Workflow.Start(ctx, s.c, s.id, cart.Start{Owner: "ada"}, workflow.StartOptions{RequestID: "start-" + s.id}); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	s.acked.Add(1)
+	for i := range 3 + random.IntN(8) {
+		id, n := fmt.Sprint("add-", i), 1+random.IntN(5)
+		if random.IntN(4) == 0 {
+			if err := cart.Note.Send(ctx, s.c, s.id, "a note"); err != nil {
+				return fmt.Errorf("note: %w", err)
+			}
+			s.notes++
+			s.acked.Add(1)
+			continue
+		}
+		s.asked[id] = n
+		if _, err := cart.AddItem.Call(ctx, s.c, s.id, cart.Item{SKU: "tea", Quantity: n}, workflow.CallOptions{ID: id}); err != nil {
+			return fmt.Errorf("add: %w", err)
+		}
+		s.items[id] = n
+		s.acked.Add(1)
+	}
+	if len(s.items) == 0 {
+		return nil
+	}
+	_, err := cart.Checkout.Send(ctx, s.c, s.id, workflow.None{}, workflow.CallOptions{ID: "checkout"})
+	s.acked.Add(1)
+	return err
+}
+
+// check compares a cart with what was acknowledged.
+func (s *shopper) check(ctx context.Context, address string) error {
+	sum := 0
+	for _, n := range s.items {
+		sum += n
+	}
+	if len(s.items) == 0 {
+		contents, err := cart.Contents.Ask(ctx, s.c, s.id, workflow.None{})
+		if err == nil && len(contents.Notes) != s.notes {
+			err = fmt.Errorf("%d notes, want %d", len(contents.Notes), s.notes)
+		}
+		return err
+	}
+	receipt, err := cart.Workflow.Get(s.c, s.id).Result(ctx)
+	if err != nil {
+		return err
+	}
+	if receipt.Items != sum || receipt.Parcel == "" {
+		return fmt.Errorf("receipt %+v, want %d items", receipt, sum)
+	}
+	return s.checkHistory(address)
+}
+
+// checkHistory demands that event ids are contiguous, that each update was accepted once, and each activity resolved once.
+func (s *shopper) checkHistory(address string) error {
+	resp, err := http.Get("http://" + address + "/v1/workflows/" + s.id + "/history")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var history struct {
+		Events []struct {
+			ID         int64
+			Type       string
+			Attributes struct {
+				UpdateID         string `json:"updateId"`
+				ScheduledEventID int64  `json:"scheduledEventId"`
+			}
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&history); err != nil {
+		return err
+	}
+	seen := map[string]int{}
+	for i, e := range history.Events {
+		if e.ID != int64(i+1) {
+			return fmt.Errorf("event %d has id %d", i+1, e.ID)
+		}
+		seen[fmt.Sprint(e.Type, " ", e.Attributes.UpdateID, e.Attributes.ScheduledEventID)]++
+	}
+	for id := range s.items {
+		if n := seen["WorkflowExecutionUpdateAccepted "+id+"0"]; n != 1 {
+			return fmt.Errorf("update %s was accepted %d times", id, n)
+		}
+	}
+	for what, n := range seen {
+		if n != 1 && strings.HasPrefix(what, "ActivityTaskCompleted") {
+			return fmt.Errorf("%s happened %d times", what, n)
+		}
+	}
+	return nil
+}
+
+// TestNothingIsLost loads the real binary, kills it with -9 again and again, and finds all that was acknowledged.
+func TestNothingIsLost(t *testing.T) {
+	t.Parallel()
+	const shoppers, deaths = 60, 12
+	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
+	s := launch(t, binary, addr, dir)
+	ctx := t.Context()
+	c := client.New("http://" + addr)
+	var acked atomic.Int64
+	var all []*shopper
+	var shopping sync.WaitGroup
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for i := range shoppers {
+		one := &shopper{t: t, c: c, id: fmt.Sprint("cart-", i), acked: &acked, items: map[string]int{}, asked: map[string]int{}}
+		all = append(all, one)
+		shopping.Go(func() {
+			if err := one.shop(ctx, rand.New(rand.NewPCG(seed, uint64(i)))); err != nil {
+				t.Errorf("%s: %v", one.id, err)
+			}
+		})
+	}
+	random := rand.New(rand.NewPCG(seed, 1<<32))
+	for death := range deaths {
+		for goal := int64(death+1)*30 + random.Int64N(30); acked.Load() < goal; {
+			// The shoppers make progress, or the test's own time-out says that they do not.
+			if _, err := cart.Contents.Ask(ctx, c, "cart-0", workflow.None{}); err != nil && !errors.Is(err, client.ErrNotFound) {
+				t.Fatal(err)
+			}
+		}
+		s.kill(t)
+		s = launch(t, binary, addr, dir)
+	}
+	shopping.Wait()
+	s.kill(t)
+	s = launch(t, binary, addr, dir)
+	for _, one := range all {
+		if err := one.check(ctx, addr); err != nil {
+			t.Errorf("%s: %v", one.id, err)
+		}
+	}
+	t.Logf("%d acknowledgements, %d deaths", acked.Load(), deaths+1)
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.exited; err != nil {
+		t.Errorf("Ctrl-C: %v\n%s", err, s.stderr)
+	}
+}
