@@ -55,12 +55,14 @@ type job struct {
 }
 
 // Open opens the file of a directory, and makes both where they are not there.
-func Open(dir string) (*DB, error) {
+func Open(dir string) (*DB, error) { return openWith(dir, os.OpenFile) }
+
+func openWith(dir string, openFile func(string, int, os.FileMode) (*os.File, error)) (*DB, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("cannot make the data directory: %w: choose a directory that can be written to", err)
 	}
 	bolt, err := bbolt.Open(filepath.Join(dir, fileName), 0o600, &bbolt.Options{
-		Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true,
+		Timeout: lockTimeout, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true, OpenFile: openFile,
 	})
 	switch {
 	case errors.Is(err, bbolterrors.ErrTimeout):
