@@ -1,0 +1,71 @@
+// Command bench measures Weft, beside the floors of the same run: what a bare coroutine switch, a bare flush or a bare
+// HTTP exchange costs on this machine, now. Figures are medians over several rounds; the aims are those of
+// docs/performance.md.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// figure is one row of the report.
+type figure struct {
+	name  string
+	got   string
+	floor string
+	aim   string
+}
+
+// report prints rows as they come.
+func report(f figure) {
+	fmt.Printf("%-62s %-26s %-40s %s\n", f.name, f.got, f.floor, f.aim)
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
+	report(figure{"figure", "measured", "floor of the same run", "aim"})
+	for _, measure := range []func() error{switches, replays, fanOut, throughput, latency, updates, hotRun, idleMemory} {
+		if err := measure(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// median of durations, and a percentile of them.
+func percentile(d []time.Duration, p float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(d))
+	return sorted[min(len(sorted)-1, int(float64(len(sorted))*p))]
+}
+
+// rounds calls fn n times and returns the median of what it returns.
+func rounds(n int, fn func() (time.Duration, error)) (time.Duration, error) {
+	var all []time.Duration
+	for range n {
+		d, err := fn()
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, d)
+	}
+	return percentile(all, 0.5), nil
+}
+
+func timed(fn func() error) (time.Duration, error) {
+	begin := time.Now()
+	err := fn()
+	return time.Since(begin), err
+}
+
+func micros(d time.Duration) string { return fmt.Sprintf("%.2f µs", float64(d)/1e3) }
+func millis(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d)/1e6) }
