@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
@@ -24,6 +25,8 @@ type request struct {
 	// answer is decoded into from a response of a status below 300, and of the status also.
 	answer any
 	also   int
+	// unsure is set where an attempt may have been carried out whose answer did not come.
+	unsure *bool
 }
 
 // do sends a request, again and again while the answer is lost, busy or unknown and the context allows it, and returns
@@ -41,6 +44,9 @@ func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 		var wait time.Duration
 		if !again(err, &wait) || ctx.Err() != nil || !bounded && attempt >= attempts {
 			return status, err
+		}
+		if r.unsure != nil && !errors.Is(err, ErrBusy) {
+			*r.unsure = true
 		}
 		if c.pause(ctx, backoff(attempt, wait)) != nil {
 			return status, err // what went wrong tells more than that the time is over
@@ -89,10 +95,10 @@ func (c *Client) once(ctx context.Context, r request, body []byte) (int, error) 
 	if err != nil {
 		return 0, &lostAnswer{err}
 	}
-	if resp.StatusCode >= 300 && resp.StatusCode != r.also {
+	if resp.StatusCode >= 300 && (resp.StatusCode != r.also || isProblem(resp)) {
 		return resp.StatusCode, problemOf(resp, data)
 	}
-	if r.answer != nil && len(data) > 0 {
+	if r.answer != nil {
 		if err := json.Unmarshal(data, r.answer); err != nil {
 			return resp.StatusCode, fmt.Errorf("weft: the answer to %s %s is not what it should be: %w", r.method, r.path, err)
 		}
@@ -100,18 +106,40 @@ func (c *Client) once(ctx context.Context, r request, body []byte) (int, error) 
 	return resp.StatusCode, nil
 }
 
-// problemOf reads a refusal. One that is not a problem document (a proxy's page, a gateway's time-out) becomes one.
+func isProblem(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json")
+}
+
+// longestRetryAfter is how long a server can ask to wait.
+const longestRetryAfter = time.Minute
+
+// problemOf reads a refusal. One that is not Weft's (a proxy's page, a gateway's time-out) becomes one that is.
 func problemOf(resp *http.Response, data []byte) error {
 	p := &Problem{}
-	if json.Unmarshal(data, p) != nil || p.Type == "" {
-		p = api.Internal.New("the server answered %s", resp.Status)
-		if resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusGatewayTimeout || resp.StatusCode == http.StatusBadGateway {
-			p = api.OutcomeUnknown.New("the server answered %s", resp.Status)
+	if json.Unmarshal(data, p) != nil || !strings.HasPrefix(p.Type, "urn:weft:problem:") {
+		p = foreign(resp)
+	} else {
+		p.Status = resp.StatusCode
+	}
+	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		p.RetryAfter = longestRetryAfter
+		if seconds < int(longestRetryAfter/time.Second) {
+			p.RetryAfter = time.Duration(seconds) * time.Second
 		}
 	}
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
-		p.RetryAfter = time.Duration(seconds) * time.Second
+	return p
+}
+
+// foreign is the problem that somebody between client and server has.
+func foreign(resp *http.Response) *Problem {
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests: // refused before it came to the server
+		return api.Busy.New("the server answered %s", resp.Status)
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return api.OutcomeUnknown.New("the server answered %s", resp.Status)
 	}
+	p := api.Internal.New("the server answered %s", resp.Status)
+	p.Status = resp.StatusCode
 	return p
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -42,8 +43,14 @@ func (c *Client) Start(ctx context.Context, workflowID, workflowType string, inp
 	}
 	var answer api.StartResponse
 	_, err = c.do(ctx, request{method: http.MethodPost, path: "/v1/workflows", body: r, answer: &answer})
+	if err == nil && answer.RunID == "" {
+		err = errForm("start")
+	}
 	return answer.WorkflowID, answer.RunID, err
 }
+
+// errForm is an answer that is JSON and yet not the one to the request: something between client and server made it.
+func errForm(what string) error { return fmt.Errorf("weft: this is not the answer to a %s", what) }
 
 // Signal sends a signal to the latest run, or to the run with runID where that is not empty. It is durable when Signal
 // returns.
@@ -76,14 +83,24 @@ func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string
 }
 
 func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string) error {
+	unsure := false
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), body: api.EndRequest{Reason: reason},
+		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), body: api.EndRequest{Reason: reason}, unsure: &unsure,
 	})
+	if unsure && errors.Is(err, ErrNotFound) {
+		// An attempt whose answer was lost has probably ended the run. It is over in any case, if there was one.
+		if d, lookErr := c.Describe(ctx, workflowID, runID); lookErr == nil && d.Status.Closed() {
+			return nil
+		}
+	}
 	return err
 }
 
 // longPoll is how long one request waits for what has not happened yet.
 const longPoll = "20s"
+
+// pollPause is the wait between two such requests: a server that stops answers at once.
+const pollPause = 50 * time.Millisecond
 
 // Result waits until the run has closed and returns its result, or the failure that it ended with as an error. The
 // context bounds the wait.
@@ -96,10 +113,14 @@ func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.
 		if err != nil {
 			return nil, err
 		}
-		if status != http.StatusAccepted {
+		if answer.Status.Closed() {
 			return answer.Result, answer.Failure.Err()
 		}
-		if err := ctx.Err(); err != nil {
+		if status != http.StatusAccepted || answer.RunID == "" {
+			return nil, errForm("request for a result")
+		}
+		q.Set("runId", string(answer.RunID)) // the same run, also if another one follows
+		if err := c.pause(ctx, pollPause); err != nil {
 			return nil, err
 		}
 	}
@@ -109,6 +130,9 @@ func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.
 func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.Description, error) {
 	var answer api.Description
 	_, err := c.do(ctx, request{method: http.MethodGet, path: path(workflowID), query: runQuery(runID), answer: &answer})
+	if err == nil && answer.RunID == "" {
+		err = errForm("request for a description")
+	}
 	return &answer, err
 }
 
@@ -121,7 +145,12 @@ type Rejected struct {
 }
 
 // Error is the validator's message.
-func (e *Rejected) Error() string { return "update rejected: " + e.Failure.Err().Error() }
+func (e *Rejected) Error() string {
+	if e.Failure == nil {
+		return "update rejected"
+	}
+	return "update rejected: " + e.Failure.Err().Error()
+}
 
 // Unwrap is the validator's error.
 func (e *Rejected) Unwrap() error { return e.Failure.Err() }
@@ -172,8 +201,12 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	if err != nil {
 		return nil, err
 	}
-	if answer.Stage == api.StageRejected {
+	switch answer.Stage {
+	case api.StageRejected:
 		return nil, &Rejected{UpdateID: answer.UpdateID, RunID: answer.RunID, Failure: answer.Failure}
+	case api.StageAccepted, api.StageCompleted:
+	default:
+		return nil, errForm("update")
 	}
 	u := &Update{ID: answer.UpdateID, WorkflowID: workflowID, RunID: answer.RunID, client: c}
 	u.keep(&answer)
@@ -204,8 +237,14 @@ func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.keep(&answer)
-		if err := ctx.Err(); err != nil && u.outcome == nil {
+		if u.keep(&answer); u.outcome != nil {
+			break
+		}
+		if answer.Stage != api.StageAccepted || answer.RunID == "" {
+			return nil, errForm("poll of an update")
+		}
+		q.Set("runId", string(answer.RunID))
+		if err := u.client.pause(ctx, pollPause); err != nil {
 			return nil, err
 		}
 	}

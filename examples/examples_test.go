@@ -6,11 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/examples/conditions"
 	"github.com/seed-41655fb1/weft/examples/determinism"
-	"github.com/seed-41655fb1/weft/examples/errors"
+	errorsexample "github.com/seed-41655fb1/weft/examples/errors"
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/examples/locks"
 	"github.com/seed-41655fb1/weft/examples/queries"
@@ -35,7 +35,7 @@ import (
 // folders are the examples that export what they register.
 var folders = map[string]func() []workflow.Registration{
 	"approval": approval.Registrations, "cancellation": cancellation.Registrations, "cart": cart.Registrations,
-	"conditions": conditions.Registrations, "determinism": determinism.Registrations, "errors": errors.Registrations,
+	"conditions": conditions.Registrations, "determinism": determinism.Registrations, "errors": errorsexample.Registrations,
 	"fanout": fanout.Registrations, "locks": locks.Registrations, "queries": queries.Registrations,
 	"retries": retries.Registrations, "selects": selects.Registrations, "signals": signals.Registrations,
 	"timeouts": timeouts.Registrations, "timers": timers.Registrations,
@@ -114,15 +114,12 @@ func serve(t *testing.T, program string) (url string) {
 		cancel()
 		for lines.Scan() { // until it has ended: a pipe that is full would hold it up
 		}
-		_ = cmd.Wait() // it was interrupted
+		if err := cmd.Wait(); url != "" && err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted, the program ended with %v: %s", err, stderr.String())
+		}
 	})
 	if url == "" {
-		cancel()
-		_ = cmd.Wait()
-		if strings.Contains(stderr.String(), "not yet") {
-			t.Skip("the local server has no store yet:", stderr.String())
-		}
-		t.Fatalf("the program did not say where it is: %s", stderr.String())
+		t.Fatalf("the program did not say where it is: %v: %s", cmd.Wait(), stderr.String())
 	}
 	return url
 }

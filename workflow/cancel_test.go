@@ -27,57 +27,56 @@ type blocking struct {
 }
 
 // blockingCalls are all calls of package workflow that wait.
-func blockingCalls() []blocking {
-	never := func() bool { return false }
-	return []blocking{
-		{"Future.Get", func(ctx workflow.Context) error {
-			f, _ := workflow.NewFuture[int](ctx)
-			_, err := f.Get(ctx)
-			return err
-		}},
-		{"activity.Run", func(ctx workflow.Context) error { _, err := echo.Run(ctx, "a"); return err }},
-		{"activity.Start and Get", func(ctx workflow.Context) error { _, err := echo.Start(ctx, "a").Get(ctx); return err }},
-		{"Sleep", func(ctx workflow.Context) error { return workflow.Sleep(ctx, time.Hour) }},
-		{"NewTimer and Get", func(ctx workflow.Context) error { _, err := workflow.NewTimer(ctx, time.Hour).Get(ctx); return err }},
-		{"Channel.Send without a receiver", func(ctx workflow.Context) error { return workflow.NewChannel[int](0).Send(ctx, 1) }},
-		{"Channel.Send without room", func(ctx workflow.Context) error {
-			c := workflow.NewChannel[int](1)
-			c.TrySend(ctx, 1)
-			return c.Send(ctx, 2)
-		}},
-		{"Channel.Receive", func(ctx workflow.Context) error { _, err := workflow.NewChannel[int](0).Receive(ctx); return err }},
-		{"Signal.Receive", func(ctx workflow.Context) error { _, err := word.Receive(ctx); return err }},
-		{"Select", func(ctx workflow.Context) error {
-			f, _ := workflow.NewFuture[int](ctx)
-			return workflow.Select(ctx, workflow.OnFuture(f, nil), workflow.OnSignal(word, nil), workflow.OnTimeout(time.Hour, nil),
-				workflow.OnReceive(workflow.NewChannel[int](1), nil), workflow.OnCondition(never))
-		}},
-		{"Select of nothing", func(ctx workflow.Context) error { return workflow.Select(ctx) }},
-		{"Mutex.Lock", func(ctx workflow.Context) error {
-			var m workflow.Mutex
-			m.TryLock(ctx)
-			return m.Lock(ctx)
-		}},
-		{"Semaphore.Acquire", func(ctx workflow.Context) error {
-			m := workflow.NewSemaphore(3)
-			m.TryAcquire(ctx, 2)
-			return m.Acquire(ctx, 2)
-		}},
-		{"WaitGroup.Wait", func(ctx workflow.Context) error {
-			var g workflow.WaitGroup
-			g.Add(ctx, 1)
-			return g.Wait(ctx)
-		}},
-		{"Await", func(ctx workflow.Context) error { return workflow.Await(ctx, never) }},
-		{"AwaitFor", func(ctx workflow.Context) error {
-			ok, err := workflow.AwaitFor(ctx, time.Hour, never)
-			if ok {
-				return errors.New("AwaitFor: ok although the condition is false")
-			}
-			return err
-		}},
-	}
+var blockingCalls = []blocking{
+	{"Future.Get", func(ctx workflow.Context) error {
+		f, _ := workflow.NewFuture[int](ctx)
+		_, err := f.Get(ctx)
+		return err
+	}},
+	{"activity.Run", func(ctx workflow.Context) error { _, err := echo.Run(ctx, "a"); return err }},
+	{"activity.Start and Get", func(ctx workflow.Context) error { _, err := echo.Start(ctx, "a").Get(ctx); return err }},
+	{"Sleep", func(ctx workflow.Context) error { return workflow.Sleep(ctx, time.Hour) }},
+	{"NewTimer and Get", func(ctx workflow.Context) error { _, err := workflow.NewTimer(ctx, time.Hour).Get(ctx); return err }},
+	{"Channel.Send without a receiver", func(ctx workflow.Context) error { return workflow.NewChannel[int](0).Send(ctx, 1) }},
+	{"Channel.Send without room", func(ctx workflow.Context) error {
+		c := workflow.NewChannel[int](1)
+		c.TrySend(ctx, 1)
+		return c.Send(ctx, 2)
+	}},
+	{"Channel.Receive", func(ctx workflow.Context) error { _, err := workflow.NewChannel[int](0).Receive(ctx); return err }},
+	{"Signal.Receive", func(ctx workflow.Context) error { _, err := word.Receive(ctx); return err }},
+	{"Select", func(ctx workflow.Context) error {
+		f, _ := workflow.NewFuture[int](ctx)
+		return workflow.Select(ctx, workflow.OnFuture(f, nil), workflow.OnSignal(word, nil), workflow.OnTimeout(time.Hour, nil),
+			workflow.OnReceive(workflow.NewChannel[int](1), nil), workflow.OnCondition(never))
+	}},
+	{"Select of nothing", func(ctx workflow.Context) error { return workflow.Select(ctx) }},
+	{"Mutex.Lock", func(ctx workflow.Context) error {
+		var m workflow.Mutex
+		m.TryLock(ctx)
+		return m.Lock(ctx)
+	}},
+	{"Semaphore.Acquire", func(ctx workflow.Context) error {
+		m := workflow.NewSemaphore(3)
+		m.TryAcquire(ctx, 2)
+		return m.Acquire(ctx, 2)
+	}},
+	{"WaitGroup.Wait", func(ctx workflow.Context) error {
+		var g workflow.WaitGroup
+		g.Add(ctx, 1)
+		return g.Wait(ctx)
+	}},
+	{"Await", func(ctx workflow.Context) error { return workflow.Await(ctx, never) }},
+	{"AwaitFor", func(ctx workflow.Context) error {
+		ok, err := workflow.AwaitFor(ctx, time.Hour, never)
+		if ok {
+			return errors.New("AwaitFor: ok although the condition is false")
+		}
+		return err
+	}},
 }
+
+func never() bool { return false }
 
 // wantCanceled wants the cancellation with its reason.
 func wantCanceled(t *testing.T, err error, reason string) {
@@ -90,7 +89,7 @@ func wantCanceled(t *testing.T, err error, reason string) {
 
 func TestCanceledWhileItWaits(t *testing.T) {
 	t.Parallel()
-	for _, b := range blockingCalls() {
+	for _, b := range blockingCalls {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) { return none{}, b.call(ctx) }, none{})
@@ -108,7 +107,7 @@ func TestCanceledWhileItWaits(t *testing.T) {
 
 func TestCanceledBefore(t *testing.T) {
 	t.Parallel()
-	for _, b := range blockingCalls() {
+	for _, b := range blockingCalls {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			var got error
@@ -133,7 +132,7 @@ func TestCanceledBefore(t *testing.T) {
 // Only what waits under the canceled context is canceled.
 func TestCanceledBranch(t *testing.T) {
 	t.Parallel()
-	for _, b := range blockingCalls() {
+	for _, b := range blockingCalls {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			var branch, other error
@@ -181,38 +180,41 @@ func TestErr(t *testing.T) {
 	}
 }
 
+// there are calls that find what they wait for.
+var there = map[string]func(workflow.Context) error{
+	"Future.Get": func(ctx workflow.Context) error {
+		f, set := workflow.NewFuture[int](ctx)
+		set(1, nil)
+		_, err := f.Get(ctx)
+		return err
+	},
+	"Channel.Send": func(ctx workflow.Context) error { return workflow.NewChannel[int](1).Send(ctx, 1) },
+	"Channel.Receive": func(ctx workflow.Context) error {
+		c := workflow.NewChannel[int](1)
+		c.TrySend(ctx, 1)
+		_, err := c.Receive(ctx)
+		return err
+	},
+	"Signal.Receive":    func(ctx workflow.Context) error { _, err := word.Receive(ctx); return err },
+	"Select":            func(ctx workflow.Context) error { return workflow.Select(ctx, workflow.OnSignal(word, nil)) },
+	"Mutex.Lock":        func(ctx workflow.Context) error { return new(workflow.Mutex).Lock(ctx) },
+	"Semaphore.Acquire": func(ctx workflow.Context) error { return workflow.NewSemaphore(1).Acquire(ctx, 1) },
+	"WaitGroup.Wait":    func(ctx workflow.Context) error { return new(workflow.WaitGroup).Wait(ctx) },
+	"Await":             func(ctx workflow.Context) error { return workflow.Await(ctx, func() bool { return true }) },
+	"AwaitFor": func(ctx workflow.Context) error {
+		ok, err := workflow.AwaitFor(ctx, time.Hour, func() bool { return true })
+		if !ok {
+			return errors.New("AwaitFor: not ok although the condition is true")
+		}
+		return err
+	},
+	"AwaitHandlers": workflow.AwaitHandlers,
+}
+
 // What is there already is handed out under a canceled context, too: nothing is lost by a cancellation.
 func TestWhatIsThereWinsOverACancellation(t *testing.T) {
 	t.Parallel()
-	for name, call := range map[string]func(workflow.Context) error{
-		"Future.Get": func(ctx workflow.Context) error {
-			f, set := workflow.NewFuture[int](ctx)
-			set(1, nil)
-			_, err := f.Get(ctx)
-			return err
-		},
-		"Channel.Send": func(ctx workflow.Context) error { return workflow.NewChannel[int](1).Send(ctx, 1) },
-		"Channel.Receive": func(ctx workflow.Context) error {
-			c := workflow.NewChannel[int](1)
-			c.TrySend(ctx, 1)
-			_, err := c.Receive(ctx)
-			return err
-		},
-		"Signal.Receive":    func(ctx workflow.Context) error { _, err := word.Receive(ctx); return err },
-		"Select":            func(ctx workflow.Context) error { return workflow.Select(ctx, workflow.OnSignal(word, nil)) },
-		"Mutex.Lock":        func(ctx workflow.Context) error { return new(workflow.Mutex).Lock(ctx) },
-		"Semaphore.Acquire": func(ctx workflow.Context) error { return workflow.NewSemaphore(1).Acquire(ctx, 1) },
-		"WaitGroup.Wait":    func(ctx workflow.Context) error { return new(workflow.WaitGroup).Wait(ctx) },
-		"Await":             func(ctx workflow.Context) error { return workflow.Await(ctx, func() bool { return true }) },
-		"AwaitFor": func(ctx workflow.Context) error {
-			ok, err := workflow.AwaitFor(ctx, time.Hour, func() bool { return true })
-			if !ok {
-				return errors.New("AwaitFor: not ok although the condition is true")
-			}
-			return err
-		},
-		"AwaitHandlers": workflow.AwaitHandlers,
-	} {
+	for name, call := range there {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
@@ -231,7 +233,7 @@ func TestWhatIsThereWinsOverACancellation(t *testing.T) {
 // Handlers run under the run's own context.
 func TestCanceledHandlers(t *testing.T) {
 	t.Parallel()
-	for _, b := range blockingCalls() {
+	for _, b := range blockingCalls {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			call := workflow.NewUpdate[none, none]("call")

@@ -9,20 +9,20 @@ var ErrClosed = coro.ErrClosed
 // not use Go's channels.
 type Channel[T any] struct{ c *coro.Channel[T] }
 
-// NewChannel returns a channel that holds capacity values; with capacity 0 a sender waits for a receiver.
+// NewChannel returns a channel that holds capacity values; with capacity 0 a sender waits until its value was received.
 func NewChannel[T any](capacity int) Channel[T] {
 	return Channel[T]{coro.NewChannel[T](max(capacity, 0))}
 }
 
 // Send waits until there is room for the value. It returns ErrClosed if the channel is closed, and a *CanceledError as
-// soon as ctx is canceled.
+// soon as ctx is canceled, unless there is room. Values are received in the order in which their senders began.
 func (c Channel[T]) Send(ctx Context, v T) error {
 	s := ctx.scheduler()
 	s.MustRun("send on a channel")
 	return c.c.Send(s, ctx.scope, v)
 }
 
-// TrySend sends the value if there is room, and reports whether there was.
+// TrySend sends the value if there is room, and reports whether there was; with capacity 0, whether a receiver waits.
 func (c Channel[T]) TrySend(ctx Context, v T) bool {
 	s := ctx.scheduler()
 	s.MustRun("send on a channel")
@@ -30,7 +30,7 @@ func (c Channel[T]) TrySend(ctx Context, v T) bool {
 }
 
 // Receive waits for a value. It returns ErrClosed when the channel is closed and empty, and a *CanceledError as soon as
-// ctx is canceled.
+// ctx is canceled, unless a value is there.
 func (c Channel[T]) Receive(ctx Context) (T, error) {
 	s := ctx.scheduler()
 	s.MustRun("receive from a channel")

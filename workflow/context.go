@@ -53,7 +53,7 @@ func Disconnected(parent Context) Context {
 }
 
 // Now is the time of the current workflow task: the same on replay, and the same throughout a task. Workflow code must
-// not call time.Now.
+// not call time.Now. What may only look (validators, query handlers, conditions) may not ask for the time either.
 func Now(ctx Context) time.Time { return ctx.instance().Now().Time() }
 
 // Info is what a workflow can read about its own run.

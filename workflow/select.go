@@ -145,7 +145,7 @@ func onTimer(t *engine.Timer, fn func()) waiting {
 }
 
 // OnCondition goes on when the condition is true. It is asked again whenever the workflow has done something; it may
-// only look.
+// only look, and not at the clock.
 func OnCondition(condition func() bool) Case {
 	return Case{func(ctx Context) waiting {
 		s := ctx.scheduler()

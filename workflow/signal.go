@@ -18,8 +18,9 @@ func NewSignal[T any](name string) Signal[T] { return Signal[T]{name} }
 func (g Signal[T]) Name() string { return g.name }
 
 // Receive waits for the next signal of this name, in the order in which they arrived. A signal that arrived before is
-// kept until it is received. It returns a *CanceledError as soon as ctx is canceled, and another error for a signal whose
-// value does not decode; the next call returns the next signal then.
+// kept until it is received. It returns a *CanceledError as soon as ctx is canceled, unless a signal is there, and another
+// error for a signal whose value does not decode; the next call returns the next signal then. A loop that goes on after
+// an error must end at a *CanceledError: it would never wait again.
 func (g Signal[T]) Receive(ctx Context) (v T, err error) {
 	s := ctx.scheduler()
 	s.MustRun("receive a signal")

@@ -30,7 +30,7 @@ func (m *Mutex) TryLock(ctx Context) bool {
 	return m.semaphore().TryAcquire(1)
 }
 
-// Unlock unlocks the mutex, which must be locked.
+// Unlock unlocks the mutex. One that is not locked fails the task.
 func (m *Mutex) Unlock(ctx Context) {
 	s := ctx.scheduler()
 	s.Guard("unlock a mutex")
@@ -43,7 +43,8 @@ type Semaphore struct{ s *coro.Semaphore }
 // NewSemaphore returns a semaphore of this many units.
 func NewSemaphore(units int) Semaphore { return Semaphore{coro.NewSemaphore(units)} }
 
-// Acquire waits for n units. It returns a *CanceledError, and has none, if ctx is canceled first.
+// Acquire waits for n units. It returns a *CanceledError, and has none, if ctx is canceled first. More than the semaphore
+// has fails the task.
 func (m Semaphore) Acquire(ctx Context, n int) error {
 	s := ctx.scheduler()
 	s.MustRun("acquire a semaphore")
@@ -56,7 +57,7 @@ func (m Semaphore) TryAcquire(ctx Context, n int) bool {
 	return m.s.TryAcquire(n)
 }
 
-// Release gives n units back.
+// Release gives n units back. More than are taken fails the task.
 func (m Semaphore) Release(ctx Context, n int) {
 	s := ctx.scheduler()
 	s.Guard("release a semaphore")
@@ -82,18 +83,18 @@ func (g *WaitGroup) Add(ctx Context, delta int) {
 	g.g.Add(s, delta)
 }
 
-// Done takes one off the number that the group waits for.
+// Done takes one off the number that the group waits for. A number below zero fails the task.
 func (g *WaitGroup) Done(ctx Context) { g.Add(ctx, -1) }
 
-// Wait waits until the number is zero. It returns a *CanceledError as soon as ctx is canceled.
+// Wait waits until the number is zero. It returns a *CanceledError as soon as ctx is canceled, unless it is zero.
 func (g *WaitGroup) Wait(ctx Context) error {
 	s := ctx.scheduler()
 	s.MustRun("wait for a wait group")
 	return g.g.Wait(s, ctx.scope)
 }
 
-// Await waits until the condition is true. It returns a *CanceledError as soon as ctx is canceled. The condition is
-// asked again whenever the workflow has done something; it may only look.
+// Await waits until the condition is true. It returns a *CanceledError as soon as ctx is canceled, unless the condition is
+// true. The condition is asked again whenever the workflow has done something; it may only look, and not at the clock.
 func Await(ctx Context, condition func() bool) error {
 	s := ctx.scheduler()
 	s.MustRun("wait for a condition")

@@ -11,8 +11,8 @@ var ErrClosed = errors.New("the channel is closed")
 // Channel passes values between coroutines in the order in which they began to send them. A channel of capacity 0 hands
 // each value from sender to receiver; one of negative capacity never makes a sender wait.
 //
-// No wake-up is lost: whoever makes the channel readable wakes a receiver that waits, and a receiver that stops waiting
-// while it is readable wakes the next (PassOn).
+// No wake-up is lost: each value that comes wakes a receiver that waits, and a receiver that stops waiting without taking
+// what is there wakes the next (PassOn).
 type Channel[T any] struct {
 	capacity  int
 	values    []T         // sent and not received
@@ -133,7 +133,6 @@ func (c *Channel[T]) Receive(s *Scheduler, scope *Scope) (T, error) {
 		leave()
 	}
 	v, ok := c.TryReceive(s)
-	c.PassOn(s)
 	switch {
 	case ok:
 		return v, nil
@@ -143,8 +142,8 @@ func (c *Channel[T]) Receive(s *Scheduler, scope *Scope) (T, error) {
 	return v, scope.Err()
 }
 
-// PassOn wakes the next receiver if there is something to receive. Who has stopped waiting for the channel calls it: what
-// it was woken for may still be there.
+// PassOn wakes the next receiver if there is something to receive. Who was on the list of receivers, and may have left it
+// without receiving, calls it: what it was woken for may still be there.
 func (c *Channel[T]) PassOn(s *Scheduler) {
 	if c.Readable() {
 		c.receivers.WakeOne(s)

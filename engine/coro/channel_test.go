@@ -65,6 +65,27 @@ func TestChannelHandsOver(t *testing.T) {
 	}
 }
 
+// receiveAny receives from the first of the channels that has a value, as workflow.Select does.
+func receiveAny[T any](s *Scheduler, scope *Scope, channels ...*Channel[T]) (v T, from int, err error) {
+	var lists []*List
+	for _, c := range channels {
+		lists = append(lists, c.Receivers())
+		defer c.PassOn(s)
+	}
+	defer s.Enlist(lists...)()
+	for {
+		for i, c := range channels {
+			if v, ok := c.TryReceive(s); ok {
+				return v, i, nil
+			}
+		}
+		if err := scope.Err(); err != nil {
+			return v, -1, err
+		}
+		s.Park(scope, nil)
+	}
+}
+
 // A sender on a channel of capacity 0 goes on when its value has been received, and not before.
 func TestUnbufferedSendWaitsForTheReceive(t *testing.T) {
 	t.Parallel()
@@ -72,18 +93,8 @@ func TestUnbufferedSendWaitsForTheReceive(t *testing.T) {
 	work, stop := NewChannel[string](0), NewChannel[string](0)
 	var log []string
 	worker := func() { // prefers stop
-		leave := s.Enlist(stop.Receivers(), work.Receivers())
-		for !stop.Readable() && !work.Readable() {
-			s.Park(nil, nil)
-		}
-		leave()
-		if v, ok := stop.TryReceive(&s); ok {
-			log = append(log, "took "+v)
-		} else if v, ok := work.TryReceive(&s); ok {
-			log = append(log, "took "+v)
-		}
-		work.PassOn(&s)
-		stop.PassOn(&s)
+		v, _, _ := receiveAny(&s, nil, stop, work)
+		log = append(log, "took "+v)
 	}
 	send := func(c *Channel[string], v string) func() {
 		return func() {

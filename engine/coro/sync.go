@@ -17,6 +17,7 @@ type Semaphore struct {
 
 type ticket struct {
 	n       int
+	scope   *Scope
 	granted bool
 	list    List
 }
@@ -50,7 +51,7 @@ func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
 	if m.TryAcquire(n) {
 		return nil
 	}
-	t := &ticket{n: n}
+	t := &ticket{n: n, scope: scope}
 	m.queue = append(m.queue, t)
 	for !t.granted {
 		if err := scope.Err(); err != nil {
@@ -77,7 +78,9 @@ func (m *Semaphore) Release(s *Scheduler, n int) {
 	m.grant(s)
 }
 
+// grant serves those who wait, in their order, but for those who were canceled and have not had their turn to leave.
 func (m *Semaphore) grant(s *Scheduler) {
+	m.queue = slices.DeleteFunc(m.queue, func(t *ticket) bool { return t.scope.Err() != nil })
 	for len(m.queue) > 0 && m.queue[0].n <= m.free {
 		t := m.queue[0]
 		m.queue = m.queue[1:]

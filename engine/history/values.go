@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -71,8 +72,19 @@ func (t Timestamp) Add(d time.Duration) Timestamp {
 	return sum
 }
 
-// Sub returns the time from u to t.
-func (t Timestamp) Sub(u Timestamp) time.Duration { return time.Duration(t-u) * time.Microsecond }
+// Sub returns the time from u to t. Like time.Time's, it stops at the longest time that a Duration can hold: a moment
+// centuries away is a usual way to say never.
+func (t Timestamp) Sub(u Timestamp) time.Duration {
+	const longest = Timestamp(math.MaxInt64 / time.Microsecond)
+	switch d := t - u; {
+	case t > u && (d < 0 || d > longest):
+		return math.MaxInt64
+	case t < u && (d > 0 || d < -longest):
+		return math.MinInt64
+	default:
+		return time.Duration(d) * time.Microsecond
+	}
+}
 
 // MarshalText writes RFC 3339.
 func (t Timestamp) MarshalText() ([]byte, error) {

@@ -21,7 +21,8 @@ func TestRetries(t *testing.T) {
 		"a declined card is asked for once": {retries.Order{Stolen: true}, retries.Paid{Problem: "ask for another card"}, 0},
 		"the last attempt fails": {
 			retries.Order{DownFor: 5},
-			retries.Paid{Problem: "activity retries.charge failed: attempt 5: the payment provider does not answer"}, 12 * time.Second,
+			retries.Paid{Problem: "activity retries.charge failed: attempt 5: the payment provider does not answer"},
+			12 * time.Second,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,27 +32,32 @@ func TestSelects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, p := t.Context(), turntest.One(t, selects.Registrations()...)
-				run, err := selects.Workflow.Start(ctx, p.Client, "ride-1", test.ride)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if test.say != "" {
-					time.Sleep(90 * time.Second)
-					if err := selects.Say.Send(ctx, p.Client, "ride-1", test.say); err != nil {
-						t.Error(err)
-					}
-				}
-				if test.tip > 0 {
-					if err := selects.Tip.Send(ctx, p.Client, "ride-1", test.tip); err != nil {
-						t.Error(err)
-					}
-				}
-				log, err := run.Result(ctx)
-				if err != nil || !slices.Equal(log, test.want) {
+				if log, err := ride(t, test.ride, test.say, test.tip); err != nil || !slices.Equal(log, test.want) {
 					t.Errorf("%q, %v; want %q", log, err, test.want)
 				}
 			})
 		})
 	}
+}
+
+// ride takes a ride, says something in its second mile, and gives a tip.
+func ride(t *testing.T, in selects.Ride, say string, tip int) ([]string, error) {
+	t.Helper()
+	ctx, p := t.Context(), turntest.One(t, selects.Registrations()...)
+	run, err := selects.Workflow.Start(ctx, p.Client, "ride-1", in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if say != "" {
+		time.Sleep(90 * time.Second)
+		if err := selects.Say.Send(ctx, p.Client, "ride-1", say); err != nil {
+			t.Error(err)
+		}
+	}
+	if tip > 0 {
+		if err := selects.Tip.Send(ctx, p.Client, "ride-1", tip); err != nil {
+			t.Error(err)
+		}
+	}
+	return run.Result(ctx)
 }

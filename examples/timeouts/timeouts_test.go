@@ -17,15 +17,18 @@ func TestTimeouts(t *testing.T) {
 	}{
 		"both in time": {
 			timeouts.Document{Scan: time.Second, Fetch: 39 * time.Minute},
-			timeouts.Report{Scan: "done", Fetch: "done"}, 39*time.Minute + time.Second,
+			timeouts.Report{Scan: "done", Fetch: "done"},
+			39*time.Minute + time.Second,
 		},
 		"two attempts at the scan take too long": { // with a second between them
 			timeouts.Document{Scan: time.Hour},
-			timeouts.Report{Scan: "startToClose", Fetch: "done"}, 2*time.Minute + time.Second,
+			timeouts.Report{Scan: "startToClose", Fetch: "done"},
+			2*time.Minute + time.Second,
 		},
 		"the fetch has time for one attempt and a half": {
 			timeouts.Document{Fetch: 41 * time.Minute},
-			timeouts.Report{Scan: "done", Fetch: "scheduleToClose"}, time.Hour,
+			timeouts.Report{Scan: "done", Fetch: "scheduleToClose"},
+			time.Hour,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -175,11 +176,13 @@ type Duration time.Duration
 // MarshalText writes the form that time.ParseDuration reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// UnmarshalText reads what time.ParseDuration reads.
-func (d *Duration) UnmarshalText(text []byte) error {
-	parsed, err := time.ParseDuration(string(text))
-	if err != nil {
-		return err
+// UnmarshalJSON reads a string that time.ParseDuration reads.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var text string
+	err := json.Unmarshal(data, &text)
+	parsed, bad := time.ParseDuration(text)
+	if err != nil || bad != nil {
+		return fmt.Errorf("%s is not a duration: give for example \"1h30m\"", data)
 	}
 	*d = Duration(parsed)
 	return nil

@@ -92,7 +92,7 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			return 0, nil, api.MethodNotAllowed.New("%s has no %s: use %s", r.URL.Path, r.Method, allowed[len(allowed)-1])
+			return 0, nil, api.MethodNotAllowed.New("%s has no %s: use %s", r.URL.Path, r.Method, strings.Join(allowed, " or "))
 		}
 		return 0, nil, api.NotFound.New("there is nothing at %s; the API is under /v1/workflows", r.URL.Path)
 	})(w, r)
@@ -151,6 +151,10 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	write(w, p.Status, "application/problem+json", body)
 }
 
+// maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested than it came, and
+// readers of JSON have limits: ours is 10,000, others have less.
+const maxDepth = 1000
+
 // decode reads the body of a request. An empty body is an empty object.
 func decode(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
@@ -175,16 +179,41 @@ func decodeObject(body []byte, v any) error {
 		return errors.New("it is not UTF-8")
 	case body[0] != '{':
 		return errors.New("it does not begin with {")
+	case depth(body) > maxDepth:
+		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
+	var wrong *json.UnmarshalTypeError
+	if err := d.Decode(v); errors.As(err, &wrong) {
+		return fmt.Errorf("the field %s is a %s, and cannot be one", wrong.Field, wrong.Value)
+	} else if err != nil {
 		return err
 	}
 	if d.InputOffset() != int64(len(body)) {
 		return errors.New("something follows the JSON object")
 	}
 	return distinct(body)
+}
+
+// depth is how deep JSON is nested.
+func depth(text []byte) (deepest int) {
+	level, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
 }
 
 // distinct reports a field that the object has twice: readers differ in which of them counts.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -162,7 +164,7 @@ func (s *simulation) ask(id string) {
 
 // finishWorkflows tells every workflow to end.
 func (s *simulation) finishWorkflows() {
-	for id := range s.audit.programs {
+	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn("finisher "+id, nil, func() { s.signal(id, "the-end", finish) })
 	}
 }

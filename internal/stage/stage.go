@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -38,10 +39,18 @@ type Stage struct {
 	in   *engine.Instance
 	now  history.Timestamp
 	ids  uint64
+	// build counts builds.
+	build int
 	// Cold has the code rebuilt from the log before each task.
 	Cold bool
 	// Limits bounds updates; zero is no limit.
 	Limits engine.Limits
+	// Suggest is the length of a history from which the code is given the hint to continue as new; zero is never.
+	Suggest int64
+	// Plain leaves the stacks of failed tasks out of the log, which differ from run to run.
+	Plain bool
+	// Bodies are the commits so far, encoded.
+	Bodies [][]byte
 }
 
 // Open returns a stage on which code has not started. When the test ends, what was played is replayed from the log.
@@ -97,7 +106,7 @@ func (s *Stage) drop() {
 
 // Writer is what the writer of the next commit brings to it.
 func (s *Stage) Writer() *engine.Writer {
-	w := &engine.Writer{Now: s.now, Build: "build-1", RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits}}
+	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest}}
 	s.ids++
 	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
 	return w
@@ -121,12 +130,16 @@ func (s *Stage) Step(task engine.Task) *engine.Transition {
 		s.drop()
 		return transition
 	}
+	if f := transition.Failure; f != nil && s.Plain {
+		f.Stack = ""
+	}
 	body, err := history.Encode(transition.Commit)
 	if err != nil {
 		s.t.Fatalf("%v", err)
 	}
 	stored, err := history.Decode(transition.Commit.Slot, body)
 	if err == nil {
+		s.Bodies = append(s.Bodies, body)
 		err = s.Run.Append(stored, len(body))
 	}
 	if err != nil {
@@ -188,6 +201,15 @@ func (s *Stage) Timers() []*engine.PendingTimer {
 	})
 }
 
+// Advance moves the time and fires nothing.
+func (s *Stage) Advance(d time.Duration) { s.now = s.now.Add(d) }
+
+// Deploy has the code rebuilt, as another build.
+func (s *Stage) Deploy() {
+	s.build++
+	s.drop()
+}
+
 // Sleep moves the time, and fires the timers that become due, each in a task of its own.
 func (s *Stage) Sleep(d time.Duration) {
 	s.t.Helper()
@@ -215,7 +237,9 @@ func (s *Stage) Update(id, name string, in any) (engine.UpdateResult, *failure.F
 func (s *Stage) Query(name string, in any) (history.Payload, error) {
 	s.t.Helper()
 	defer s.drop()
-	return s.Run.Query(s.Code(), s.Writer(), name, s.encode(in))
+	w := s.Writer()
+	s.ids-- // nobody sees the id
+	return s.Run.Query(s.Code(), w, name, s.encode(in))
 }
 
 // Outcome is how the run ended, with its result decoded into out. It fails the test where the run is open.
@@ -235,6 +259,24 @@ func (s *Stage) Outcome(out any) error {
 
 // Stuck is why the run's task fails; nil where it does not.
 func (s *Stage) Stuck() error { return s.Run.State.Stuck().Err() }
+
+// Text lists the events so far.
+func (s *Stage) Text() string {
+	text := ""
+	for _, c := range s.Run.Log {
+		text += fmt.Sprintln("slot", c.Slot) + turntest.Text(c)
+	}
+	return text
+}
+
+// Replay rebuilds the code from the first n commits, and runs the task of the next one again: it must make the same
+// events, byte for byte.
+func (s *Stage) Replay(n int) {
+	s.t.Helper()
+	if err := turntest.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {
+		s.t.Fatalf("%v", err)
+	}
+}
 
 // Events lists the types of the events so far.
 func (s *Stage) Events() (types []history.Type) {

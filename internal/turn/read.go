@@ -44,12 +44,12 @@ func (s *Service) look(ctx context.Context, workflowID string, runID history.Run
 // here.
 const pollEvery = 2 * time.Second
 
-// await looks at a run until fn says that it has seen what it waits for, or wait has passed. The first look, and each that
+// await looks at a run until fn says that it has seen what it waits for, or wait or the soft limit has passed. The first look, and each that
 // only time has brought about, is a read. A commit of this process ends the wait between two looks, and needs none: it is
 // known here, and so it is if known says that this process has just written to the run. What fn waits for never
 // changes once it is in the log.
 func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, known bool, fn func(*engine.Run) (bool, error)) error {
-	end := s.world.Now().Add(wait)
+	end := s.world.Now().Add(min(wait, s.options.SoftLimit))
 	for pause := 50 * time.Millisecond; ; {
 		changed, stop := s.watchers.watch(workflowID)
 		done := false

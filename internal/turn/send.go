@@ -120,7 +120,7 @@ func DecodeMessage(body []byte) (*engine.Message, error) {
 	if err := history.DecodeBody(body, m); err != nil {
 		return nil, err
 	}
-	if m.WorkflowID == "" || m.RunID.Number() == 0 || (m.Kind == engine.TakeResult) != resolves(m) {
+	if m.WorkflowID == "" || m.RunID.Number() == 0 || m.Attempt < 1 || (m.Kind == engine.TakeResult) != resolves(m) {
 		return nil, fmt.Errorf("%w: a message that names no run, or lacks what its kind needs", history.ErrCorrupt)
 	}
 	return m, nil

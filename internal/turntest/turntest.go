@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
@@ -50,8 +51,13 @@ type Process struct {
 	*client.Client
 	Service *turn.Service
 	Handler http.Handler
-	pump    *pump.Pump
-	stop    func()
+	// Meter counts all that the process does: requests, messages and sweeps.
+	Meter    *meter.Meter
+	t        testing.TB
+	build    string
+	registry *engine.Registry
+	pump     *pump.Pump
+	stop     func()
 }
 
 // Start starts a process that knows these workflows and activities, and delivers messages to it until it is stopped or
@@ -59,7 +65,7 @@ type Process struct {
 func (d *Deployment) Start(o turn.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	p := d.Idle(o, registrations...)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(p.Meter.Counting(context.Background()))
 	var working sync.WaitGroup
 	working.Go(func() { p.pump.Run(ctx) })
 	p.stop = sync.OnceFunc(func() {
@@ -81,15 +87,29 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 		o.Build = "build-1"
 	}
 	world := turn.RealWorld{}
-	service := turn.New(d.Ports, Registry(d.t, registrations...), world, o)
-	handler := httpapi.New(service, log)
+	registry := Registry(d.t, registrations...)
+	service := turn.New(d.Ports, registry, world, o)
+	total := &meter.Meter{}
+	handler := counted{httpapi.New(service, log), total}
 	p := &Process{
-		Client: client.ForHandler(handler), Service: service, Handler: handler,
+		Client: client.ForHandler(handler), Service: service, Handler: handler, Meter: total,
+		t: d.t, build: o.Build, registry: registry,
 		pump: &pump.Pump{Service: service, Receiver: d.Queue, World: world, Log: log, Concurrency: 16},
 		stop: service.Close,
 	}
 	d.t.Cleanup(func() { p.Stop() })
 	return p
+}
+
+// counted adds up the cost of all requests of a handler.
+type counted struct {
+	handler http.Handler
+	total   *meter.Meter
+}
+
+// ServeHTTP serves a request.
+func (c counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.handler.ServeHTTP(w, r.WithContext(c.total.Counting(r.Context())))
 }
 
 // Stop stops a process: what it was doing ends first.

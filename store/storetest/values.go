@@ -21,7 +21,14 @@ func valueBodies(f *fixture) {
 		all[i] = byte(i)
 	}
 	bodies := [][]byte{
-		nil, {}, {0}, {0, 0, 0}, {'\n'}, {0xff}, {0xff, 0xfe, 0xfd}, all, bytes.Repeat(all, 40), []byte("{}"), []byte("null"), []byte(" "),
+		nil,
+		{},
+		{0},
+		{0, 0, 0},
+		{'\n'},
+		{0xff},
+		{0xff, 0xfe, 0xfd},
+		all, bytes.Repeat(all, 40), []byte("{}"), []byte("null"), []byte(" "),
 		[]byte("\xe2\x82"), // half a rune
 	}
 	var items []store.Item
@@ -57,7 +64,8 @@ func valueCommits(f *fixture) {
 func valueExpiries(f *fixture) {
 	day := f.now.Truncate(time.Second).Add(24 * time.Hour)
 	expiries := []time.Time{
-		{}, day, day.AddDate(1, 0, 0), day.In(time.FixedZone("east", 3600)),
+		{},
+		day, day.AddDate(1, 0, 0), day.In(time.FixedZone("east", 3600)),
 		day.Add(time.Microsecond), day.Add(time.Second - time.Microsecond),
 	}
 	var items []store.Item

@@ -17,6 +17,7 @@ func (h hidden) Less(i, j int) bool {
 	}
 	return h[i].hid < h[j].hid
 }
+
 func (h hidden) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j

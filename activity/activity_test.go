@@ -1,0 +1,337 @@
+package activity_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/stage"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+type none = activity.None
+
+func double(_ context.Context, n int) (int, error) { return 2 * n, nil }
+
+// An activity is an ordinary function: a unit test calls it without Weft.
+func TestCalledWithoutWeft(t *testing.T) {
+	t.Parallel()
+	if n, err := double(t.Context(), 21); err != nil || n != 42 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if info := activity.InfoOf(t.Context()); info != (activity.Info{}) {
+		t.Errorf("%+v, want the zero value outside of an attempt", info)
+	}
+}
+
+func TestOptionsAreRecorded(t *testing.T) {
+	t.Parallel()
+	broken := activity.NewError("broken", "it is broken")
+	retry := activity.Retry{InitialInterval: time.Minute, BackoffCoefficient: 1, MaxInterval: 2 * time.Minute, MaxAttempts: 7, NonRetryable: []*activity.Error{broken}}
+	base := activity.New("double", double, activity.Options{StartToClose: time.Hour})
+	for name, test := range map[string]struct {
+		activity activity.Activity[int, int]
+		want     history.ActivityTaskScheduled
+	}{
+		"the defaults": {activity.New("double", double), history.ActivityTaskScheduled{
+			StartToClose: history.Duration(30 * time.Second),
+			Retry:        history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
+		}},
+		"some": {base, history.ActivityTaskScheduled{
+			StartToClose: history.Duration(time.Hour),
+			Retry:        history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
+		}},
+		"others for one call": {base.With(activity.Options{ScheduleToClose: time.Minute, Retry: retry}), history.ActivityTaskScheduled{
+			StartToClose: history.Duration(30 * time.Second), ScheduleToClose: history.Duration(time.Minute),
+			Retry: history.RetryPolicy{
+				InitialInterval: history.Duration(time.Minute), BackoffCoefficient: 1, MaximumInterval: history.Duration(2 * time.Minute),
+				MaximumAttempts: 7, NonRetryableTypes: []string{"broken"},
+			},
+		}},
+	} {
+		s := stage.New(t, func(ctx workflow.Context, n int) (int, error) { return test.activity.Run(ctx, n) }, 21)
+		test.want.ActivityType, test.want.Input = "double", history.Payload("21")
+		if diff := cmp.Diff(&test.want, s.Run.Log[0].Commands[0].Attributes); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// badOptions are options that cannot be, and what is said about them.
+var badOptions = map[string]activity.Options{
+	"negative":                 {StartToClose: -1},
+	"time in its options":      {Retry: activity.Retry{MaxInterval: -1}},
+	"backoff coefficient":      {Retry: activity.Retry{BackoffCoefficient: 0.5}},
+	"number of attempts":       {Retry: activity.Retry{MaxAttempts: -1}},
+	"has no type":              {Retry: activity.Retry{NonRetryable: []*activity.Error{{Message: "no type"}}}},
+	"make it with NewError":    {Retry: activity.Retry{NonRetryable: []*activity.Error{nil}}},
+	"in its options is":        {ScheduleToClose: -1},
+	"is negative (at activity": {Retry: activity.Retry{InitialInterval: -1}},
+}
+
+// Options that cannot be are found when the activity is registered, or, where they come later, when it is started.
+func TestBadOptions(t *testing.T) {
+	t.Parallel()
+	for text, options := range badOptions {
+		good := activity.New("double", double)
+		err := good.With(options).Register(&engine.Registry{})
+		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "activity_test.go:") {
+			t.Errorf("registered: %v, want an error with %q and the place", err, text)
+		}
+		s := stage.New(t, func(ctx workflow.Context, n int) (int, error) { return good.With(options).Run(ctx, n) }, 21)
+		var misuse *failure.OtherError
+		if err := s.Stuck(); !errors.As(err, &misuse) || misuse.Kind != failure.KindMisuse || !strings.Contains(misuse.Message, text) {
+			t.Errorf("started: %v, want a misuse with %q", err, text)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for name, ok := range map[string]bool{"double": true, "": false, strings.Repeat("a", 256): false} {
+		a := activity.New(name, double)
+		err := a.Register(&engine.Registry{})
+		if a.Name() != name || ok != (err == nil) || !ok && !strings.Contains(err.Error(), "activity_test.go:") {
+			t.Errorf("%q: %v, want that it is good: %v", name, err, ok)
+		}
+	}
+}
+
+// once runs a workflow that runs an activity once, and returns what the workflow sees.
+func once[In, Out any](t *testing.T, a activity.Activity[In, Out], in In) (out Out, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		typ := workflow.Declare[In, Out]("once")
+		p := turntest.One(t, a, workflow.Bind(typ, func(ctx workflow.Context, in In) (Out, error) { return a.Run(ctx, in) }))
+		run, startErr := typ.Start(t.Context(), p.Client, "w", in)
+		if startErr != nil {
+			t.Fatal(startErr)
+		}
+		out, err = run.Result(t.Context())
+		time.Sleep(time.Minute) // an attempt that was given up may still run
+	})
+	return out, err
+}
+
+func TestInfo(t *testing.T) {
+	a := activity.New("info", func(ctx context.Context, _ none) (activity.Info, error) {
+		info := activity.InfoOf(ctx)
+		if info.Attempt < 3 {
+			return info, errors.New("not yet")
+		}
+		return info, nil
+	})
+	info, err := once(t, a, none{})
+	if err != nil || info.RunID == "" {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	if want := (activity.Info{WorkflowID: "w", RunID: info.RunID, ActivityType: "info", EventID: 5, Attempt: 3}); info != want {
+		t.Errorf("%+v, want %+v", info, want)
+	}
+}
+
+var (
+	errTyped = activity.NewError("typed", "it is typed")
+	errOther = activity.NewError("other", "it is other")
+)
+
+// What an activity returns reaches the workflow, with what it wraps; what cannot be mended is not tried again.
+func TestErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		retry    activity.Retry
+		err      error
+		attempts int
+	}{
+		"an ordinary error":                           {activity.Retry{MaxAttempts: 3}, errors.New("plain"), 3},
+		"a typed error":                               {activity.Retry{MaxAttempts: 3}, errTyped, 3},
+		"an error that is final":                      {activity.Retry{}, errTyped.Final(), 1},
+		"an error that wraps one that is final":       {activity.Retry{}, fmt.Errorf("wrapped: %w", errTyped.Final()), 1},
+		"an error that is not to be tried again":      {activity.Retry{NonRetryable: []*activity.Error{errOther, errTyped}}, errTyped, 1},
+		"one that wraps it":                           {activity.Retry{NonRetryable: []*activity.Error{errTyped}}, fmt.Errorf("wrapped: %w", errTyped), 1},
+		"one beside those that are not":               {activity.Retry{NonRetryable: []*activity.Error{errOther}, MaxAttempts: 2}, errTyped, 2},
+		"an ordinary error beside those that are not": {activity.Retry{NonRetryable: []*activity.Error{errOther}, MaxAttempts: 2}, errors.New("plain"), 2},
+		"one attempt":                                 {activity.Retry{MaxAttempts: 1}, errTyped, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			attempts := 0
+			a := activity.New("fails", func(context.Context, none) (none, error) { attempts++; return none{}, test.err }, activity.Options{Retry: test.retry})
+			_, err := once(t, a, none{})
+			var failed *workflow.ActivityError
+			if !errors.As(err, &failed) || failed.ActivityType != "fails" || failed.EventID != 5 || failed.Cause.Error() != test.err.Error() {
+				t.Fatalf("%v, want that activity fails failed with %v", err, test.err)
+			}
+			if errors.Is(test.err, errTyped) != errors.Is(err, errTyped) || errors.Is(err, errOther) {
+				t.Errorf("%v: not the error that it was", err)
+			}
+			if attempts != test.attempts {
+				t.Errorf("%d attempts, want %d", attempts, test.attempts)
+			}
+		})
+	}
+}
+
+// poison is a value that JSON cannot express.
+type poison struct{ C chan int }
+
+// bomb is a value whose decoder panics.
+type bomb struct{}
+
+func (*bomb) UnmarshalJSON([]byte) error { panic("boom") }
+
+// What an activity does that it should not is an error of its own, and ends nothing else.
+func TestPoison(t *testing.T) {
+	one := activity.Options{Retry: activity.Retry{MaxAttempts: 1}}
+	t.Run("a result that cannot be encoded", func(t *testing.T) {
+		_, err := once(t, activity.New("a", func(context.Context, none) (poison, error) { return poison{make(chan int)}, nil }), none{})
+		if err == nil || !strings.Contains(err.Error(), "cannot be encoded") {
+			t.Error(err)
+		}
+	})
+	t.Run("a panic", func(t *testing.T) {
+		_, err := once(t, activity.New("a", func(context.Context, none) (none, error) { panic("boom") }, one), none{})
+		var panicked *workflow.PanicError
+		if !errors.As(err, &panicked) || panicked.Message != "boom" || !strings.Contains(panicked.Stack, "activity_test.") {
+			t.Errorf("%v, want a panic with its stack", err)
+		}
+	})
+	t.Run("an end of its goroutine", func(t *testing.T) {
+		_, err := once(t, activity.New("a", func(context.Context, none) (none, error) { runtime.Goexit(); return none{}, nil }, one), none{})
+		if err == nil || !strings.Contains(err.Error(), "ended its goroutine") {
+			t.Error(err)
+		}
+	})
+	t.Run("a context that it does not heed", func(t *testing.T) {
+		_, err := once(t, activity.New("a", func(context.Context, none) (none, error) { time.Sleep(time.Minute); return none{}, nil }, one), none{})
+		var timeout *workflow.TimeoutError
+		if !errors.As(err, &timeout) || timeout.Limit != failure.StartToClose {
+			t.Errorf("%v, want a time-out", err)
+		}
+	})
+}
+
+// An activity whose input has another type than it was sent with, because one side was changed, fails with that.
+func TestAnInputThatDoesNotDecode(t *testing.T) {
+	for text, changed := range map[string]workflow.Registration{
+		"does not decode": activity.New("a", func(context.Context, int) (string, error) { return "", nil }),
+		"panicked: boom":  activity.New("a", func(context.Context, bomb) (string, error) { return "", nil }),
+	} {
+		sent := activity.New("a", func(context.Context, string) (string, error) { return "", nil })
+		synctest.Test(t, func(t *testing.T) {
+			typ := workflow.Declare[none, string]("w")
+			p := turntest.One(t, changed, workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return sent.Run(ctx, "text") }))
+			run, err := typ.Start(t.Context(), p.Client, "w", none{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := run.Result(t.Context()); err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v, want that the input %s", err, text)
+			}
+		})
+	}
+}
+
+// A result that the workflow cannot read fails its task, and waits for code that can read it: the activity does not run
+// again.
+func TestAResultThatDoesNotDecode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		runs := 0
+		a := activity.New("a", func(context.Context, none) (string, error) { runs++; return "text", nil })
+		changed := activity.New("a", func(context.Context, none) (bomb, error) { return bomb{}, nil })
+		typ, d := workflow.Declare[none, string]("w"), turntest.New(t)
+		wrong := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) {
+			_, err := changed.Run(ctx, none{})
+			return "", err
+		})
+		p := d.Start(turn.Options{Build: "wrong"}, a, wrong)
+		if _, err := typ.Start(t.Context(), p.Client, "w", none{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		known, err := p.Describe(t.Context(), "w", "")
+		if err != nil || known.StuckTask == nil || !strings.Contains(known.StuckTask.Failure.Message, "does not decode") {
+			t.Fatalf("%+v, %v; want a task that is stuck on the result", known, err)
+		}
+		p.Stop()
+		mended := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return a.Run(ctx, none{}) })
+		p = d.Start(turn.Options{Build: "mended"}, a, mended)
+		text, err := typ.Get(p.Client, "w").Result(t.Context())
+		if err != nil || text != "text" || runs != 1 {
+			t.Errorf("%q, %v after %d attempts; want the one result", text, err, runs)
+		}
+		p.Stop()
+		d.Replay(mended)
+	})
+}
+
+// Start returns at once. Each future has its own result, whatever the order in which they come.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	a := activity.New("double", double)
+	s := stage.New(t, func(ctx workflow.Context, n int) (got []int, err error) {
+		var futures []workflow.Future[int]
+		for i := range n {
+			futures = append(futures, a.Start(ctx, i))
+		}
+		for _, f := range futures {
+			v, err := f.Get(ctx)
+			if err != nil {
+				return got, err
+			}
+			got = append(got, v)
+		}
+		return got, nil
+	}, 5)
+	pending := s.Activities()
+	for i, event := range slices.Backward(pending) {
+		s.Complete(event, 2*i)
+	}
+	var got []int
+	if err := s.Outcome(&got); err != nil || !slices.Equal(got, []int{0, 2, 4, 6, 8}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// An activity whose context is canceled is asked to end, and nobody waits for it; what comes of it changes nothing.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	a := activity.New("double", double)
+	s := stage.New(t, func(ctx workflow.Context, n int) (log []string, err error) {
+		inner, cancel := workflow.WithCancel(ctx)
+		f, kept := a.Start(inner, n), a.Start(ctx, n)
+		if err := workflow.Sleep(ctx, time.Minute); err != nil {
+			return log, err
+		}
+		taken := a.Start(inner, n) // and taken back before it was sent
+		cancel()
+		for _, f := range []workflow.Future[int]{f, taken, a.Start(inner, n)} {
+			_, err := f.Get(ctx)
+			log = append(log, fmt.Sprint(f.Ready(), errors.Is(err, workflow.ErrCanceled)))
+		}
+		v, err := kept.Get(ctx)
+		return append(log, fmt.Sprint(v)), err
+	}, 21)
+	s.Sleep(time.Minute)
+	if last := s.Run.Log[len(s.Run.Log)-1].Commands; len(last) != 1 || last[0].Type() != history.TypeActivityTaskCancelRequested {
+		t.Errorf("the task made %v, want one request to cancel", s.Events())
+	}
+	s.Complete(s.Activities()[0], 1)
+	s.Complete(s.Activities()[0], 42)
+	var log []string
+	if err := s.Outcome(&log); err != nil || !slices.Equal(log, []string{"true true", "true true", "true true", "42"}) {
+		t.Errorf("%q, %v", log, err)
+	}
+}

@@ -1,0 +1,468 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+)
+
+// wire is a transport that calls a handler, and loses what it is told to.
+type wire struct {
+	handler http.Handler
+	// faults are what becomes of the next requests; later ones arrive, and so do their answers.
+	faults []fault
+	// always is what becomes of each request, where it is set.
+	always fault
+
+	mu   sync.Mutex
+	sent []sent
+}
+
+// fault answers a request in the handler's place, or after it.
+type fault func(w *wire, r *http.Request) (*http.Response, error)
+
+// sent is a request that was sent.
+type sent struct {
+	method, path string
+	query        url.Values
+	body         string
+}
+
+var errLine = errors.New("the line is dead")
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	w.mu.Lock()
+	w.sent = append(w.sent, sent{r.Method, r.URL.Path, r.URL.Query(), string(body)})
+	next := w.always
+	if next == nil && len(w.faults) > 0 {
+		next, w.faults = w.faults[0], w.faults[1:]
+	}
+	w.mu.Unlock()
+	if next == nil {
+		next = arrives
+	}
+	return next(w, r)
+}
+
+func arrives(w *wire, r *http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	w.handler.ServeHTTP(recorder, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return recorder.Result(), nil
+}
+
+func lostBefore(*wire, *http.Request) (*http.Response, error) { return nil, errLine }
+
+func lostAfter(w *wire, r *http.Request) (*http.Response, error) {
+	_, _ = arrives(w, r) // the answer is lost
+	return nil, errLine
+}
+
+// cutOff loses the answer in the middle of its body.
+func cutOff(w *wire, r *http.Request) (*http.Response, error) {
+	resp, err := arrives(w, r)
+	if err == nil {
+		resp.Body = io.NopCloser(io.MultiReader(io.LimitReader(resp.Body, 3), failing{}))
+	}
+	return resp, err
+}
+
+type failing struct{}
+
+func (failing) Read([]byte) (int, error) { return 0, errLine }
+
+// answers is a fault that answers in the handler's place.
+func answers(status int, header map[string]string, body string) fault {
+	return func(*wire, *http.Request) (*http.Response, error) {
+		w := httptest.NewRecorder()
+		for name, value := range header {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(status)
+		_, _ = w.WriteString(body)
+		return w.Result(), nil
+	}
+}
+
+func busy(*wire, *http.Request) (*http.Response, error) {
+	return answers(http.StatusServiceUnavailable, map[string]string{"Retry-After": "1", "Content-Type": "application/problem+json"},
+		`{"type":"urn:weft:problem:busy","title":"Busy","status":503}`)(nil, nil)
+}
+
+func (w *wire) requests() []sent {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.sent)
+}
+
+// bubble calls fn in a bubble, with a client whose wire leads to a deployment of one process.
+func bubble(t *testing.T, o turn.Options, fn func(t *testing.T, d *turntest.Deployment, c *client.Client, w *wire)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(o, turntest.Workload("build-1")...)
+		w := &wire{handler: p.Handler}
+		fn(t, d, client.New("http://weft.test/", client.Options{HTTP: &http.Client{Transport: w}}), w)
+	})
+}
+
+// verbs are the requests that write, each with how many events of it a log may have.
+var verbs = map[string]struct {
+	send func(ctx context.Context, c *client.Client) error
+	once history.Type
+}{
+	"start": {func(ctx context.Context, c *client.Client) error {
+		_, _, err := c.Start(ctx, "a", "counter", nil, client.StartOptions{})
+		return err
+	}, history.TypeWorkflowExecutionStarted},
+	"signal": {func(ctx context.Context, c *client.Client) error {
+		return c.Signal(ctx, "a", "", "poke", history.Payload(`"x"`))
+	}, history.TypeWorkflowExecutionSignaled},
+	"update": {func(ctx context.Context, c *client.Client) error {
+		_, err := c.Update(ctx, "a", "add", history.Payload("1"), client.UpdateOptions{})
+		return err
+	}, history.TypeWorkflowExecutionUpdateAccepted},
+	"call": {func(ctx context.Context, c *client.Client) error {
+		result, err := c.Call(ctx, "a", "nap", history.Payload(`"30s"`), client.UpdateOptions{})
+		if err == nil && string(result) != `"slept"` {
+			err = errors.New(string(result))
+		}
+		return err
+	}, history.TypeWorkflowExecutionUpdateAccepted},
+	"cancel":    {func(ctx context.Context, c *client.Client) error { return c.Cancel(ctx, "a", "", "x") }, history.TypeWorkflowExecutionCancelRequested},
+	"terminate": {func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "a", "", "x") }, history.TypeWorkflowExecutionTerminated},
+}
+
+// Whatever is lost, and however often: the request is sent again as it was, and done once.
+func TestWhatIsLostIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for name, verb := range verbs {
+		for _, faults := range [][]fault{
+			{},
+			{lostBefore},
+			{lostAfter},
+			{cutOff},
+			{busy},
+			{lostAfter, lostAfter, lostBefore},
+			{busy, lostAfter, cutOff, busy},
+			{answers(502, nil, "<html>bad gateway</html>")},
+			{answers(503, nil, `{"type":"urn:weft:problem:busy","status":200}`)},
+			{lostAfter, answers(504, nil, "")},
+			{answers(429, nil, `{"message":"Too Many Requests"}`)},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, turn.Options{}, func(t *testing.T, d *turntest.Deployment, c *client.Client, w *wire) {
+					if name != "start" {
+						if err := verbs["start"].send(t.Context(), c); err != nil {
+							t.Fatal(err)
+						}
+					}
+					w.sent, w.faults = nil, slices.Clone(faults)
+					if err := verb.send(t.Context(), c); err != nil {
+						t.Fatal(err)
+					}
+					attempts := w.requests()[:len(faults)+1]
+					for _, a := range attempts {
+						if a.body != attempts[0].body || a.method != http.MethodPost {
+							t.Errorf("%v was sent again as %v", attempts[0], a)
+						}
+					}
+					if got := count(d, verb.once); got != 1 {
+						t.Errorf("%d events %s", got, verb.once)
+					}
+				})
+			})
+		}
+	}
+}
+
+// count is how many events of a type there are in all logs.
+func count(d *turntest.Deployment, typ history.Type) (n int) {
+	for _, id := range d.Workflows() {
+		for _, run := range d.Runs(id) {
+			for _, c := range run.Log {
+				for _, e := range c.Events() {
+					if e.Type() == typ {
+						n++
+					}
+				}
+			}
+		}
+	}
+	return n
+}
+
+// The end of a run that was asked for, and of which nobody knows whether the request arrived, is no reason to fail. The end
+// of a run that is not there is.
+func TestEndingWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		for _, faults := range [][]fault{{}, {lostAfter}, {busy}} {
+			w.faults = faults
+			if err := c.Terminate(t.Context(), "nobody", "", ""); !errors.Is(err, client.ErrNotFound) {
+				t.Errorf("terminate what never was: %v", err)
+			}
+		}
+		if err := verbs["start"].send(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Terminate(t.Context(), "a", "", ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, faults := range [][]fault{{}, {busy}} {
+			w.faults = faults
+			if err := c.Cancel(t.Context(), "a", "", ""); !errors.Is(err, client.ErrNotFound) {
+				t.Errorf("cancel what was over before: %v", err)
+			}
+		}
+	})
+}
+
+// The two clocks of a call: the server's soft limit ends a request, not the call, which goes on by polling the run that
+// took the update.
+func TestACallOutlivesTheSoftLimit(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		if err := verbs["start"].send(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		w.sent = nil
+		began := time.Now()
+		result, err := c.Call(t.Context(), "a", "nap", history.Payload(`"1m30s"`), client.UpdateOptions{ID: "u1"})
+		if err != nil || string(result) != `"slept"` || time.Since(began).Truncate(time.Second) != 90*time.Second {
+			t.Fatalf("%s, %v after %v", result, err, time.Since(began))
+		}
+		requests := w.requests()
+		if len(requests) != 5 || requests[0].method != http.MethodPost {
+			t.Fatalf("%d requests: %v", len(requests), requests)
+		}
+		for _, r := range requests[1:] {
+			if r.method != http.MethodGet || r.path != "/v1/workflows/a/updates/u1" || r.query.Get("wait") != "20s" || r.query.Get("runId") == "" {
+				t.Errorf("polled with %v", r)
+			}
+		}
+	})
+}
+
+// Result waits for as long as it takes, and stays with the run that it began with.
+func TestResultOutlivesTheSoftLimit(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		if _, _, err := c.Start(t.Context(), "a", "sleeper", history.Payload(`"50s"`), client.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(20*time.Second+25*time.Millisecond, func() { // between two polls
+			_ = c.Terminate(context.Background(), "a", "", "")
+			_, _, _ = c.Start(context.Background(), "a", "sleeper", history.Payload(`"50s"`), client.StartOptions{})
+		})
+		_, err := c.Result(t.Context(), "a", "")
+		if err == nil || !strings.Contains(err.Error(), "terminated") {
+			t.Errorf("the result of the run that was terminated: %v", err)
+		}
+	})
+}
+
+// The caller's own clock: its end ends the wait and nothing else, and what went wrong before it is told.
+func TestTheCallersClock(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		if err := verbs["start"].send(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		for _, limit := range []time.Duration{time.Second, 20 * time.Second, 30 * time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			began := time.Now()
+			_, err := c.Call(ctx, "a", "nap", history.Payload(`"1m"`), client.UpdateOptions{ID: "u" + limit.String()})
+			if cancel(); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != limit {
+				t.Errorf("%v after %v, limit %v", err, time.Since(began), limit)
+			}
+			time.Sleep(2 * time.Minute)
+			if result, err := c.Handle("a", "", "u"+limit.String()).Wait(t.Context()); err != nil || string(result) != `"slept"` {
+				t.Errorf("the update went on to %s, %v", result, err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		w.always = busy
+		if err := c.Signal(ctx, "a", "", "poke", nil); !errors.Is(err, client.ErrBusy) {
+			t.Errorf("%v, want that the server was busy to the end", err)
+		}
+		canceled, cancel := context.WithCancel(t.Context())
+		cancel()
+		w.sent, w.always = nil, nil
+		if err := c.Signal(canceled, "a", "", "poke", nil); !errors.Is(err, context.Canceled) || len(w.requests()) > 1 {
+			t.Errorf("a canceled context: %v after %d requests", err, len(w.requests()))
+		}
+	})
+}
+
+// Without a deadline a request is sent so many times, and then fails.
+func TestAttemptsAreBounded(t *testing.T) {
+	t.Parallel()
+	for _, always := range []fault{busy, lostBefore, lostAfter, answers(503, nil, "down for maintenance")} {
+		for name, verb := range verbs {
+			bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+				w.always = always
+				err := verb.send(t.Context(), c)
+				if got := len(w.requests()); err == nil || got != 12 {
+					t.Errorf("%s: %v after %d requests", name, err, got)
+				}
+				if !errors.Is(err, client.ErrBusy) && !errors.Is(err, client.ErrOutcomeUnknown) && !errors.Is(err, errLine) {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+	}
+}
+
+// Retry-After is heeded, within reason.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string][2]time.Duration{
+		"7": {7 * time.Second, 7 * time.Second}, "0": {0, time.Second}, "-5": {0, time.Second}, "": {0, time.Second},
+		"Fri, 21 Nov 2036 17:45:00 GMT": {0, time.Second}, "99999999999999999999": {0, time.Second}, "9223372036": {time.Minute, time.Minute},
+	} {
+		bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+			w.faults = []fault{answers(503, map[string]string{"Retry-After": header}, "")}
+			began := time.Now()
+			if err := verbs["start"].send(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took < want[0] || took > want[1] {
+				t.Errorf("Retry-After %q: %v, want %v", header, took, want)
+			}
+		})
+	}
+}
+
+// What something between client and server answers is told as what it is: never as an answer, nor as one of Weft's
+// refusals.
+func TestAnswersOfOthers(t *testing.T) {
+	t.Parallel()
+	const page = "<html><body>sign in</body></html>"
+	for _, test := range []struct {
+		status int
+		body   string
+	}{
+		{200, page},
+		{200, ""},
+		{200, "{}"},
+		{200, "null"},
+		{200, "[]"},
+		{200, `{"stage":"done","status":"open"}`},
+		{201, page},
+		{202, "{}"},
+		{204, ""},
+		{302, page},
+		{400, page},
+		{403, page},
+		{404, page},
+		{404, `{"message":"Not Found"}`},
+		{404, `{"type":"about:blank","status":404}`},
+		{409, page},
+		{413, page},
+		{422, page},
+		{422, "{}"},
+	} {
+		bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+			w.always = answers(test.status, nil, test.body)
+			for _, name := range []string{"start", "update", "call"} {
+				w.sent = nil
+				err := verbs[name].send(t.Context(), c)
+				var problem *client.Problem
+				if errors.As(err, &problem) && problem.Status != test.status {
+					t.Errorf("%d %q: the problem has status %d", test.status, test.body, problem.Status)
+				}
+				if err == nil || client.AsRejected(err) != nil || isOurs(err) || len(w.requests()) != 1 {
+					t.Errorf("%s, %d %q: %v after %d requests", name, test.status, test.body, err, len(w.requests()))
+				}
+			}
+			if result, err := c.Result(t.Context(), "a", ""); err == nil {
+				t.Errorf("the result %s from %d %q", result, test.status, test.body)
+			}
+			if d, err := c.Describe(t.Context(), "a", ""); err == nil {
+				t.Errorf("the description %v from %d %q", d, test.status, test.body)
+			}
+			if _, err := c.Query(t.Context(), "a", "", "sum", nil); err == nil && test.body == "" {
+				t.Errorf("a query's answer from %d %q", test.status, test.body)
+			}
+		})
+	}
+}
+
+func isOurs(err error) bool {
+	for _, ours := range []error{client.ErrInvalid, client.ErrNotFound, client.ErrAlreadyOpen, client.ErrNotReady, client.ErrTooLarge, client.ErrBusy} {
+		if errors.Is(err, ours) {
+			return true
+		}
+	}
+	return false
+}
+
+// FuzzAnswer has the server answer anything. The client neither panics nor goes on for ever, and takes nothing for
+// success that is not.
+func FuzzAnswer(f *testing.F) {
+	f.Add(200, "", "application/json", []byte(`{"workflowId":"a","runId":"1-0123456789abcdef"}`))
+	f.Add(202, "", "application/json", []byte(`{"updateId":"u","runId":"1-0123456789abcdef","stage":"accepted"}`))
+	f.Add(422, "", "application/json", []byte(`{"stage":"rejected","failure":{"kind":"application","cause":{"cause":{}}}}`))
+	f.Add(422, "", "application/json", []byte(`{"stage":"rejected"}`))
+	f.Add(200, "", "application/json", []byte(`{"status":"failed","failure":{"kind":"nothing"},"stage":"completed"}`))
+	f.Add(503, "5", "application/problem+json", []byte(`{"type":"urn:weft:problem:busy","status":200,"failure":{"kind":3}}`))
+	f.Add(404, "x", "text/html", []byte("<html>"))
+	f.Fuzz(func(t *testing.T, status int, retryAfter, contentType string, body []byte) {
+		if status < 200 || status > 599 {
+			return
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w := &wire{always: answers(status, map[string]string{"Retry-After": retryAfter, "Content-Type": contentType}, string(body))}
+			c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			verbs := map[string]func() error{
+				"result":   func() error { _, err := c.Result(ctx, "a", ""); return err },
+				"wait":     func() error { _, err := c.Handle("a", "", "u").Wait(ctx); return err },
+				"describe": func() error { _, err := c.Describe(ctx, "a", ""); return err },
+				"start":    func() error { return verbs["start"].send(ctx, c) },
+				"update":   func() error { return verbs["update"].send(ctx, c) },
+				"signal":   func() error { return verbs["signal"].send(ctx, c) },
+			}
+			for name, send := range verbs {
+				err := send()
+				if err == nil && status >= 300 {
+					t.Errorf("%s: %d %q is taken for success", name, status, body)
+				}
+				if err != nil {
+					_ = err.Error()
+					_, _ = json.Marshal(err)
+				}
+			}
+			if n := len(w.requests()); n > 20_000 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	})
+}

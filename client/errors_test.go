@@ -1,0 +1,183 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// An update that its validator refuses comes back as a *Rejected that wraps the validator's error.
+func TestRejected(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		ctx := t.Context()
+		run, err := turntest.Counter.Start(ctx, c, "a", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, send := range map[string]func(o client.UpdateOptions) error{
+			"call": func(o client.UpdateOptions) error { _, err := turntest.Add.Call(ctx, c, "a", -1, o); return err },
+			"send": func(o client.UpdateOptions) error { _, err := turntest.Add.Send(ctx, c, "a", -1, o); return err },
+		} {
+			err := send(client.UpdateOptions{ID: "u1"})
+			var rejected *client.Rejected
+			if !errors.As(err, &rejected) || client.AsRejected(err) != rejected || !errors.Is(err, turntest.ErrNegative) || errors.Is(err, turntest.ErrLimit) {
+				t.Fatalf("%v, want a rejection that is %v", err, turntest.ErrNegative)
+			}
+			if rejected.UpdateID != "u1" || string(rejected.RunID) != run.RunID || !strings.Contains(err.Error(), "the number is negative") {
+				t.Errorf("%+v", rejected)
+			}
+		}
+		if _, err := c.Handle("a", "", "u1").Wait(ctx); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("waiting for what was refused: %v", err)
+		}
+		if total, err := turntest.Add.Call(ctx, c, "a", 3, client.UpdateOptions{ID: "u1"}); err != nil || total != 3 {
+			t.Errorf("the same id again: %d, %v", total, err)
+		}
+		if client.AsRejected(turntest.ErrSour) != nil || client.AsRejected(nil) != nil {
+			t.Error("AsRejected finds what is not there")
+		}
+	})
+}
+
+// What code returned is found by errors.Is and errors.As on the other side of HTTP, through whatever wraps it.
+func TestErrorsTravel(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		ctx := t.Context()
+		if _, err := turntest.Counter.Start(ctx, c, "a", 10); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := turntest.Sour.Call(ctx, c, "a", workflow.None{}); !errors.Is(err, turntest.ErrSour) {
+			t.Errorf("a handler's error: %v", err)
+		}
+		_, err := turntest.Do.Call(ctx, c, "a", turntest.Job{Name: "x", Fails: -1})
+		var failed *workflow.ActivityError
+		if !errors.Is(err, turntest.ErrBroken) || !errors.As(err, &failed) || failed.ActivityType != "work" {
+			t.Errorf("an activity's error through a handler: %v", err)
+		}
+		if _, err := turntest.Wrong.Ask(ctx, c, "a", workflow.None{}); !errors.Is(err, client.ErrQueryFailed) || !errors.Is(err, turntest.ErrSour) {
+			t.Errorf("a query handler's error: %v", err)
+		}
+		_, err = turntest.Parallel.Get(c, startParallel(t, c)).Result(ctx)
+		if !errors.Is(err, turntest.ErrBroken) || !errors.As(err, &failed) {
+			t.Errorf("a workflow's error: %v", err)
+		}
+		handle, err := turntest.Nap.Send(ctx, c, "a", "1h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Terminate(ctx, "a", "", "enough"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := handle.Get(ctx); !errors.Is(err, failure.ErrRunClosed) {
+			t.Errorf("an update whose run closed: %v", err)
+		}
+		if _, err := turntest.Counter.Get(c, "a").Result(ctx); !errors.Is(err, failure.ErrTerminated) || !strings.Contains(err.Error(), "enough") {
+			t.Errorf("the result of a run that was terminated: %v", err)
+		}
+	})
+}
+
+func startParallel(t *testing.T, c *client.Client) string {
+	t.Helper()
+	run, err := turntest.Parallel.Start(t.Context(), c, "", []turntest.Job{{Name: "x", Fails: -1}, {Name: "y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.WorkflowID
+}
+
+// Each refusal is the one that errors.Is looks for, and none of the others.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	all := []error{
+		client.ErrInvalid, client.ErrNotFound, client.ErrAlreadyOpen, client.ErrAlreadyUsed, client.ErrNotReady, client.ErrTooLarge,
+		client.ErrQueryFailed, client.ErrUpdateLimit, client.ErrUpdatesInFlight, client.ErrBusy, client.ErrOutcomeUnknown,
+	}
+	var o turn.Options
+	o.Engine.Limits.UpdatesInFlight, o.Engine.Limits.UpdatesInTotal = 1, 2
+	bubble(t, o, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		for name, refusal := range refusals {
+			err := refusal.provoke(t.Context(), c)
+			for _, kind := range all {
+				if errors.Is(err, kind) != (kind == refusal.want) {
+					t.Errorf("%s: %v; errors.Is(%v) is %v", name, err, kind, errors.Is(err, kind))
+				}
+			}
+			var problem *client.Problem
+			if !errors.As(err, &problem) || problem.Detail == "" {
+				t.Errorf("%s: %v is no problem that says what to do", name, err)
+			}
+		}
+	})
+}
+
+// refusals are ways to be refused; each is on its own, whatever came before.
+var refusals = map[string]struct {
+	want    error
+	provoke func(ctx context.Context, c *client.Client) error
+}{
+	"a type that there is not": {client.ErrInvalid, func(ctx context.Context, c *client.Client) error {
+		_, _, err := c.Start(ctx, "x", "nothing", nil, client.StartOptions{})
+		return err
+	}},
+	"a workflow that there is not": {client.ErrNotFound, func(ctx context.Context, c *client.Client) error { return c.Signal(ctx, "nobody", "", "x", nil) }},
+	"an id that a path cannot hold": {client.ErrInvalid, func(ctx context.Context, c *client.Client) error {
+		_, err := c.Describe(ctx, "a/b", "")
+		return err
+	}},
+	"no id": {client.ErrNotFound, func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "", "", "") }},
+	"an id that is in use": {client.ErrAlreadyOpen, func(ctx context.Context, c *client.Client) error {
+		return startTwice(ctx, c, "open", client.StartOptions{}, "counter")
+	}},
+	"an id that was in use": {client.ErrAlreadyUsed, func(ctx context.Context, c *client.Client) error {
+		return startTwice(ctx, c, "used", client.StartOptions{IDReusePolicy: "rejectDuplicate"}, "sleeper")
+	}},
+	"an input that is too large": {client.ErrTooLarge, func(ctx context.Context, c *client.Client) error {
+		_, _, err := c.Start(ctx, "x", "registrar", history.Payload(`"`+strings.Repeat("x", 300<<10)+`"`), client.StartOptions{})
+		return err
+	}},
+	"code that fails": {client.ErrNotReady, func(ctx context.Context, c *client.Client) error {
+		return afterStart(ctx, c, "boom", func() error { _, err := turntest.Boom.Call(ctx, c, "boom", workflow.None{}); return err })
+	}},
+	"too many in flight": {client.ErrUpdatesInFlight, func(ctx context.Context, c *client.Client) error {
+		return afterStart(ctx, c, "flight", func() error {
+			_, first := turntest.Nap.Send(ctx, c, "flight", "1h")
+			_, err := turntest.Nap.Send(ctx, c, "flight", "1h")
+			return errors.Join(first, err)
+		})
+	}},
+	"too many in total": {client.ErrUpdateLimit, func(ctx context.Context, c *client.Client) error {
+		return afterStart(ctx, c, "total", func() (err error) {
+			for range 3 {
+				_, err = turntest.Add.Call(ctx, c, "total", 1)
+			}
+			return err
+		})
+	}},
+}
+
+func afterStart(ctx context.Context, c *client.Client, id string, then func() error) error {
+	if _, err := turntest.Counter.Start(ctx, c, id, 10); err != nil {
+		return err
+	}
+	return then()
+}
+
+func startTwice(ctx context.Context, c *client.Client, id string, o client.StartOptions, typ string) error {
+	input := map[string]history.Payload{"sleeper": history.Payload(`"0s"`)}[typ]
+	if _, _, err := c.Start(ctx, id, typ, input, client.StartOptions{}); err != nil {
+		return err
+	}
+	_, _, err := c.Start(ctx, id, typ, input, o)
+	return err
+}

@@ -1,0 +1,294 @@
+package engine_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/stage"
+)
+
+func init() {
+	// A failure prints its seed, and the program. Files of failures would stand among the golden scripts.
+	if err := flag.Set("rapid.nofailfile", "true"); err != nil {
+		panic(err)
+	}
+}
+
+// happening is what happens to a run between two tasks, as numbers that say what becomes of whatever is pending then: the
+// same happenings are the same events wherever the runs are the same.
+type happening struct {
+	Pass    time.Duration
+	Events  []event
+	Updates []sent
+	Query   bool
+	Deploy  bool // of the code that does not crash
+	Retry   bool
+}
+
+// event is one event that a task brings.
+type event struct {
+	Kind string
+	N    int
+}
+
+// sent is an update that is sent.
+type sent struct {
+	Name    string
+	Request request
+}
+
+var (
+	leaves   = slices.Sorted(maps.Keys(alone))
+	branches = []string{"go", "group", "lock", "acquire", "branch", "apart", "handle", "handle"}
+	kinds    = []string{
+		"complete", "complete", "complete", "complete", "complete", "complete", "complete", "fail", "fail", "timeout",
+		"fire", "fire", "fire", "fire", "fire", "signal", "signal", "signal", "signal", "cancel", "end",
+	}
+)
+
+func drawOps(least, depth int) *rapid.Generator[[]op] {
+	one := rapid.Custom(func(t *rapid.T) op {
+		if depth == 0 || rapid.IntRange(0, 2).Draw(t, "leaf") > 0 {
+			return op{Do: rapid.SampledFrom(leaves).Draw(t, "do"), N: rapid.IntRange(0, 5).Draw(t, "n")}
+		}
+		return op{
+			Do: rapid.SampledFrom(branches).Draw(t, "do"), N: rapid.IntRange(0, 5).Draw(t, "n"),
+			Body: drawOps(1, depth-1).Draw(t, "body"),
+		}
+	})
+	return rapid.SliceOfN(one, least, 8)
+}
+
+var drawProgram = rapid.Custom(func(t *rapid.T) program {
+	return program{
+		Handlers: rapid.SliceOfN(drawOps(0, 1), 0, 2).Draw(t, "handlers"),
+		Main:     drawOps(3, 3).Draw(t, "main"), Stay: rapid.IntRange(0, 4).Draw(t, "stay") > 0,
+	}
+})
+
+var drawSent = rapid.Custom(func(t *rapid.T) sent {
+	return sent{
+		Name:    rapid.SampledFrom([]string{"u0", "u0", "u1", "u1", "unknown"}).Draw(t, "name"),
+		Request: request{Refuse: rapid.IntRange(0, 3).Draw(t, "refuse") == 3, N: rapid.IntRange(0, 9).Draw(t, "n")},
+	}
+})
+
+var drawHappening = rapid.Custom(func(t *rapid.T) happening {
+	one := rapid.Custom(func(t *rapid.T) event {
+		return event{Kind: rapid.SampledFrom(kinds).Draw(t, "kind"), N: rapid.IntRange(0, 5).Draw(t, "n")}
+	})
+	return happening{
+		Pass:    seconds(rapid.IntRange(0, 3).Draw(t, "pass")),
+		Events:  rapid.SliceOfN(one, 0, 3).Draw(t, "events"),
+		Updates: rapid.SliceOfN(drawSent, 0, 2).Draw(t, "updates"),
+		Query:   rapid.IntRange(0, 9).Draw(t, "query") == 9,
+		Deploy:  rapid.IntRange(0, 9).Draw(t, "deploy") == 9,
+		Retry:   rapid.IntRange(0, 4).Draw(t, "retry") == 4,
+	}
+})
+
+// play is a program, what happens to it, and how it is played.
+type play struct {
+	program program
+	script  []happening
+	// cold has the code rebuilt before each task.
+	cold bool
+	// before are updates that are sent in a task of their own before a happening, with those of the happening's own task.
+	before, with map[int]sent
+}
+
+// on plays on a new stage and returns it.
+func (p *play) on(t *rapid.T) *stage.Stage {
+	mended := false
+	s := stage.Open(t, interpret(&mended))
+	t.Cleanup(func() { mended = true })
+	s.Cold, s.Plain, s.Limits.UpdatesInFlight = p.cold, true, 3
+	s.Start(p.program)
+	for i, h := range p.script {
+		if s.Run.State.Status.Closed() {
+			break
+		}
+		if refused, ok := p.before[i]; ok && s.Run.State.Pending == history.PendingNone {
+			wantNothing(t, s, s.Step(engine.Task{Updates: []engine.UpdateRequest{p.request(fmt.Sprint("before ", i), refused)}}))
+		}
+		if h.Deploy && !mended {
+			mended = true
+			s.Deploy()
+		}
+		if h.Query {
+			_, _ = s.Query("peek", nil) // a run that is stuck does not answer
+		}
+		p.happen(s, i, h)
+	}
+	return s
+}
+
+func wantNothing(t *rapid.T, s *stage.Stage, transition *engine.Transition) {
+	if transition.Commit != nil || transition.Failure != nil || transition.Updates[0].Verdict == engine.Accepted {
+		t.Fatalf("after %d commits an update that is refused came to %+v, want nothing", len(s.Run.Log), transition)
+	}
+}
+
+func (p *play) request(id string, u sent) engine.UpdateRequest {
+	return engine.UpdateRequest{ID: id, Name: u.Name, Input: history.Payload(fmt.Sprintf(`{"refuse":%v,"n":%d}`, u.Request.Refuse, u.Request.N))}
+}
+
+// happen runs the task of a happening, if anything happens at all.
+func (p *play) happen(s *stage.Stage, i int, h happening) {
+	s.Advance(h.Pass)
+	task := engine.Task{Brought: bring(s, h.Events)}
+	for j, u := range h.Updates {
+		task.Updates = append(task.Updates, p.request(fmt.Sprint(i, "-", j), u))
+	}
+	// Where a task is to be retried any request retries it, and may so leave a trace.
+	if u, ok := p.with[i]; ok && len(task.Brought)+len(task.Updates) > 0 && s.Run.State.Pending == history.PendingNone {
+		refused := []engine.UpdateRequest{p.request(fmt.Sprint("with ", i), u)}
+		task.Updates = slices.Insert(task.Updates, u.Request.N%(len(task.Updates)+1), refused...)
+	}
+	if len(task.Brought)+len(task.Updates) > 0 || h.Retry && s.Run.State.Pending == history.PendingRetry {
+		step(s, task)
+	}
+}
+
+// step runs a task. Updates that fail together are tried one by one, so that one that fails takes no other down.
+func step(s *stage.Stage, task engine.Task) {
+	transition := s.Step(task)
+	if transition.Failure == nil || len(task.Brought) > 0 || len(task.Updates) < 2 {
+		return
+	}
+	for _, u := range task.Updates {
+		if !s.Run.State.Status.Closed() {
+			s.Step(engine.Task{Updates: []engine.UpdateRequest{u}})
+		}
+	}
+}
+
+// bring makes events of what is pending; each activity and each timer is resolved once.
+func bring(s *stage.Stage, wanted []event) (brought []history.Event) {
+	activities, timers := s.Activities(), s.Timers()
+	for _, e := range wanted {
+		var a history.Attributes
+		switch e.Kind {
+		case "signal":
+			a = s.Signaled(fmt.Sprint("s", e.N%2), fmt.Sprint("signal ", e.N))
+		case "end":
+			a = s.Signaled("end", nil)
+		case "cancel":
+			a = &history.WorkflowExecutionCancelRequested{Reason: "enough"}
+		case "fire":
+			if len(timers) == 0 {
+				continue
+			}
+			a = &history.TimerFired{StartedEventID: timers[0].EventID}
+			timers = timers[1:]
+		default:
+			if len(activities) == 0 {
+				continue
+			}
+			n := e.N % len(activities)
+			a = result(e.Kind, activities[n])
+			activities = slices.Delete(activities, n, n+1)
+		}
+		brought = append(brought, history.Of(a))
+	}
+	return brought
+}
+
+func result(kind string, id int64) history.Attributes {
+	switch kind {
+	case "fail":
+		return &history.ActivityTaskFailed{ScheduledEventID: id, Failure: failure.FromError(failure.New("broke", "it broke")), Attempt: 1}
+	case "timeout":
+		f := &failure.Failure{Kind: failure.KindTimeout, Timeout: failure.StartToClose, Message: "it took too long"}
+		return &history.ActivityTaskTimedOut{ScheduledEventID: id, Failure: f, Attempt: 1}
+	}
+	return &history.ActivityTaskCompleted{ScheduledEventID: id, Result: history.Payload(fmt.Sprintf(`"result %d"`, id)), Attempt: 1}
+}
+
+func drawPlay(t *rapid.T) play {
+	return play{program: drawProgram.Draw(t, "program"), script: rapid.SliceOfN(drawHappening, 8, 30).Draw(t, "script")}
+}
+
+// wantSame wants two logs that are the same, byte for byte.
+func wantSame(t *rapid.T, what string, want, got *stage.Stage) {
+	t.Helper()
+	for i := range max(len(want.Bodies), len(got.Bodies)) {
+		if i < len(want.Bodies) && i < len(got.Bodies) && bytes.Equal(want.Bodies[i], got.Bodies[i]) {
+			continue
+		}
+		t.Fatalf("%s: slot %d differs\nwant:\n%sgot:\n%s", what, i, want.Text(), got.Text())
+	}
+}
+
+// Whatever the program and whatever happens to it, every prefix of its log rebuilds the code so far that the next task
+// makes the same events, and their ids have no gaps. The stage itself replays the log when the test ends, in both ways.
+func TestEveryPrefixRebuildsTheCode(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPlay(t)
+		s := p.on(t)
+		next := int64(1)
+		for i, c := range s.Run.Log {
+			for _, e := range c.Events() {
+				if e.ID != next {
+					t.Fatalf("event %d follows event %d", e.ID, next-1)
+				}
+				next++
+			}
+			s.Replay(i)
+		}
+	})
+}
+
+// It makes no difference whether the code is kept or rebuilt before each task.
+func TestKeptOrRebuilt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		kept := drawPlay(t)
+		rebuilt := kept
+		rebuilt.cold = true
+		wantSame(t, "rebuilt", kept.on(t), rebuilt.on(t))
+	})
+}
+
+// Queries leave no trace.
+func TestQueriesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		without := drawPlay(t)
+		with := without
+		with.script = slices.Clone(without.script)
+		for i := range with.script {
+			with.script[i].Query = rapid.Bool().Draw(t, "query")
+		}
+		wantSame(t, "with queries", without.on(t), with.on(t))
+	})
+}
+
+// An update that is refused leaves no trace, wherever it comes: alone, or among other things.
+func TestRefusedUpdatesLeaveNoTrace(t *testing.T) {
+	t.Parallel()
+	refused := rapid.Custom(func(t *rapid.T) sent {
+		u := drawSent.Draw(t, "update")
+		u.Request.Refuse = true
+		return u
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		without := drawPlay(t)
+		with := without
+		at := rapid.IntRange(0, len(without.script)-1)
+		with.before = rapid.MapOfN(at, refused, 0, 3).Draw(t, "before")
+		with.with = rapid.MapOfN(at, refused, 0, 3).Draw(t, "with")
+		wantSame(t, "with updates that are refused", without.on(t), with.on(t))
+	})
+}

@@ -1,0 +1,216 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+)
+
+// ends brings the run of a workflow into a state.
+var ends = map[history.Status]struct{ start, method, then, body string }{
+	history.Running:    {start: `"type":"counter"`},
+	history.Completed:  {start: `"type":"sleeper","input":"0s"`},
+	history.Failed:     {start: `"type":"sleeper","input":"no time at all"`},
+	history.Canceled:   {start: `"type":"counter"`, then: "/cancel"},
+	history.Terminated: {start: `"type":"counter"`, then: "/terminate"},
+	history.TimedOut:   {start: `"type":"counter","runTimeout":"1s"`},
+}
+
+// become starts a workflow and brings its run into a state.
+func become(t *testing.T, p *turntest.Process, id string, s history.Status) *api.StartResponse {
+	t.Helper()
+	how := ends[s]
+	run := start(t, p, `{"workflowId":"`+id+`",`+how.start+`}`)
+	if how.then != "" {
+		p.Do(http.MethodPost, workflows+"/"+id+how.then, "")
+	}
+	if s == history.TimedOut {
+		time.Sleep(2 * time.Second)
+	}
+	if got := status(t, p, id, run.RunID); got != s.String() {
+		t.Fatalf("the run of %s is %s", id, got)
+	}
+	return run
+}
+
+func status(t *testing.T, p *turntest.Process, id string, run history.RunID) string {
+	t.Helper()
+	var d struct{ Status string }
+	p.Do(http.MethodGet, fmt.Sprintf("%s/%s?runId=%s", workflows, id, run), "").Into(t, &d)
+	return d.Status
+}
+
+// policyOutcome is what a start comes to that meets a run in this state: written down a second time, from the contract.
+func policyOutcome(s history.Status, reuse, conflict string) (code int, problem string) {
+	switch {
+	case s == history.Running && conflict == "useExisting":
+		return http.StatusOK, ""
+	case s == history.Running && conflict == "terminateExisting":
+		return http.StatusCreated, ""
+	case s == history.Running:
+		return http.StatusConflict, "already-open"
+	case reuse == "rejectDuplicate", reuse == "allowDuplicateFailedOnly" && s == history.Completed:
+		return http.StatusConflict, "already-used"
+	}
+	return http.StatusCreated, ""
+}
+
+// All policies against a run in each state.
+func TestStartPolicies(t *testing.T) {
+	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+		for s := range ends {
+			for i, reuse := range []string{"", "allowDuplicate", "allowDuplicateFailedOnly", "rejectDuplicate"} {
+				for j, conflict := range []string{"", "fail", "useExisting", "terminateExisting"} {
+					checkPolicy(t, d, p, fmt.Sprintf("%s-%d-%d", s, i, j), s, reuse, conflict)
+				}
+			}
+		}
+	})
+}
+
+func checkPolicy(t *testing.T, d *turntest.Deployment, p *turntest.Process, id string, s history.Status, reuse, conflict string) {
+	t.Helper()
+	before := become(t, p, id, s)
+	body := fmt.Sprintf(`{"workflowId":%q,"type":"counter","idReusePolicy":%q,"idConflictPolicy":%q}`, id, reuse, conflict)
+	dump := d.Snapshot()
+	a := p.Do(http.MethodPost, workflows, body)
+	var got struct {
+		Type  string
+		RunID history.RunID
+	}
+	a.Into(t, &got)
+	code, problem := policyOutcome(s, reuse, conflict)
+	if a.Status != code || problem != "" && got.Type != "urn:weft:problem:"+problem {
+		t.Errorf("a run is %s, %s: %d %s, want %d %s", s, body, a.Status, a.Body, code, problem)
+	}
+	after := status(t, p, id, before.RunID)
+	switch {
+	case code == http.StatusCreated && (got.RunID.Number() != before.RunID.Number()+1 || s == history.Running && after != "terminated"):
+		t.Errorf("%s: run %s after %s, which is %s", body, got.RunID, before.RunID, after)
+	case code != http.StatusCreated && (after != s.String() || d.Snapshot() != dump || got.RunID != "" && got.RunID != before.RunID):
+		t.Errorf("%s: %s, and it changed something; the run is %s", body, a.Body, after)
+	}
+}
+
+// page is a page of a history or of the list.
+type page struct {
+	Events        []struct{ ID int64 }
+	Workflows     []api.WorkflowSummary
+	NextPageToken string
+}
+
+func getPage(t *testing.T, p *turntest.Process, target string) (pg page) {
+	t.Helper()
+	a := p.Do(http.MethodGet, target, "")
+	if a.Status != http.StatusOK {
+		t.Fatalf("%s: %d %s", target, a.Status, a.Body)
+	}
+	a.Into(t, &pg)
+	return pg
+}
+
+// A history comes in pages of 1,000 events. What happens between two pages (more events, another run) does not disturb.
+func TestHistoryPages(t *testing.T) {
+	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		signal := func(n int) {
+			for range n {
+				p.Do(http.MethodPost, workflows+"/a/signals/poke", "")
+			}
+		}
+		signal(249) // of four events each, after the start's four
+		history := workflows + "/a/history"
+		first := getPage(t, p, history)
+		if len(first.Events) != 1000 || first.NextPageToken != "" {
+			t.Fatalf("%d events and the token %q", len(first.Events), first.NextPageToken)
+		}
+		signal(1)
+		first = getPage(t, p, history)
+		signal(300)
+		p.Do(http.MethodPost, workflows+"/a/terminate", "")
+		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		want := int64(0)
+		for pg := first; ; pg = getPage(t, p, history+"?pageToken="+pg.NextPageToken) {
+			for _, e := range pg.Events {
+				if want++; e.ID != want {
+					t.Fatalf("event %d, want %d", e.ID, want)
+				}
+			}
+			if pg.NextPageToken == "" {
+				break
+			}
+		}
+		if want != 4+550*4+1 {
+			t.Errorf("%d events", want)
+		}
+	})
+}
+
+// A page token that no history returned.
+func TestHistoryTokens(t *testing.T) {
+	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+		run := string(start(t, p, `{"workflowId":"a","type":"counter"}`).RunID)
+		for token, want := range map[string]int{
+			"x": 400, "/": 400, "/5": 400, run: 400, run + "/": 400, run + "/0": 400, run + "/-1": 400, run + "/x": 400,
+			run + "/99999999999999999999": 400, "latest/5": 400, "0-0123456789abcdef/5": 400, "1-0123456789abcdef/5": 404, "2-0123456789abcdef/5": 404,
+		} {
+			refused(t, d, p, http.MethodGet, workflows+"/a/history?pageToken="+token, "", want)
+		}
+		refused(t, d, p, http.MethodGet, workflows+"/a/history?runId=1-0123456789abcdef&pageToken="+run+"/5", "", 400)
+		for from, want := range map[string]int{"/1": 4, "/4": 1, "/5": 0, "/9223372036854775807": 0} {
+			if pg := getPage(t, p, workflows+"/a/history?runId="+run+"&pageToken="+run+from); len(pg.Events) != want || pg.NextPageToken != "" {
+				t.Errorf("from %s: %+v", from, pg)
+			}
+		}
+	})
+}
+
+// The list comes in pages of 100 runs, those started last first. Runs that start between two pages do not disturb.
+func TestListPages(t *testing.T) {
+	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+		for i := range 230 {
+			typ := `"counter"`
+			if i%2 == 0 {
+				typ = `"sleeper","input":"0s"`
+			}
+			start(t, p, fmt.Sprintf(`{"workflowId":"w%d","type":%s}`, i, typ))
+			time.Sleep(time.Second)
+		}
+		for query, want := range map[string]int{"?": 230, "?type=sleeper&": 115, "?status=running&": 115, "?type=sleeper&status=running&": 0} {
+			seen := map[string]bool{}
+			last := time.Now().Add(time.Hour)
+			for pg := getPage(t, p, workflows+query); ; pg = getPage(t, p, workflows+query+"pageToken="+pg.NextPageToken) {
+				for _, w := range pg.Workflows {
+					if seen[w.WorkflowID] || w.StartedAt.After(last) {
+						t.Errorf("%s: %s comes twice, or too late", query, w.WorkflowID)
+					}
+					seen[w.WorkflowID], last = true, w.StartedAt
+				}
+				if pg.NextPageToken == "" {
+					break
+				}
+				start(t, p, `{"type":"sleeper","input":"0s"}`)
+			}
+			if got := len(seen); got < want || got > want+20 {
+				t.Errorf("%s: %d runs, want %d", query, got, want)
+			}
+		}
+	})
+}
+
+// Every answer is JSON that names its fields as the contract does; no page is null where there is nothing.
+func TestEmptyList(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *turntest.Deployment, p *turntest.Process) {
+		var got map[string]json.RawMessage
+		p.Do(http.MethodGet, workflows, "").Into(t, &got)
+		if string(got["workflows"]) != "[]" || len(got) != 1 {
+			t.Errorf("%s", got)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package meter_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// ports answers every call with err.
+type ports struct{ err error }
+
+func (p *ports) Append(context.Context, ...store.Item) error { return p.err }
+func (p *ports) Backward(context.Context, string, store.Key, store.Key, int) (store.Page, error) {
+	return store.Page{}, p.err
+}
+
+func (p *ports) Forward(context.Context, store.Key, int) (store.Page, error) {
+	return store.Page{}, p.err
+}
+func (p *ports) RecordAttempt(context.Context, store.Attempt) error { return p.err }
+func (p *ports) ReadAttempts(context.Context, string, uint32) ([]store.Attempt, error) {
+	return nil, p.err
+}
+func (p *ports) PutTimers(context.Context, []store.Timer) error { return p.err }
+func (p *ports) DueTimers(context.Context, time.Time, int) ([]store.Timer, error) {
+	return nil, p.err
+}
+func (p *ports) DeleteTimers(context.Context, []store.Timer) error { return p.err }
+func (p *ports) ListRuns(context.Context, store.Filter, string, int) ([]store.Summary, string, error) {
+	return nil, "", p.err
+}
+func (p *ports) Send(context.Context, string, ...queue.Message) error { return p.err }
+
+// Each call of each port, what it costs, and how it ends.
+func TestEachCallIsCounted(t *testing.T) {
+	t.Parallel()
+	errOther := errors.New("no such table")
+	conflict := fmt.Errorf("append: %w", &store.Conflict{})
+	write := func(n int64) map[error]meter.Cost {
+		return map[error]meter.Cost{
+			nil: {Writes: n}, store.ErrUnknown: {Writes: n}, errOther: {Writes: n}, conflict: {Lost: n}, store.ErrStale: {Lost: n},
+			store.ErrThrottled: {}, store.ErrTooLarge: {},
+		}
+	}
+	read := map[error]meter.Cost{nil: {Reads: 1}, errOther: {Reads: 1}, store.ErrThrottled: {Reads: 1}}
+	for name, test := range map[string]struct {
+		call func(ctx context.Context, p *ports)
+		cost map[error]meter.Cost
+	}{
+		"append":         {func(ctx context.Context, p *ports) { _ = meter.Log(p).Append(ctx, store.Item{}) }, write(1)},
+		"append two":     {func(ctx context.Context, p *ports) { _ = meter.Log(p).Append(ctx, store.Item{}, store.Item{}) }, write(2)},
+		"record attempt": {func(ctx context.Context, p *ports) { _ = meter.Attempts(p).RecordAttempt(ctx, store.Attempt{}) }, write(1)},
+		"put timers":     {func(ctx context.Context, p *ports) { _ = meter.Timers(p).PutTimers(ctx, make([]store.Timer, 3)) }, write(3)},
+		"delete timers":  {func(ctx context.Context, p *ports) { _ = meter.Timers(p).DeleteTimers(ctx, make([]store.Timer, 3)) }, write(3)},
+		"backward": {func(ctx context.Context, p *ports) {
+			_, _ = meter.Log(p).Backward(ctx, "a", store.Key{}, store.Key{}, 0)
+		}, read},
+		"forward":       {func(ctx context.Context, p *ports) { _, _ = meter.Log(p).Forward(ctx, store.Key{}, 0) }, read},
+		"read attempts": {func(ctx context.Context, p *ports) { _, _ = meter.Attempts(p).ReadAttempts(ctx, "a", 1) }, read},
+		"due timers":    {func(ctx context.Context, p *ports) { _, _ = meter.Timers(p).DueTimers(ctx, time.Time{}, 1) }, read},
+		"list":          {func(ctx context.Context, p *ports) { _, _, _ = meter.Lister(p).ListRuns(ctx, store.Filter{}, "", 1) }, read},
+		"send": {
+			func(ctx context.Context, p *ports) { _ = meter.Sender(p).Send(ctx, "q", make([]queue.Message, 4)...) },
+			map[error]meter.Cost{nil: {Messages: 4}, errOther: {Messages: 4}},
+		},
+	} {
+		for err, want := range test.cost {
+			ctx, m := meter.With(context.Background())
+			if test.call(ctx, &ports{err}); m.Cost() != want {
+				t.Errorf("%s that ends with %v cost %v, want %v", name, err, m.Cost(), want)
+			}
+			test.call(context.Background(), &ports{err}) // nobody counts
+		}
+	}
+}
+
+// The meters of a context all count, each once, by many goroutines; a context beside it does not.
+func TestMetersAddUp(t *testing.T) {
+	t.Parallel()
+	total := &meter.Meter{}
+	outer, one := meter.With(total.Counting(context.Background()))
+	inner, two := meter.With(outer)
+	_, beside := meter.With(outer)
+	log := meter.Log(&ports{})
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			_ = log.Append(inner, store.Item{})
+			_, _ = log.Forward(outer, store.Key{}, 0)
+		})
+	}
+	all.Wait()
+	for name, test := range map[string]struct {
+		m    *meter.Meter
+		want meter.Cost
+	}{
+		"total": {total, meter.Cost{Writes: 50, Reads: 50}}, "outer": {one, meter.Cost{Writes: 50, Reads: 50}},
+		"inner": {two, meter.Cost{Writes: 50}}, "beside": {beside, meter.Cost{}},
+	} {
+		if got := test.m.Cost(); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+func TestHeader(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]meter.Cost{
+		"writes=0, reads=0, messages=0":         {},
+		"writes=1, reads=2, messages=3":         {Writes: 1, Reads: 2, Messages: 3},
+		"writes=0, reads=0, messages=0, lost=1": {Lost: 1},
+	} {
+		if got := c.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package turn_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// bench is a deployment whose operations are counted, one after the other. Cold, each request and each message finds a
+// process that has just begun; warm, the one that has done everything before.
+type bench struct {
+	t     *testing.T
+	d     *turntest.Deployment
+	cold  bool
+	last  *turntest.Process
+	total meter.Meter
+	units units
+	rows  []row
+}
+
+// row is a row of the table of budgets.
+type row struct {
+	name         string
+	budget, cost meter.Cost
+	units        string
+}
+
+// units counts what DynamoDB bills for the pages and items of a log: 4 KB a unit read, 1 KB a unit written.
+type units struct {
+	store.Log
+	read, written atomic.Int64
+}
+
+func (u *units) Append(ctx context.Context, items ...store.Item) error {
+	for _, item := range items {
+		u.written.Add(int64(len(item.Body)+100+1023) / 1024)
+	}
+	return u.Log.Append(ctx, items...)
+}
+
+func (u *units) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	page, err := u.Log.Backward(ctx, workflow, before, until, limit)
+	size := 0
+	for _, item := range page.Items {
+		size += len(item.Body) + 100
+	}
+	u.read.Add(max(1, int64(size+4095)/4096))
+	return page, err
+}
+
+func newBench(t *testing.T, cold bool) *bench {
+	b := &bench{t: t, d: turntest.New(t), cold: cold}
+	b.units.Log = b.d.Store
+	b.d.Ports.Log = &b.units
+	return b
+}
+
+func (b *bench) process() *turntest.Process {
+	if b.last == nil || b.cold {
+		if b.last != nil {
+			b.last.Stop()
+		}
+		b.last = b.d.Idle(turn.Options{}, turntest.Workload("build-2")...)
+	}
+	return b.last
+}
+
+func (b *bench) do(method, target, body string) *turntest.Answer {
+	b.t.Helper()
+	a := b.process().DoWith(b.total.Counting(b.t.Context()), method, "/v1/workflows"+target, body)
+	if a.Status >= 400 && a.Status != http.StatusUnprocessableEntity {
+		b.t.Fatalf("%s %s %s: %d %s", method, target, body, a.Status, a.Body)
+	}
+	return a
+}
+
+func (b *bench) drain() { b.d.Drain(b.total.Counting(context.Background()), b.process) }
+
+// measure counts an operation, and reports one that costs more than its budget.
+func (b *bench) measure(name string, budget meter.Cost, operation func()) {
+	b.t.Helper()
+	before, read, written := b.total.Cost(), b.units.read.Load(), b.units.written.Load()
+	operation()
+	after := b.total.Cost()
+	r := row{name: name, budget: budget, cost: meter.Cost{
+		Writes: after.Writes - before.Writes, Reads: after.Reads - before.Reads,
+		Messages: after.Messages - before.Messages, Lost: after.Lost - before.Lost,
+	}, units: fmt.Sprintf("%d read, %d written", b.units.read.Load()-read, b.units.written.Load()-written)}
+	b.rows = append(b.rows, r)
+	if c := r.cost; c.Writes > budget.Writes || c.Reads > budget.Reads || c.Messages > budget.Messages || c.Lost > budget.Lost {
+		b.t.Errorf("%s cost %v, and its budget is %v", name, c, budget)
+	}
+}
+
+func (b *bench) table() string {
+	var text strings.Builder
+	for _, r := range b.rows {
+		fmt.Fprintf(&text, "\n%-50s budget %-36v cost %-36v units %s", r.name, r.budget, r.cost, r.units)
+	}
+	return text.String()
+}
+
+// TestBudgets holds what operations cost against design §2, with reads for a cold process and for a warm one. The log has
+// the table: go test ./internal/turn -run TestBudgets -v
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	for _, cold := range []bool{true, false} {
+		t.Run(map[bool]string{true: "cold", false: "warm"}[cold], func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, cold)
+				reads := int64(0) // of what a warm process need not read
+				if cold {
+					reads = 1
+				}
+				b.requests(reads)
+				b.timers(reads)
+				b.activities(reads)
+				b.longHistories(reads)
+				b.d.CheckReplay(b.process())
+				t.Log(b.table())
+			})
+		})
+	}
+}
+
+// requests measures the requests of a short run.
+func (b *bench) requests(reads int64) {
+	post := func(target, body string) func() { return func() { b.do(http.MethodPost, target, body) } }
+	get := func(target string) func() { return func() { b.do(http.MethodGet, target, "") } }
+	b.measure("start, an id of the caller's", meter.Cost{Writes: 1, Reads: 1}, post("", `{"workflowId":"a","type":"counter","requestId":"r0"}`))
+	b.measure("start, an id that we make", meter.Cost{Writes: 1}, post("", `{"type":"counter"}`))
+	b.measure("start, with one activity", meter.Cost{Writes: 1, Messages: 1}, post("", `{"type":"sequence","input":1}`))
+	b.drain()
+	b.measure("start, sent again", meter.Cost{Reads: 1}, post("", `{"workflowId":"a","type":"counter","requestId":"r0"}`))
+	b.measure("signal", meter.Cost{Writes: 1, Reads: reads}, post("/a/signals/poke", `{"requestId":"r1"}`))
+	b.measure("signal, sent again", meter.Cost{Reads: 1}, post("/a/signals/poke", `{"requestId":"r1"}`))
+	b.measure("update, accepted and completed", meter.Cost{Writes: 1, Reads: reads}, post("/a/updates/add", `{"updateId":"u1","input":1}`))
+	b.measure("update, accepted; completed later", meter.Cost{Writes: 1, Reads: reads, Messages: 1},
+		post("/a/updates/do", `{"updateId":"u2","input":{"name":"x"},"waitFor":"accepted"}`))
+	b.measure("... by the task of its activity", meter.Cost{Writes: 1, Reads: reads}, b.drain)
+	b.measure("update, rejected", meter.Cost{Reads: 1}, post("/a/updates/add", `{"updateId":"u3","input":-1}`))
+	b.measure("update, an id that is known", meter.Cost{Reads: 1}, post("/a/updates/add", `{"updateId":"u1","input":1}`))
+	b.measure("update, polled", meter.Cost{Reads: 1}, get("/a/updates/u2?wait=20s"))
+	b.measure("query", meter.Cost{Reads: 1}, post("/a/queries/sum", ""))
+	b.measure("describe", meter.Cost{Reads: 1}, get("/a"))
+	b.measure("result, of an open run", meter.Cost{Reads: 1}, get("/a/result"))
+	b.measure("cancel", meter.Cost{Writes: 1, Reads: reads}, post("/a/cancel", ""))
+	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
+	b.drain()
+}
+
+// timers measures a timer, from its start to its firing.
+func (b *bench) timers(reads int64) {
+	start := func(d string) { b.do(http.MethodPost, "", `{"type":"sleeper","input":"`+d+`"}`) }
+	b.measure("a timer of 15 minutes, with the run's start", meter.Cost{Writes: 2, Reads: reads, Messages: 1}, func() {
+		start("15m")
+		b.drain()
+	})
+	// Its item is put, and deleted when it was sent. One read is the sweep's. No process stays warm for a day.
+	b.measure("a timer of a day, with the run's start", meter.Cost{Writes: 4, Reads: 2, Messages: 1}, func() {
+		start("24h")
+		time.Sleep(24*time.Hour - time.Minute)
+		if _, err := b.process().Service.Sweep(b.total.Counting(context.Background())); err != nil {
+			b.t.Error(err)
+		}
+		b.drain()
+	})
+}
+
+// activities measures whole runs.
+func (b *bench) activities(reads int64) {
+	for _, n := range []int64{3, 100, 1000} {
+		if n == 1000 && b.cold && testing.Short() {
+			continue // half a million commits are replayed
+		}
+		b.measure(fmt.Sprintf("%d activities in sequence, the whole run", n), meter.Cost{Writes: n + 1, Reads: n * reads, Messages: n}, func() {
+			b.do(http.MethodPost, "", fmt.Sprintf(`{"type":"sequence","input":%d}`, n))
+			b.drain()
+		})
+	}
+	for _, n := range []int64{10, 100} {
+		// Cold, each attempt reads whether the commit that schedules it is in the log.
+		budget := meter.Cost{Writes: 1 + n/10, Reads: (n + n/10) * reads, Messages: 2 * n}
+		b.measure(fmt.Sprintf("%d activities in parallel, the whole run", n), budget, func() {
+			b.do(http.MethodPost, "", `{"type":"parallel","input":[`+strings.Repeat(`{"name":"x"},`, int(n-1))+`{"name":"x"}]}`)
+			b.drain()
+		})
+	}
+	b.measure("an activity whose first attempt fails, the run", meter.Cost{Writes: 3, Reads: 2 * reads, Messages: 2}, func() {
+		b.do(http.MethodPost, "", `{"type":"parallel","input":[{"name":"x","fails":1}]}`)
+		b.drain()
+	})
+}
+
+// longHistories measures requests of runs whose logs are long. Cold, a log of more than a page's worth of commits takes
+// two reads: how long it is nobody knows before, and the first read must not read all the runs before.
+func (b *bench) longHistories(reads int64) {
+	for _, n := range []int64{3, 100, 1000} {
+		id, looks := fmt.Sprintf("/long-%d", n), int64(1)
+		b.do(http.MethodPost, "", fmt.Sprintf(`{"workflowId":%q,"type":"counter"}`, id[1:]))
+		b.grow(id, int(n))
+		if n >= 128 {
+			looks += reads
+		}
+		after := fmt.Sprintf(", after %d commits", n)
+		b.measure("signal"+after, meter.Cost{Writes: 1, Reads: looks * reads}, func() { b.do(http.MethodPost, id+"/signals/poke", "") })
+		b.measure("update"+after, meter.Cost{Writes: 1, Reads: looks * reads}, func() { b.do(http.MethodPost, id+"/updates/add", `{"input":0}`) })
+		b.measure("update, rejected"+after, meter.Cost{Reads: looks}, func() { b.do(http.MethodPost, id+"/updates/add", `{"input":-1}`) })
+		b.measure("query"+after, meter.Cost{Reads: looks}, func() { b.do(http.MethodPost, id+"/queries/sum", "") })
+		b.measure("result"+after, meter.Cost{Reads: looks}, func() { b.do(http.MethodGet, id+"/result", "") })
+	}
+}
+
+// grow adds commits to a run's log, with a process of its own.
+func (b *bench) grow(id string, commits int) {
+	p := b.d.Idle(turn.Options{}, turntest.Workload("build-2")...)
+	defer p.Stop()
+	for range commits {
+		if a := p.Do(http.MethodPost, "/v1/workflows"+id+"/signals/poke", ""); a.Status != http.StatusAccepted {
+			b.t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	if !b.cold {
+		b.do(http.MethodPost, id+"/queries/sum", "") // the warm process gets to know it
+	}
+}

@@ -1,0 +1,69 @@
+package turn_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seed-41655fb1/weft/internal/turntest"
+)
+
+// cases are the update cases that exist today, by section. They are played by the scripts in testdata/cases: the command
+// case begins each on a new deployment and names its numbers.
+var cases = map[string]string{
+	"accept":    "1 2 3 4 5 6 7 8 9 10",
+	"reject":    "11 12 14 15 16 17 18 19 20 21 22 26 27",
+	"duplicate": "29 30 31 32 33 36",
+	"order":     "37 38 39 41 42 43 45 46 47 48 49",
+	"failure":   "53 54 55 56 58 59 61",
+	"closing":   "65 66 68 71 72 73 74 75 77",
+	"replay":    "81 82 84 85 88",
+}
+
+// TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/turn -run TestUpdateCases -rewrite`, and hold
+// the difference against the case that each begins with.
+func TestUpdateCases(t *testing.T) {
+	t.Parallel()
+	for section := range cases {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { play(t, filepath.Join("testdata", "cases", section)) })
+		})
+	}
+}
+
+// play plays the scripts of a file in a bubble.
+func play(t *testing.T, path string) {
+	script := turntest.NewScript(t, turntest.NewBubble)
+	defer script.Close()
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		return script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input)
+	})
+}
+
+// TestUpdateCasesAreAllThere holds the scripts against the list of cases.
+func TestUpdateCasesAreAllThere(t *testing.T) {
+	t.Parallel()
+	number := regexp.MustCompile(`(?m)^case number=\(?([\d,]+)`)
+	for section, wanted := range cases {
+		text, err := os.ReadFile(filepath.Join("testdata", "cases", section))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var played []string
+		for _, m := range number.FindAllStringSubmatch(string(text), -1) {
+			played = append(played, strings.Split(m[1], ",")...)
+		}
+		for _, n := range strings.Fields(wanted) {
+			if !slices.Contains(played, n) {
+				t.Errorf("section %s has no script of case %s", section, n)
+			}
+		}
+	}
+}

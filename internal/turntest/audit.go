@@ -1,0 +1,106 @@
+package turntest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// endOfTime is later than anything is due.
+var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Workflows are the ids of the workflows that have runs, sorted.
+func (d *Deployment) Workflows() []string {
+	d.t.Helper()
+	var ids []string
+	for token := ""; ; {
+		runs, next, err := d.Store.ListRuns(context.Background(), store.Filter{}, token, 1000)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for _, r := range runs {
+			ids = append(ids, r.Workflow)
+		}
+		if next == "" {
+			slices.Sort(ids)
+			return slices.Compact(ids)
+		}
+		token = next
+	}
+}
+
+// Snapshot is all that the store and the queues hold, byte by byte, for comparison with another snapshot.
+func (d *Deployment) Snapshot() string {
+	d.t.Helper()
+	var b strings.Builder
+	for _, id := range d.Workflows() {
+		last := uint32(0)
+		for _, item := range d.Store.Dump(id) {
+			fmt.Fprintf(&b, "%v %x %v %x\n", item.Key, item.Commit, item.Expires, item.Body)
+			last = item.Run
+		}
+		attempts, err := d.Store.ReadAttempts(context.Background(), id, last)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%+v\n", attempts)
+	}
+	timers, err := d.Store.DueTimers(context.Background(), endOfTime, 1<<20)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	fmt.Fprintf(&b, "%+v\n", timers)
+	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
+		fmt.Fprintln(&b, name, d.Queue.Len(name), d.Queue.Len(queue.DeadLetters(name)))
+	}
+	return b.String()
+}
+
+// Runs returns the runs of a workflow as its log has them. Loading them checks that their events are numbered from 1
+// without a gap, and that each resolves what was pending.
+func (d *Deployment) Runs(workflowID string) []*engine.Run {
+	d.t.Helper()
+	var runs []*engine.Run
+	for _, item := range d.Store.Dump(workflowID) {
+		if n := len(runs); n == 0 || runs[n-1].Number != item.Run {
+			runs = append(runs, engine.NewRun(workflowID, item.Run))
+		}
+		c, err := history.Decode(item.Slot, item.Body)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if err := runs[len(runs)-1].Append(c, len(item.Body)); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return runs
+}
+
+// CheckReplay replays all runs from their first event on with the code of a process, and reports those whose code does
+// something else than history records. A run whose task fails under the code is expected to fail, and one that other
+// builds had a part in is not run again as new: their validators may have been others.
+func (d *Deployment) CheckReplay(p *Process) {
+	d.t.Helper()
+	for _, id := range d.Workflows() {
+		for _, run := range d.Runs(id) {
+			code := p.registry.Workflow(run.State.Started.WorkflowType)
+			otherBuild := func(c *history.Commit) bool { return c.Task != nil && c.Task.Build != p.build }
+			switch {
+			case run.Void() || run.NotReady(p.build) != nil:
+			case !slices.ContainsFunc(run.Log, otherBuild):
+				ReplayRun(d.t, code, id, run.Log)
+			default:
+				if err := inReplay(code, id, run.Log, (*engine.Instance).Replay); err != nil {
+					d.t.Errorf("run %d of %s does not replay: %v", run.Number, id, err)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package turntest
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Drain delivers messages, one after the other, until there are none: each batch that is handled together to the process
+// that next returns. It lets time pass where a message is delayed. Nothing sweeps.
+func (d *Deployment) Drain(ctx context.Context, next func() *Process) {
+	d.t.Helper()
+	names := []string{queue.Activities, queue.Timers, queue.Workflow}
+	for {
+		delivered := false
+		for _, name := range names {
+			for d.Queue.Ready(name) {
+				d.deliver(ctx, name, next)
+				delivered = true
+			}
+		}
+		at, more := d.Queue.Next()
+		if !more {
+			return
+		}
+		if !delivered {
+			time.Sleep(time.Until(at))
+		}
+	}
+}
+
+func (d *Deployment) deliver(ctx context.Context, name string, next func() *Process) {
+	d.t.Helper()
+	deliveries, err := d.Queue.Receive(ctx, name, queue.MaxBatch)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, part := range pump.Split(name, deliveries) {
+		next().pump.Deliver(ctx, name, part)
+	}
+}

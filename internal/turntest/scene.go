@@ -1,0 +1,218 @@
+package turntest
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Request is a request of the HTTP API in a script: its first line, as in "POST /v1/workflows", and its body.
+type Request struct{ Method, Target, Body string }
+
+// Scene is where scripts are played: some processes on one store and its queues. Process 1 also handles messages.
+type Scene interface {
+	// Deploy replaces a process by a new one of a build. It knows nothing of what the one before it had in memory.
+	Deploy(process int, build string)
+	// Do has a process answer a request, and returns when all that it set off at once has been done. A nil answer is a
+	// process that died.
+	Do(process int, r Request) *Answer
+	// Together has a process answer requests at once: while the first one's commit, or a GET's read, is on its way, the
+	// others come and wait, in their order.
+	Together(process int, requests []Request) []*Answer
+	// Hook sets a hook for the next call of a process, or for all that come; a nil one ends that.
+	Hook(process int, op Op, always bool, hook Hook)
+	// Sleep lets time pass.
+	Sleep(d time.Duration)
+	// Delivered is what handling messages has cost, without reads, since the last call.
+	Delivered() meter.Cost
+	// Snapshot is all that is stored and sent, for comparison.
+	Snapshot() string
+	// Now is the time.
+	Now() time.Time
+	// Close checks that all runs replay with the code of process 1, and ends the scene.
+	Close()
+}
+
+// Bubble is a scene in a bubble of testing/synctest, over the in-memory store and queue.
+type Bubble struct {
+	t         testing.TB
+	d         *Deployment
+	options   turn.Options
+	processes map[int]*hooked
+	delivered meter.Cost
+}
+
+type hooked struct {
+	*Process
+	hooks *Hooks
+	asked meter.Meter // what its requests cost
+}
+
+// NewBubble returns a scene with process 1 on build-1 and process 2, which handles no messages, on the same. The
+// arguments inflight and total bound the updates of a run.
+func NewBubble(t testing.TB, args Args) Scene {
+	var o turn.Options
+	o.Engine.Limits.UpdatesInFlight, _ = strconv.Atoi(args["inflight"])
+	o.Engine.Limits.UpdatesInTotal, _ = strconv.Atoi(args["total"])
+	b := &Bubble{t: t, d: New(t), options: o, processes: map[int]*hooked{}}
+	b.Deploy(1, "build-1")
+	b.Deploy(2, "build-1")
+	return b
+}
+
+// Close implements Scene. It lets the clock strike the next hour, so that what follows begins at the same time whatever
+// chance made of the waits before it.
+func (b *Bubble) Close() {
+	b.d.CheckReplay(b.processes[1].Process)
+	for _, p := range b.processes {
+		p.Stop()
+	}
+	time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
+}
+
+// Deploy implements Scene.
+func (b *Bubble) Deploy(process int, build string) {
+	if p := b.processes[process]; p != nil {
+		p.Stop()
+	}
+	hooks := b.d.Hook()
+	o := b.options
+	o.Build = build
+	start := b.d.Idle
+	if process == 1 {
+		start = b.d.Start
+		b.delivered = meter.Cost{}
+	}
+	b.processes[process] = &hooked{Process: start(o, Workload(build)...), hooks: hooks}
+	synctest.Wait()
+}
+
+// Do implements Scene.
+func (b *Bubble) Do(process int, r Request) *Answer {
+	answer := <-b.send(process, r)
+	synctest.Wait()
+	return answer
+}
+
+// send sends a request on a goroutine of its own, which dies with the process.
+func (b *Bubble) send(process int, r Request) <-chan *Answer {
+	p, answer := b.processes[process], make(chan *Answer, 1)
+	go func() {
+		defer close(answer)
+		a := p.DoWith(p.asked.Counting(b.t.Context()), r.Method, r.Target, r.Body)
+		answer <- a
+	}()
+	return answer
+}
+
+// Together implements Scene.
+func (b *Bubble) Together(process int, requests []Request) []*Answer {
+	held, release := make(chan struct{}), make(chan struct{})
+	op := OnPut
+	if requests[0].Method == http.MethodGet {
+		op = OnRead
+	}
+	b.Hook(process, op, false, func(do func() error) error {
+		close(held)
+		<-release
+		return do()
+	})
+	pending := []<-chan *Answer{b.send(process, requests[0])}
+	<-held
+	for _, r := range requests[1:] {
+		pending = append(pending, b.send(process, r))
+		synctest.Wait()
+	}
+	close(release)
+	var answers []*Answer
+	for _, p := range pending {
+		answers = append(answers, <-p)
+	}
+	synctest.Wait()
+	return answers
+}
+
+// Hook implements Scene.
+func (b *Bubble) Hook(process int, op Op, always bool, hook Hook) {
+	if always {
+		b.processes[process].hooks.Always(op, hook)
+	} else {
+		b.processes[process].hooks.Next(op, hook)
+	}
+}
+
+// Sleep implements Scene.
+func (b *Bubble) Sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// Delivered implements Scene.
+func (b *Bubble) Delivered() meter.Cost {
+	p := b.processes[1]
+	all, asked, before := p.Meter.Cost(), p.asked.Cost(), b.delivered
+	b.delivered = meter.Cost{
+		Writes: all.Writes - asked.Writes, Lost: all.Lost - asked.Lost, Messages: all.Messages - asked.Messages,
+	}
+	return meter.Cost{
+		Writes: b.delivered.Writes - before.Writes, Lost: b.delivered.Lost - before.Lost,
+		Messages: b.delivered.Messages - before.Messages,
+	}
+}
+
+// Snapshot implements Scene.
+func (b *Bubble) Snapshot() string { return b.d.Snapshot() }
+
+// Now implements Scene.
+func (b *Bubble) Now() time.Time { return time.Now() }
+
+// Faults are the hooks that scripts name.
+var Faults = map[string]func() Hook{
+	// The commit lands, and the answer does not come.
+	"lose-answer": func() Hook {
+		return func(put func() error) error {
+			if err := put(); err != nil {
+				return err
+			}
+			return store.ErrUnknown
+		}
+	},
+	// The commit lands, and no answer ever comes.
+	"silence": func() Hook {
+		return func(put func() error) error {
+			_ = put() // a repeat finds itself there
+			return store.ErrUnknown
+		}
+	},
+	// The commit does not land, and no answer comes.
+	"lose-request": func() Hook { return func(func() error) error { return store.ErrUnknown } },
+	"throttle":     func() Hook { return func(func() error) error { return store.ErrThrottled } },
+	// The process dies before the commit.
+	"die": func() Hook {
+		var once sync.Once
+		return func(put func() error) (err error) {
+			once.Do(runtime.Goexit)
+			return put()
+		}
+	},
+}
+
+// ParseRequests reads requests that lines of two dashes separate.
+func ParseRequests(text string) []Request {
+	var all []Request
+	for part := range strings.SplitSeq(text, "\n--\n") {
+		first, body, _ := strings.Cut(part, "\n")
+		method, target, _ := strings.Cut(strings.TrimSpace(first), " ")
+		all = append(all, Request{method, target, body})
+	}
+	return all
+}

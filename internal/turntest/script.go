@@ -1,0 +1,322 @@
+package turntest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/meter"
+)
+
+// Script plays a script on a scene: requests, what happens meanwhile, and what stands in the history afterwards. What
+// differs from run to run (ids, stacks) is masked.
+//
+//	case number=11 [start]          begins anew on a new scene; start starts the counter a. The scene gets the arguments
+//	request [process=2]             sends a request; its input is the request's first line, and then its body
+//	together                        sends several at once, separated by lines of --; see Scene.Together
+//	meanwhile [process=2] [always] [reading]  sends requests from this process before the next put of process 1, or each,
+//	                                or before its next read
+//	fault how=die [always] [reading]  has the next put of process 1 fail, or all, or reads; see Faults; how=none ends that
+//	deploy build=build-2 [process]  replaces a process
+//	sleep for=1h                    lets time pass
+//	history id=a [run=...]          lists the events of a run in short
+//	deliveries                      what handling messages has cost since the last time
+//
+// After each request that wrote and sent nothing the store and the queues are compared with what they were before it.
+type Script struct {
+	t     testing.TB
+	make  func(testing.TB, Args) Scene
+	scene Scene
+	masks map[string]string // what was masked, and as what
+	names map[string]string // and back, as scripts write it: $run1
+	token string            // the page token seen last
+	notes []string          // what happened meanwhile
+}
+
+// NewScript returns a script's player. Close it.
+func NewScript(t testing.TB, scene func(testing.TB, Args) Scene) *Script {
+	return &Script{t: t, make: scene}
+}
+
+// Close ends the last case.
+func (s *Script) Close() {
+	if s.scene != nil {
+		s.scene.Close()
+	}
+}
+
+// Args are the arguments of a command.
+type Args map[string]string
+
+// ArgsOf are the arguments of a command that are written as "key", "key=value" or "key=(value,value)".
+func ArgsOf[T fmt.Stringer](written []T) Args {
+	args := Args{}
+	for _, w := range written {
+		key, value, _ := strings.Cut(w.String(), "=")
+		args[key] = strings.Trim(value, "()")
+	}
+	return args
+}
+
+func (a Args) process(otherwise int) int {
+	if n, err := strconv.Atoi(a["process"]); err == nil {
+		return n
+	}
+	return otherwise
+}
+
+// Play carries out a command and returns what it came to.
+func (s *Script) Play(command string, args Args, input string) string {
+	s.t.Helper()
+	input = s.expand(input)
+	_, always := args["always"]
+	op := OnPut
+	if _, reading := args["reading"]; reading {
+		op = OnRead
+	}
+	switch command {
+	case "case":
+		return s.begin(args)
+	case "request":
+		return s.request(args.process(1), ParseRequests(input)[0])
+	case "together":
+		return s.together(ParseRequests(input))
+	case "meanwhile":
+		s.scene.Hook(1, op, always, s.meanwhile(args.process(2), ParseRequests(input)))
+	case "fault":
+		var hook Hook
+		if fault := Faults[args["how"]]; fault != nil {
+			hook = fault()
+		}
+		s.scene.Hook(1, op, always || hook == nil, hook)
+	case "deploy":
+		s.scene.Deploy(args.process(1), args["build"])
+	case "sleep":
+		d, err := time.ParseDuration(args["for"])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.scene.Sleep(d)
+	case "history":
+		return s.history(args["id"], s.expand(args["run"]))
+	case "deliveries":
+		c := s.scene.Delivered()
+		return fmt.Sprintf("writes=%d, messages=%d, lost=%d\n", c.Writes, c.Messages, c.Lost)
+	default:
+		s.t.Fatalf("there is no command %q", command)
+	}
+	return "ok\n"
+}
+
+func (s *Script) begin(args Args) string {
+	s.t.Helper()
+	s.Close()
+	s.masks, s.names, s.token = map[string]string{}, map[string]string{}, ""
+	s.scene = s.make(s.t, args)
+	if _, start := args["start"]; !start {
+		return "ok\n"
+	}
+	return s.request(1, Request{http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter"}`})
+}
+
+func (s *Script) request(process int, r Request) string {
+	s.t.Helper()
+	before, began := s.scene.Snapshot(), s.scene.Now()
+	a := s.scene.Do(process, r)
+	if a != nil && a.Cost == (meter.Cost{Reads: a.Cost.Reads}) && s.scene.Now().Equal(began) && s.notes == nil {
+		if s.scene.Snapshot() != before {
+			s.t.Errorf("%s %s changed something and says that it cost %v", r.Method, r.Target, a.Cost)
+		}
+	}
+	notes := strings.Join(s.notes, "")
+	s.notes = nil
+	return notes + s.show(a)
+}
+
+func (s *Script) together(requests []Request) string {
+	var b strings.Builder
+	for _, a := range s.scene.Together(1, requests) {
+		b.WriteString(s.show(a))
+	}
+	return b.String()
+}
+
+func (s *Script) meanwhile(process int, requests []Request) Hook {
+	return func(put func() error) error {
+		for _, r := range requests {
+			if shown := "meanwhile: " + s.show(s.scene.Do(process, r)); len(s.notes) < 3 {
+				s.notes = append(s.notes, shown)
+			}
+		}
+		return put()
+	}
+}
+
+// show is an answer in a script: its status, what it cost, the headers that not every answer has, and the body.
+func (s *Script) show(a *Answer) string {
+	if a == nil {
+		return "the process dies\n"
+	}
+	cost := a.Cost.String()
+	if a.Status == http.StatusServiceUnavailable {
+		cost = dozens.ReplaceAllString(cost, "many")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s\n", a.Status, cost)
+	for _, name := range []string{"Allow", "Retry-After"} {
+		if v := a.Header.Get(name); v != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, v)
+		}
+	}
+	s.keepToken(a.Body)
+	return b.String() + s.mask(layOut(a.Body)) + "\n"
+}
+
+// dozens are the tries of a request that went on until its time was over: how many is chance.
+var dozens = regexp.MustCompile(`\d{2,}`)
+
+// layOut shows short JSON in one line and long JSON indented.
+func layOut(body []byte) string {
+	const long = 160
+	body = bytes.TrimSpace(body)
+	var b bytes.Buffer
+	if len(body) <= long || json.Indent(&b, body, "", "  ") != nil {
+		return string(body)
+	}
+	return b.String()
+}
+
+func (s *Script) keepToken(body []byte) {
+	var page struct{ NextPageToken string }
+	if json.Unmarshal(body, &page) == nil && page.NextPageToken != "" {
+		s.token = page.NextPageToken
+	}
+}
+
+// varying is what differs from run to run: run ids, the ids that are made for workflows, updates and requests, the page
+// tokens of lists, stacks and sizes, and the fractions of seconds.
+var varying = regexp.MustCompile(`:\d\d\.\d+Z|\b\d+-[0-9a-f]{16}\b|\bw-[0-9a-f]{32}\b|\b[0-9a-f]{32}\b|` +
+	`("nextPageToken": ?)"[A-Za-z0-9_-]{20,}"|("stack": ?)"(?:[^"\\]|\\.)*"|("history(?:SizeBytes|Bytes)": ?)\d+`)
+
+func (s *Script) mask(text string) string {
+	return varying.ReplaceAllStringFunc(text, func(found string) string {
+		if strings.HasPrefix(found, ":") {
+			return found[:3] + "Z"
+		}
+		if key, _, isMember := strings.Cut(found, ":"); isMember {
+			return key + `: "..."`
+		}
+		if s.masks[found] == "" {
+			kind := "id"
+			switch {
+			case strings.HasPrefix(found, "w-"):
+				kind = "workflow"
+			case strings.Contains(found, "-"):
+				kind = "run"
+			}
+			n := 1
+			for ; s.names[fmt.Sprintf("$%s%d", kind, n)] != ""; n++ {
+			}
+			s.masks[found] = fmt.Sprintf("<%s%d>", kind, n)
+			s.names[fmt.Sprintf("$%s%d", kind, n)] = found
+		}
+		return s.masks[found]
+	})
+}
+
+var reference = regexp.MustCompile(`\$(?:run|workflow|id)\d+|\$token`)
+
+func (s *Script) expand(text string) string {
+	return reference.ReplaceAllStringFunc(text, func(name string) string {
+		if name == "$token" {
+			return s.token
+		}
+		return s.names[name]
+	})
+}
+
+// event is an event as the HTTP API shows it.
+type event struct {
+	ID         int64
+	Type       string
+	Attributes struct {
+		ActivityType, SignalName, UpdateID, Reason                                    string
+		ScheduledEventID, StartedEventID, AcceptedEventID, SequencingEventID, Attempt int64
+		Kind                                                                          string
+		Failure                                                                       json.RawMessage
+	}
+}
+
+// short are the names that the update cases use.
+var short = map[string]string{
+	"WorkflowExecutionStarted": "ExecStarted", "WorkflowExecutionCompleted": "ExecDone", "WorkflowExecutionFailed": "ExecFailed",
+	"WorkflowExecutionCanceled": "ExecCanceled", "WorkflowExecutionTerminated": "ExecTerminated",
+	"WorkflowExecutionTimedOut": "ExecTimedOut", "WorkflowExecutionSignaled": "Signaled",
+	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
+	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
+	"WorkflowTaskCompleted": "TaskDone", "WorkflowTaskFailed": "TaskFail", "ActivityTaskScheduled": "ActSched",
+	"ActivityTaskCompleted": "ActDone", "ActivityTaskFailed": "ActFailed", "ActivityTaskTimedOut": "ActTimedOut",
+	"ActivityTaskCancelRequested": "ActCancelReq", "ActivityTaskCanceled": "ActCanceled", "TimerStarted": "TimerSet",
+	"TimerFired": "TimerFired", "TimerCanceled": "TimerCanceled",
+}
+
+func (e *event) String() string {
+	name, a := short[e.Type], &e.Attributes
+	switch e.Type {
+	case "WorkflowExecutionUpdateAccepted":
+		name += fmt.Sprintf("(%s, seq %d)", a.UpdateID, a.SequencingEventID)
+	case "WorkflowExecutionUpdateCompleted":
+		name += fmt.Sprintf("(acc %d%s)", a.AcceptedEventID, map[bool]string{true: ", failure"}[a.Failure != nil])
+	case "WorkflowExecutionSignaled":
+		name += "(" + a.SignalName + ")"
+	case "ActivityTaskScheduled":
+		name += "(" + a.ActivityType + ")"
+	case "ActivityTaskCompleted", "ActivityTaskFailed", "ActivityTaskTimedOut":
+		name += fmt.Sprintf("(of %d)", a.ScheduledEventID)
+	case "TimerFired", "TimerCanceled":
+		name += fmt.Sprintf("(of %d)", a.StartedEventID)
+	}
+	return fmt.Sprintf("%d %s", e.ID, name)
+}
+
+// history lists the events of a run, a line for each task, and checks that they are numbered without a gap.
+func (s *Script) history(id, run string) string {
+	s.t.Helper()
+	target := "/v1/workflows/" + id + "/history?runId=" + run
+	a := s.scene.Do(1, Request{Method: http.MethodGet, Target: target})
+	var page struct{ Events []event }
+	if a.Status != http.StatusOK {
+		return s.show(a)
+	}
+	a.Into(s.t, &page)
+	var b strings.Builder
+	bringing := true
+	for i, e := range page.Events {
+		if e.ID != int64(i)+1 {
+			s.t.Errorf("event %d of %s has the id %d", i+1, id, e.ID)
+		}
+		switch brings := brought[short[e.Type]]; {
+		case i == 0:
+		case !bringing && (brings || e.Type == "WorkflowTaskScheduled"):
+			b.WriteString("\n")
+			bringing = brings
+		default:
+			b.WriteString(" ")
+			bringing = bringing && brings
+		}
+		b.WriteString(e.String())
+	}
+	return s.mask(b.String()) + "\n"
+}
+
+// brought are the events that a task brings to the code, which stand before it.
+var brought = map[string]bool{
+	"ExecStarted": true, "Signaled": true, "CancelReq": true, "ActDone": true, "ActFailed": true, "ActTimedOut": true,
+	"ActCanceled": true, "TimerFired": true, "ExecTerminated": true, "ExecTimedOut": true,
+}

@@ -1,0 +1,235 @@
+package workflow_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	shop  = workflow.Declare[int, int]("shop")
+	buy   = workflow.NewUpdate[int, int]("buy")
+	sold  = workflow.NewQuery[none, int]("sold")
+	shut  = workflow.NewSignal[none]("shut")
+	errNo = workflow.NewError("no", "not for sale")
+)
+
+// sells counts what is bought, up to a limit; a purchase takes a minute.
+func sells(ctx workflow.Context, limit int) (int, error) {
+	n := 0
+	sold.Handle(ctx, func(none) (int, error) { return n, nil })
+	buy.Handle(ctx, func(ctx workflow.Context, more int) (int, error) {
+		if err := workflow.Sleep(ctx, time.Minute); err != nil {
+			return 0, err
+		}
+		if more == 13 {
+			return 0, errNo
+		}
+		n += more
+		return n, nil
+	}, workflow.Validate(func(more int) error {
+		if n+more > limit {
+			return errNo
+		}
+		return nil
+	}))
+	if _, err := shut.Receive(ctx); err != nil {
+		return n, err
+	}
+	return n, workflow.AwaitHandlers(ctx)
+}
+
+func openShop(t *testing.T) (context.Context, *turntest.Process, workflow.Run[int]) {
+	t.Helper()
+	ctx, p := t.Context(), turntest.One(t, workflow.Bind(shop, sells))
+	run, err := shop.Start(ctx, p.Client, "shop-1", 100)
+	if err != nil || run.WorkflowID != "shop-1" || run.RunID == "" {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	return ctx, p, run
+}
+
+func TestStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p, run := openShop(t)
+		if _, err := shop.Start(ctx, p.Client, "shop-1", 1); !errors.Is(err, client.ErrAlreadyOpen) {
+			t.Errorf("a second start: %v, want %v", err, client.ErrAlreadyOpen)
+		}
+		again, err := shop.Start(ctx, p.Client, "shop-1", 1, workflow.StartOptions{IDConflictPolicy: "useExisting"})
+		if err != nil || again.RunID != run.RunID {
+			t.Errorf("%+v, %v; want the run that is open, %+v", again, err, run)
+		}
+		made, err := shop.Start(ctx, p.Client, "", 1, workflow.StartOptions{RequestID: "r1"})
+		if err != nil || made.WorkflowID == "" {
+			t.Errorf("%+v, %v; want an id that was made", made, err)
+		}
+		same, err := shop.Start(ctx, p.Client, "", 1, workflow.StartOptions{RequestID: "r1"})
+		if err != nil || same.RunID != made.RunID {
+			t.Errorf("%+v, %v; want the run that the request started, %+v", same, err, made)
+		}
+		short, err := shop.Start(ctx, p.Client, "shop-2", 1, workflow.StartOptions{RunTimeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var timeout *workflow.TimeoutError
+		if _, err := short.Result(ctx); !errors.As(err, &timeout) || timeout.Limit != failure.RunTimeout {
+			t.Errorf("%v, want that the run timeout passed", err)
+		}
+		if _, err := workflow.Declare[none, none]("unknown").Start(ctx, p.Client, "w", none{}); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("an unknown type: %v, want %v", err, client.ErrInvalid)
+		}
+	})
+}
+
+func TestEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p, run := openShop(t)
+		if err := run.Cancel(ctx, "it rains"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := run.Result(ctx)
+		wantCanceled(t, err, "it rains")
+		if err := run.Cancel(ctx, "again"); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("a cancellation of a run that has ended: %v, want %v", err, client.ErrNotFound)
+		}
+		second, err := shop.Start(ctx, p.Client, "shop-1", 100)
+		if err != nil || second.RunID == run.RunID {
+			t.Fatalf("%+v, %v", second, err)
+		}
+		if err := second.Terminate(ctx, "fire"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := second.Result(ctx); !errors.Is(err, failure.ErrTerminated) || err.Error() != "the run was terminated: fire" {
+			t.Errorf("%v, want that it was terminated, and why", err)
+		}
+		// Each handle is of its own run; Get is of the latest.
+		_, err = run.Result(ctx)
+		wantCanceled(t, err, "it rains")
+		if _, err := shop.Get(p.Client, "shop-1").Result(ctx); !errors.Is(err, failure.ErrTerminated) {
+			t.Errorf("the latest run: %v, want the second", err)
+		}
+		if _, err := shop.Get(p.Client, "shop-7").Result(ctx); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("a workflow that is not there: %v, want %v", err, client.ErrNotFound)
+		}
+	})
+}
+
+// The context bounds the wait for a result, and nothing else.
+func TestResultWaitsNoLongerThanItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p, run := openShop(t)
+		short, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		if _, err := run.Result(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want that the time is over", err)
+		}
+		handle, err := buy.Send(ctx, p.Client, "shop-1", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shorter, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, err := handle.Get(shorter); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want that the time is over", err)
+		}
+		if n, err := handle.Get(ctx); err != nil || n != 1 {
+			t.Errorf("%d, %v; want that the update went on", n, err)
+		}
+	})
+}
+
+func TestUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p, run := openShop(t)
+		if n, err := buy.Call(ctx, p.Client, "shop-1", 90, workflow.CallOptions{RunID: run.RunID}); err != nil || n != 90 {
+			t.Errorf("%d, %v", n, err)
+		}
+		for what, call := range map[string]func() error{
+			"Call": func() error { _, err := buy.Call(ctx, p.Client, "shop-1", 50); return err },
+			"Send": func() error { _, err := buy.Send(ctx, p.Client, "shop-1", 50); return err },
+		} {
+			var refused *client.Rejected
+			if err := call(); !errors.As(err, &refused) || !errors.Is(err, errNo) || refused.UpdateID == "" {
+				t.Errorf("%s: %v, want a refusal that is %v", what, err, errNo)
+			}
+		}
+		var refused *client.Rejected
+		handle, err := buy.Send(ctx, p.Client, "shop-1", -77) // accepted: 13 in all
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := handle.Get(ctx); err != nil || n != 13 {
+			t.Errorf("%d, %v", n, err)
+		}
+		if _, err := buy.Call(ctx, p.Client, "shop-1", 13); !errors.Is(err, errNo) || errors.As(err, &refused) {
+			t.Errorf("%v, want the handler's own %v, and no refusal", err, errNo)
+		}
+		if _, err := buy.Call(ctx, p.Client, "shop-1", 1, workflow.CallOptions{RunID: "1-0123456789abcdef"}); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("another run: %v, want %v", err, client.ErrNotFound)
+		}
+		if n, err := sold.Ask(ctx, p.Client, "shop-1", none{}); err != nil || n != 13 {
+			t.Errorf("sold %d, %v", n, err)
+		}
+	})
+}
+
+// An update whose run closes first has an outcome all the same.
+func TestUpdateWhoseRunCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p, run := openShop(t)
+		handle, err := buy.Send(ctx, p.Client, "shop-1", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Terminate(ctx, ""); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := handle.Get(ctx); !errors.Is(err, failure.ErrRunClosed) {
+				t.Errorf("%v, want %v", err, failure.ErrRunClosed)
+			}
+		}
+		if _, err := buy.Call(ctx, p.Client, "shop-1", 1); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("an update of a run that has closed: %v, want %v", err, client.ErrNotFound)
+		}
+	})
+}
+
+// A validator that does what it may not is the code's failure: the caller is told so, and the run goes on.
+func TestAMisusedValidatorFailsNoRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typ, good := workflow.Declare[none, none]("misused"), workflow.NewUpdate[none, string]("good")
+		code := func(ctx workflow.Context, _ none) (none, error) {
+			call.Handle(ctx, func(workflow.Context, none) (none, error) { return none{}, nil },
+				workflow.Validate(func(none) error { return workflow.Sleep(ctx, time.Second) }))
+			good.Handle(ctx, func(workflow.Context, none) (string, error) { return "good", nil })
+			_, err := shut.Receive(ctx)
+			return none{}, err
+		}
+		ctx, p := t.Context(), turntest.One(t, workflow.Bind(typ, code))
+		run, err := typ.Start(ctx, p.Client, "w", none{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refused *client.Rejected
+		if _, err := call.Call(ctx, p.Client, "w", none{}); !errors.Is(err, client.ErrNotReady) || errors.As(err, &refused) {
+			t.Errorf("%v, want that the code fails", err)
+		}
+		if text, err := good.Call(ctx, p.Client, "w", none{}); err != nil || text != "good" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if err := shut.Send(ctx, p.Client, "w", none{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Result(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}

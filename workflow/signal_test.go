@@ -1,0 +1,208 @@
+package workflow_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/stage"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+const flood = 10_000
+
+// collect receives signals until one is "stop".
+func collect(ctx workflow.Context, _ none) (got []string, err error) {
+	for {
+		text, err := word.Receive(ctx)
+		if err != nil || text == "stop" {
+			return got, err
+		}
+		got = append(got, text)
+	}
+}
+
+// collectBySelect does it by a Select, as a loop that waits for other things, too.
+func collectBySelect(ctx workflow.Context, _ none) (got []string, err error) {
+	for done := false; !done && err == nil; {
+		err = workflow.Select(ctx, workflow.OnSignal(word, func(text string) {
+			if done = text == "stop"; !done {
+				got = append(got, text)
+			}
+		}))
+	}
+	return got, err
+}
+
+func numbers(n int) (all []string) {
+	for i := range n {
+		all = append(all, strconv.Itoa(i))
+	}
+	return all
+}
+
+// Ten thousand signals come one by one, or all together in one task: none is lost, and their order is kept.
+func TestSignalFlood(t *testing.T) {
+	t.Parallel()
+	for name, code := range map[string]func(workflow.Context, none) ([]string, error){"Receive": collect, "OnSignal": collectBySelect} {
+		for _, together := range []int{1, 100, flood} {
+			t.Run(fmt.Sprint(name, " of ", together), func(t *testing.T) {
+				t.Parallel()
+				s := stage.New(t, code, none{})
+				for part := range slices.Chunk(append(numbers(flood), "stop"), together) {
+					var events []history.Attributes
+					for _, text := range part {
+						events = append(events, s.Signaled("word", text))
+					}
+					s.Bring(events...)
+				}
+				var got []string
+				if err := s.Outcome(&got); err != nil || !slices.Equal(got, numbers(flood)) {
+					t.Errorf("received %d of %d in order, %v", len(got), flood, err)
+				}
+			})
+		}
+	}
+}
+
+// The same through the API: a sender who waits for each answer, while others send as well.
+func TestSignalFloodThroughTheAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typ := workflow.Declare[none, []string]("collect")
+		ctx, p := t.Context(), turntest.One(t, workflow.Bind(typ, collect))
+		run, err := typ.Start(ctx, p.Client, "w", none{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(text string) {
+			if err := word.Send(ctx, p.Client, "w", text); err != nil {
+				t.Error(err)
+			}
+		}
+		var senders sync.WaitGroup
+		const each = 500
+		for i := range 4 {
+			senders.Go(func() {
+				for j := range each {
+					send(fmt.Sprint(i, "/", j))
+				}
+			})
+		}
+		senders.Wait()
+		send("stop")
+		got, err := run.Result(ctx)
+		if err != nil || len(got) != 4*each {
+			t.Fatalf("received %d of %d, %v", len(got), 4*each, err)
+		}
+		next := map[string]int{}
+		for _, text := range got {
+			var sender, n int
+			if _, err := fmt.Sscanf(text, "%d/%d", &sender, &n); err != nil || next[text[:1]] != n {
+				t.Fatalf("%q comes when %d of its sender were due: %v", text, next[text[:1]], err)
+			}
+			next[text[:1]]++
+		}
+	})
+}
+
+// Signals wait for the code that asks for them, in any coroutine, and for each name apart.
+func TestSignalsWait(t *testing.T) {
+	t.Parallel()
+	other := workflow.NewSignal[int]("other")
+	s := stage.Open(t, func(ctx workflow.Context, _ none) (log []string, err error) {
+		for {
+			v, ok, err := other.TryReceive(ctx)
+			if !ok || err != nil {
+				break
+			}
+			log = append(log, fmt.Sprint(v))
+		}
+		text, err := word.Receive(ctx)
+		_, ok, _ := word.TryReceive(ctx)
+		return append(log, text, fmt.Sprint(ok)), err
+	})
+	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: stage.Type}, s.Signaled("other", 1), s.Signaled("word", "up"), s.Signaled("other", 2))
+	var got []string
+	if err := s.Outcome(&got); err != nil || !slices.Equal(got, []string{"1", "2", "up", "false"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// bomb is a value whose decoder panics.
+type bomb struct{}
+
+func (*bomb) UnmarshalJSON([]byte) error { panic("boom") }
+
+// A signal whose value does not decode, or whose decoder panics, is an error of Receive, or dropped by OnSignal: the next
+// one is received as if it had not been.
+func TestPoisonedSignals(t *testing.T) {
+	t.Parallel()
+	bombs := workflow.NewSignal[bomb]("bombs")
+	s := stage.Open(t, func(ctx workflow.Context, _ none) (log []string, err error) {
+		for range 2 {
+			text, err := word.Receive(ctx)
+			log = append(log, fmt.Sprint(text, err != nil))
+		}
+		_, ok, err := word.TryReceive(ctx)
+		log = append(log, fmt.Sprint(ok, err != nil))
+		err = workflow.Select(ctx, workflow.OnSignal(word, func(text string) { log = append(log, text) }))
+		log = append(log, fmt.Sprint(err))
+		_, err = bombs.Receive(ctx)
+		if errors.Is(err, workflow.ErrCanceled) {
+			return log, err
+		}
+		return append(log, err.Error()), nil
+	})
+	poison := s.Signaled("word", history.Payload(`{"not":"a string"}`))
+	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: stage.Type},
+		poison, s.Signaled("word", "good"), poison, poison, s.Signaled("word", "better"), s.Signaled("bombs", 1))
+	want := []string{
+		"true", "goodfalse", "true true", "better", "<nil>",
+		`the value of signal "bombs" does not decode: decoding a workflow_test.bomb panicked: boom`,
+	}
+	var got []string
+	if err := s.Outcome(&got); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v\nwant %q", got, err, want)
+	}
+}
+
+// What somebody sends never ends a process, and never strands a run: it is refused, or it is an error that the code sees.
+func TestPoisonThroughTheAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typ := workflow.Declare[bomb, none]("bombed")
+		update := workflow.NewUpdate[bomb, none]("update")
+		query := workflow.NewQuery[bomb, none]("query")
+		code := func(ctx workflow.Context, _ bomb) (none, error) {
+			update.Handle(ctx, func(workflow.Context, bomb) (none, error) { return none{}, nil })
+			query.Handle(ctx, func(bomb) (none, error) { return none{}, nil })
+			_, err := word.Receive(ctx)
+			return none{}, err
+		}
+		ctx, p := t.Context(), turntest.One(t, workflow.Bind(typ, code))
+		body := []byte(`{"a":1}`)
+		if _, _, err := p.Client.Start(ctx, "w", typ.Name(), body, workflow.StartOptions{}); err == nil {
+			t.Error("a start whose input panics: no error")
+		}
+		if _, _, err := p.Client.Start(ctx, "w", typ.Name(), nil, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Client.Call(ctx, "w", update.Name(), body, workflow.CallOptions{}); err == nil {
+			t.Error("an update whose input panics: no error")
+		}
+		if _, err := p.Client.Query(ctx, "w", "", query.Name(), body); err == nil {
+			t.Error("a query whose input panics: no error")
+		}
+		if err := p.Client.Signal(ctx, "w", "", word.Name(), body); err != nil {
+			t.Error(err)
+		}
+		if _, err := typ.Get(p.Client, "w").Result(ctx); err == nil {
+			t.Error("the signal's value does not decode, and its receiver has not seen that")
+		}
+	})
+}
