@@ -16,10 +16,10 @@ endif
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test lint check sim fuzz bench clean
+.PHONY: help run demo test test-aws localstack localstack-down lint check sim fuzz bench clean
 
 help: ## print this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## run the local server with the example workflows (ADDR=127.0.0.1:9090 DATA=/some/dir)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
@@ -31,6 +31,10 @@ demo: ## play a cart through against a fresh server, and show what each step cos
 test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
 	go test $(RACE) -timeout 9m ./...
+
+test-aws: ## run all tests, those against DynamoDB, SQS and LocalStack among them (installs the servers; PYTHON=python3.13)
+	@localstack/install
+	localstack/servers run -- go test $(RACE) -tags aws -timeout 20m ./...
 
 lint: ## vet, staticcheck, formatting
 	go vet ./...

@@ -1,0 +1,81 @@
+// Package awstest says where the AWS-compatible servers of this test run are. Tests that need one have the build tag aws,
+// and are run by `make test-aws`, which installs and starts the servers (localstack/servers) and puts their addresses into
+// the environment. A test that finds no address fails: what the tag promises is never skipped in silence.
+//
+//	for _, server := range awstest.DynamoDB(t) {
+//		t.Run(server.Name, func(t *testing.T) {
+//			client := dynamodb.NewFromConfig(server.Config)
+//
+// Servers are shared by all tests of the run, so each test makes tables and queues with names of its own.
+package awstest
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// Region is the region of every server.
+const Region = "us-east-1"
+
+// Server is a server that speaks an AWS protocol.
+type Server struct {
+	// Name tells servers apart in the names of subtests: localstack, dynoxide, dynamodb-local, elasticmq.
+	Name string
+	// Config makes a client of it: dynamodb.NewFromConfig(s.Config). Its BaseEndpoint is the server's address.
+	Config aws.Config
+}
+
+// DynamoDB lists the DynamoDB servers of this run: at least one.
+func DynamoDB(t testing.TB) []Server {
+	t.Helper()
+	return servers(t, "WEFT_DYNAMODB")
+}
+
+// SQS lists the SQS servers of this run: at least one.
+func SQS(t testing.TB) []Server {
+	t.Helper()
+	return servers(t, "WEFT_SQS")
+}
+
+// LocalStack is the LocalStack of this run: all services at one address.
+func LocalStack(t testing.TB) Server {
+	t.Helper()
+	return server("localstack", variable(t, "WEFT_LOCALSTACK", "http://127.0.0.1:4566"))
+}
+
+// servers reads a variable of the form name=address,name=address.
+func servers(t testing.TB, name string) []Server {
+	t.Helper()
+	var all []Server
+	for entry := range strings.SplitSeq(variable(t, name, "localstack=http://127.0.0.1:4566"), ",") {
+		name, address, ok := strings.Cut(entry, "=")
+		if !ok {
+			t.Fatalf("%s: %q is not name=address", name, entry)
+		}
+		all = append(all, server(name, address))
+	}
+	return all
+}
+
+// variable reads an environment variable that this test cannot do without.
+func variable(t testing.TB, name, example string) string {
+	t.Helper()
+	value := os.Getenv(name)
+	if value == "" {
+		t.Fatalf("%s is not set. `make test-aws` starts the servers and sets it; for a server of your own: %s=%s", name, name, example)
+	}
+	return value
+}
+
+func server(name, address string) Server {
+	return Server{Name: name, Config: aws.Config{
+		Region:       Region,
+		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
+		BaseEndpoint: aws.String(address),
+		HTTPClient:   newClient(),
+	}}
+}

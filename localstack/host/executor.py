@@ -1,0 +1,92 @@
+"""Lambda execution environments as processes: LocalStack itself starts a container for each."""
+import json
+import os
+import subprocess
+import threading
+import time
+
+from localstack.services.lambda_.invocation.lambda_models import InvocationResult
+from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
+
+from runtime_api import RuntimeAPI
+
+START_SECONDS = 10  # what Lambda gives a function to initialise
+
+
+class ProcessExecutor(RuntimeExecutor):
+    """One execution environment: a process running `bootstrap`, and another one after it where that died or was killed."""
+
+    process = None
+
+    def start(self, env_vars):
+        self.env_vars = env_vars
+        self.api = RuntimeAPI()
+        self.code = self.function_version.config.code.get_unzipped_code_location()
+        name = "lambda-%s-%s.log" % (self.function_version.id.function_name, self.id[:8])
+        self.log = open(os.path.join(os.environ["LAMBDA_LOG_DIR"], name), "a+")
+        self._spawn()
+
+    def _spawn(self):
+        environment = {name: str(value) for name, value in self.env_vars.items()}
+        environment |= {"AWS_LAMBDA_RUNTIME_API": self.api.address, "LAMBDA_TASK_ROOT": str(self.code), "PATH": "/usr/bin:/bin"}
+        bootstrap = os.path.join(self.code, "bootstrap")
+        os.chmod(bootstrap, 0o755)  # LocalStack's unzip loses the mode
+        self.process = subprocess.Popen([bootstrap], env=environment, cwd=self.code, stdout=self.log, stderr=self.log)
+        threading.Thread(target=self._watch, args=(self.process, self.api), daemon=True).start()
+        self.api.ready.wait(START_SECONDS)
+        if self.api.init_error or self.process.poll() is not None or not self.api.ready.is_set():
+            self.stop()
+            raise RuntimeError("bootstrap did not start: %s" % (self.api.init_error or self.get_logs()))
+
+    def _watch(self, process, api):
+        """Answers for a process that dies without an answer, as Lambda does."""
+        status = process.wait()
+        api.ready.set()
+        error = {"errorType": "Runtime.ExitError", "errorMessage": "runtime exited with status %d" % status}
+        api.settle(json.dumps(error).encode(), True)
+
+    def invoke(self, payload):
+        if self.process.poll() is not None:  # it died after its last answer: Lambda starts another in its place
+            self.api.close()
+            self.api = RuntimeAPI()
+            self._spawn()
+        timeout = self.function_version.config.timeout
+        try:
+            body, is_error = self.api.ask(payload | {"deadline": time.time() + timeout}, timeout)
+        except TimeoutError:
+            self.process.kill()
+            self.process.wait()
+            error = {"errorType": "Sandbox.Timedout", "errorMessage": "Task timed out after %d.00 seconds" % timeout}
+            body, is_error = json.dumps(error).encode(), True
+        return InvocationResult(payload["invoke-id"], body, is_error, self.get_logs())
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(2)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.api.close()
+
+    def get_address(self):
+        return "127.0.0.1"
+
+    def get_endpoint_from_executor(self):
+        return "127.0.0.1"
+
+    def get_runtime_endpoint(self):
+        return ""  # for LocalStack's own runtime, which is not used
+
+    def get_logs(self):
+        self.log.flush()
+        with open(self.log.name) as log:
+            return log.read()[-4000:]
+
+    @classmethod
+    def prepare_version(cls, function_version):
+        if function_version.config.code:
+            function_version.config.code.prepare_for_execution()  # unzips it
+
+    @classmethod
+    def cleanup_version(cls, function_version):
+        pass
