@@ -14,38 +14,17 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/examples/approval"
-	"github.com/seed-41655fb1/weft/examples/cancellation"
-	"github.com/seed-41655fb1/weft/examples/cart"
-	"github.com/seed-41655fb1/weft/examples/conditions"
-	"github.com/seed-41655fb1/weft/examples/determinism"
-	errorsexample "github.com/seed-41655fb1/weft/examples/errors"
-	"github.com/seed-41655fb1/weft/examples/fanout"
-	"github.com/seed-41655fb1/weft/examples/locks"
-	"github.com/seed-41655fb1/weft/examples/queries"
-	"github.com/seed-41655fb1/weft/examples/retries"
-	"github.com/seed-41655fb1/weft/examples/selects"
-	"github.com/seed-41655fb1/weft/examples/signals"
-	"github.com/seed-41655fb1/weft/examples/timeouts"
-	"github.com/seed-41655fb1/weft/examples/timers"
+	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// folders are the examples that export what they register.
-var folders = map[string]func() []workflow.Registration{
-	"approval": approval.Registrations, "cancellation": cancellation.Registrations, "cart": cart.Registrations,
-	"conditions": conditions.Registrations, "determinism": determinism.Registrations, "errors": errorsexample.Registrations,
-	"fanout": fanout.Registrations, "locks": locks.Registrations, "queries": queries.Registrations,
-	"retries": retries.Registrations, "selects": selects.Registrations, "signals": signals.Registrations,
-	"timeouts": timeouts.Registrations, "timers": timers.Registrations,
-}
-
 func TestAllTogether(t *testing.T) {
 	t.Parallel()
 	var all []workflow.Registration
+	folders := examples.Registrations()
 	for _, registrations := range folders {
-		all = append(all, registrations()...)
+		all = append(all, registrations...)
 	}
 	r := turntest.Registry(t, all...)
 	entries, err := os.ReadDir(".")

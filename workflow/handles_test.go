@@ -43,7 +43,8 @@ func sells(ctx workflow.Context, limit int) (int, error) {
 	if _, err := shut.Receive(ctx); err != nil {
 		return n, err
 	}
-	return n, workflow.AwaitHandlers(ctx)
+	err := workflow.AwaitHandlers(ctx)
+	return n, err
 }
 
 func openShop(t *testing.T) (context.Context, *turntest.Process, workflow.Run[int]) {

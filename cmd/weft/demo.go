@@ -46,7 +46,7 @@ func (demo) Run(ctx context.Context) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	ready, served := make(chan string, 1), make(chan error, 1)
 	go func() {
-		served <- weft.Serve(ctx, examples(), weft.Options{Addr: "127.0.0.1:0", Data: dir, Greeting: func(_ io.Writer, url string) { ready <- url }})
+		served <- weft.Serve(ctx, registry(), weft.Options{Addr: "127.0.0.1:0", Data: dir, Greeting: func(_ io.Writer, url string) { ready <- url }})
 	}()
 	select {
 	case url := <-ready:

@@ -4,24 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/seed-41655fb1/weft"
-	"github.com/seed-41655fb1/weft/examples/approval"
-	"github.com/seed-41655fb1/weft/examples/cancellation"
-	"github.com/seed-41655fb1/weft/examples/cart"
-	"github.com/seed-41655fb1/weft/examples/conditions"
-	"github.com/seed-41655fb1/weft/examples/determinism"
-	"github.com/seed-41655fb1/weft/examples/errors"
-	"github.com/seed-41655fb1/weft/examples/fanout"
-	"github.com/seed-41655fb1/weft/examples/locks"
-	"github.com/seed-41655fb1/weft/examples/queries"
-	"github.com/seed-41655fb1/weft/examples/retries"
-	"github.com/seed-41655fb1/weft/examples/selects"
-	"github.com/seed-41655fb1/weft/examples/signals"
-	"github.com/seed-41655fb1/weft/examples/timeouts"
-	"github.com/seed-41655fb1/weft/examples/timers"
-	"github.com/seed-41655fb1/weft/workflow"
+	"github.com/seed-41655fb1/weft/examples"
 )
 
 // dev runs the local server.
@@ -32,20 +19,13 @@ type dev struct {
 
 // Run runs the server until it is interrupted.
 func (d *dev) Run(ctx context.Context) error {
-	return weft.Serve(ctx, examples(), weft.Options{Addr: d.Addr, Data: d.Data, Greeting: greet})
+	return weft.Serve(ctx, registry(), weft.Options{Addr: d.Addr, Data: d.Data, Greeting: greet})
 }
 
-// examples are all the examples, in one registry.
-func examples() *weft.Registry {
-	var all []workflow.Registration
-	for _, registrations := range []func() []workflow.Registration{
-		approval.Registrations, cancellation.Registrations, cart.Registrations, conditions.Registrations, determinism.Registrations,
-		errors.Registrations, fanout.Registrations, locks.Registrations, queries.Registrations, retries.Registrations,
-		selects.Registrations, signals.Registrations, timeouts.Registrations, timers.Registrations,
-	} {
-		all = slices.Concat(all, registrations())
-	}
-	return weft.Register(all...)
+// registry has all the examples.
+func registry() *weft.Registry {
+	all := slices.Collect(maps.Values(examples.Registrations()))
+	return weft.Register(slices.Concat(all...)...)
 }
 
 // greet prints lines to paste.

@@ -73,7 +73,8 @@ func Run(ctx workflow.Context, _ workflow.None) (approved int, err error) {
 	if _, err := Retire.Receive(ctx); err != nil {
 		return approved, err
 	}
-	return approved, workflow.AwaitHandlers(ctx)
+	err = workflow.AwaitHandlers(ctx)
+	return approved, err
 }
 
 func mail(ctx context.Context, e Expense) (activity.None, error) { return activity.None{}, nil }

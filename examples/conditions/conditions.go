@@ -52,7 +52,8 @@ func Run(ctx workflow.Context, plan Plan) (d Dinner, err error) {
 		return d, err
 	}
 	d.Cold = !inTime
-	return d, workflow.AwaitHandlers(ctx) // without it, those who eat would be told that the dinner is over
+	err = workflow.AwaitHandlers(ctx) // without it, those who eat would be told that the dinner is over
+	return d, err
 }
 
 // Registrations is all that a program has to register to run this.

@@ -38,7 +38,8 @@ func Run(ctx workflow.Context, balance int) (int, error) {
 	if _, err := Close.Receive(ctx); err != nil {
 		return a.balance, err
 	}
-	return a.balance, workflow.AwaitHandlers(ctx)
+	err := workflow.AwaitHandlers(ctx)
+	return a.balance, err
 }
 
 // withdraw takes coins out if the account holds them still when the lock is had: the check and the change belong

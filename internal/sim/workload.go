@@ -80,7 +80,8 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	if err := workflow.Await(ctx, func() bool { return finished }); err != nil {
 		return t, err
 	}
-	return t, workflow.AwaitHandlers(ctx)
+	err := workflow.AwaitHandlers(ctx)
+	return t, err
 }
 
 // steps are the activities and the timer of a ledger. An activity that fails for good is noted, and no reason to stop.

@@ -41,7 +41,7 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 		return &call.answer, nil
 	}
 	left := wait - s.world.Now().Sub(begun)
-	if answer, err := s.PollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left); err == nil {
+	if answer, err := s.pollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left, true); err == nil {
 		return answer, nil
 	}
 	return &call.answer, nil // it is accepted, whatever became of the wait

@@ -128,7 +128,8 @@ func (c *counter) run(ctx workflow.Context, limit int) (int, error) {
 		}
 	}
 	if c.drain {
-		return c.sum, workflow.AwaitHandlers(ctx)
+		err := workflow.AwaitHandlers(ctx)
+		return c.sum, err
 	}
 	return c.sum, nil
 }

@@ -1,0 +1,44 @@
+// Package examples holds the examples together: one folder for each idea, and this list, which the local server and the
+// deployed functions register.
+package examples
+
+import (
+	"github.com/seed-41655fb1/weft/examples/approval"
+	"github.com/seed-41655fb1/weft/examples/cancellation"
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/examples/conditions"
+	"github.com/seed-41655fb1/weft/examples/determinism"
+	"github.com/seed-41655fb1/weft/examples/errors"
+	"github.com/seed-41655fb1/weft/examples/fanout"
+	"github.com/seed-41655fb1/weft/examples/locks"
+	"github.com/seed-41655fb1/weft/examples/queries"
+	"github.com/seed-41655fb1/weft/examples/retries"
+	"github.com/seed-41655fb1/weft/examples/selects"
+	"github.com/seed-41655fb1/weft/examples/signals"
+	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/examples/timeouts"
+	"github.com/seed-41655fb1/weft/examples/timers"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Registrations is all that a program has to register to run the examples, by the name of their folder. Hello is not among
+// them: it is a program of its own.
+func Registrations() map[string][]workflow.Registration {
+	return map[string][]workflow.Registration{
+		"approval":     approval.Registrations(),
+		"cancellation": cancellation.Registrations(),
+		"cart":         cart.Registrations(),
+		"conditions":   conditions.Registrations(),
+		"determinism":  determinism.Registrations(),
+		"errors":       errors.Registrations(),
+		"fanout":       fanout.Registrations(),
+		"locks":        locks.Registrations(),
+		"queries":      queries.Registrations(),
+		"retries":      retries.Registrations(),
+		"selects":      selects.Registrations(),
+		"signals":      signals.Registrations(),
+		"tickets":      tickets.Registrations(),
+		"timeouts":     timeouts.Registrations(),
+		"timers":       timers.Registrations(),
+	}
+}

@@ -1,0 +1,106 @@
+package weft_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+)
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var (
+	goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
+	// request is a line that is to be pasted, and the one after it that says what comes back.
+	request = regexp.MustCompile(`(?m)^curl -i '?127\.0\.0\.1:8080(/[^ ']+)'?(?: -d '(.*)')?\n# (.*)$`)
+	// link is a link to a file; code looks like one too.
+	link    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	anyCode = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
+	runID   = regexp.MustCompile(`"runId":"[^"]+"`)
+)
+
+// The README's Go code is code of the examples, which are compiled and run.
+func TestReadmeCode(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	for _, pattern := range []string{"examples/tickets/*.go", "examples/hello/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			code.WriteString(strings.ReplaceAll(readFile(t, file), "\n\t\t", "\n\t"))
+		}
+	}
+	blocks := goBlock.FindAllStringSubmatch(readFile(t, "README.md"), -1)
+	if len(blocks) < 3 {
+		t.Errorf("the README has %d blocks of Go", len(blocks))
+	}
+	for _, block := range blocks {
+		if !strings.Contains(code.String(), strings.ReplaceAll(block[1], "\n\t\t", "\n\t")) {
+			t.Errorf("no example has this code of the README:\n%s", block[1])
+		}
+	}
+}
+
+// The README's requests are answered as it says, at the cost that it says.
+func TestReadmeRequests(t *testing.T) {
+	t.Parallel()
+	requests := request.FindAllStringSubmatch(readFile(t, "README.md"), -1)
+	if len(requests) < 5 {
+		t.Fatalf("the README has %d requests", len(requests))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := turntest.One(t, tickets.Registrations()...)
+		for _, r := range requests {
+			target, body, want := r[1], r[2], r[3]
+			method := http.MethodGet
+			if body != "" {
+				method = http.MethodPost
+			}
+			a := p.Do(method, target, body)
+			got := fmt.Sprintf("%d %s %s", a.Status, a.Header.Get(httpapi.CostHeader), strings.TrimSpace(string(a.Body)))
+			if got = runID.ReplaceAllString(got, `"runId":"..."`); got != want {
+				t.Errorf("%s %s %s is answered\n%s and the README has\n%s", method, target, body, got, want)
+			}
+		}
+	})
+}
+
+// What the documents point at is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	documents, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"docs/*.md", "docs/decisions/*.md", "*/README.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, more...)
+	}
+	for _, document := range documents {
+		for _, l := range link.FindAllStringSubmatch(anyCode.ReplaceAllString(readFile(t, document), ""), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(document), l[1])); err != nil {
+				t.Errorf("%s: %v", document, err)
+			}
+		}
+	}
+}
