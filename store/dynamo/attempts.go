@@ -1,0 +1,71 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// RecordAttempt implements store.Attempts. One put replaces the record of the attempt before; a crash before it has arrived
+// leaves that, and the message of the attempt comes again.
+func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
+	pk, err := s.logPartition(a.Workflow)
+	if err != nil {
+		return err
+	}
+	item := attributes{attrPartition: str(pk), attrSort: str(attemptSort(a.Run, a.Event)), attrNumber: num(int64(a.Number))}
+	setBody(item, a.Body, a.Expires)
+	if err := fits(item); err != nil {
+		return err
+	}
+	err = write(ctx, func(ctx context.Context, o option) error {
+		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.table, Item: item,
+			ConditionExpression:       aws.String(free + " OR #n < :n"),
+			ExpressionAttributeNames:  map[string]string{"#n": attrNumber},
+			ExpressionAttributeValues: attributes{":n": num(int64(a.Number))},
+		}, o)
+		return err
+	})
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
+	}
+	return err
+}
+
+// ReadAttempts implements store.Attempts. The query ends where the commits begin, and reads none of them.
+func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
+	pk, err := s.logPartition(workflow)
+	if err != nil {
+		return nil, err
+	}
+	var attempts []store.Attempt
+	for query := s.query(pk, attemptSort(run, 0), attemptSort(run, -1)); ; {
+		out, err := s.read(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range out.Items {
+			event, err := strconv.ParseUint(strings.TrimPrefix(stringOf(a, attrSort), attemptsOf(run)), 16, 64)
+			if err != nil {
+				return nil, fmt.Errorf("store/dynamo: the sort key of an attempt: %w", err)
+			}
+			attempts = append(attempts, store.Attempt{
+				Workflow: workflow, Run: run, Event: int64(event), Number: int(numberOf(a, attrNumber)),
+				Body: bytesOf(a, attrBody), Expires: expiryOf(a),
+			})
+		}
+		if query.ExclusiveStartKey = out.LastEvaluatedKey; len(query.ExclusiveStartKey) == 0 {
+			return attempts, nil
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package dynamo
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Options are the options of a store. The zero value works.
+type Options struct {
+	// Table is the table's name; empty is "weft".
+	Table string
+	// Namespace is what of the table the store may touch: the keys of all its items begin with it. It is made of letters,
+	// digits, "_", "." and "-"; empty is "default".
+	Namespace string
+	// NoList leaves the runs that are opened and closed out of the list. Each of those items costs an index write less.
+	NoList bool
+	// Clock tells the list which runs have expired; nil is time.Now. Nothing else here asks for the time.
+	Clock func() time.Time
+}
+
+// Store keeps histories in a table. It is safe for concurrent use, and holds no state that anything depends on.
+type Store struct {
+	client    *dynamodb.Client
+	table     string
+	namespace string
+	lists     bool
+	clock     func() time.Time
+}
+
+var _ interface {
+	store.Log
+	store.Attempts
+	store.Timers
+} = (*Store)(nil)
+
+var namespaces = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// New returns the store of a namespace in a table that is there already (see [CreateTable]). It sends nothing. The
+// client's retry settings do not matter: the store does its own retrying, because it has to know of each request whether it
+// may have been applied.
+func New(client *dynamodb.Client, o Options) (*Store, error) {
+	if o.Table == "" {
+		o.Table = "weft"
+	}
+	if o.Namespace == "" {
+		o.Namespace = "default"
+	}
+	if !namespaces.MatchString(o.Namespace) {
+		return nil, fmt.Errorf("store/dynamo: the namespace %q is not made of 1 to 128 letters, digits, '_', '.' and '-'", o.Namespace)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock}, nil
+}
+
+// Lister is the list of the namespace's runs, or nil where there is none.
+func (s *Store) Lister() store.Lister {
+	if !s.lists {
+		return nil
+	}
+	return &list{s}
+}

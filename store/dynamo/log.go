@@ -1,0 +1,159 @@
+package dynamo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// free is the condition that no item stands at the key of a put.
+const free = "attribute_not_exists(" + attrPartition + ")"
+
+// Append implements store.Log. A crash before the request has arrived leaves nothing; one after it leaves all of the items,
+// and a caller who was not told finds out by the commit id: from a read, or from the Conflict that the same Append returns
+// then. Nothing else is written beside the items, so there is nothing to repair.
+func (s *Store) Append(ctx context.Context, items ...store.Item) error {
+	if len(items) == 0 {
+		return errors.New("store/dynamo: an Append of no items")
+	}
+	encoded := make([]attributes, len(items))
+	for i, item := range items {
+		var err error
+		if encoded[i], err = s.encodeItem(item); err != nil {
+			return err
+		}
+	}
+	if len(items) == 1 {
+		return s.appendOne(ctx, encoded[0])
+	}
+	return s.appendAll(ctx, encoded)
+}
+
+// appendOne is the write of the hot path: one conditional put, which is the lock, the version check and the write.
+func (s *Store) appendOne(ctx context.Context, item attributes) error {
+	err := write(ctx, func(ctx context.Context, o option) error {
+		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.table, Item: item, ConditionExpression: aws.String(free),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}, o)
+		return err
+	})
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return s.conflict(failed.Item)
+	}
+	return err
+}
+
+// appendAll puts items of two runs, all or none, for twice the units. The SDK gives each call a token of its own, so that a
+// call that is repeated after it was applied fails by its condition, as a single put does.
+func (s *Store) appendAll(ctx context.Context, items []attributes) error {
+	var puts []types.TransactWriteItem
+	for _, item := range items {
+		puts = append(puts, types.TransactWriteItem{Put: &types.Put{
+			TableName: &s.table, Item: item, ConditionExpression: aws.String(free),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}})
+	}
+	err := write(ctx, func(ctx context.Context, o option) error {
+		_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: puts}, o)
+		return err
+	})
+	var canceled *types.TransactionCanceledException
+	var f *failure
+	if errors.As(err, &canceled) && errors.As(err, &f) && f.verdict == standing {
+		for _, reason := range canceled.CancellationReasons {
+			if len(reason.Item) > 0 {
+				return s.conflict(reason.Item)
+			}
+		}
+		return s.conflict(nil)
+	}
+	return err
+}
+
+// conflict is the Conflict with an item that stands in the way. Where DynamoDB did not say which it is, nobody can tell
+// whether it is the caller's own.
+func (s *Store) conflict(standing attributes) error {
+	if len(standing) == 0 {
+		return fmt.Errorf("%w: the failed condition came without the item that stands there", store.ErrUnknown)
+	}
+	existing, err := s.decodeItem(standing)
+	if err != nil {
+		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	}
+	return &store.Conflict{Existing: existing}
+}
+
+// Backward implements store.Log.
+func (s *Store) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	last := lastCommit
+	if before.Run != 0 || before.Slot != 0 {
+		if !until.Before(before) {
+			return store.Page{}, nil
+		}
+		last = commitSort(previous(before))
+	}
+	return s.page(ctx, workflow, commitSort(until), last, limit, true)
+}
+
+// Forward implements store.Log.
+func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	end := store.Key{Run: from.Run, Slot: ^uint32(0)}
+	return s.page(ctx, from.Workflow, commitSort(from), commitSort(end), limit, false)
+}
+
+// page reads the commits of a workflow between two sort keys, both included: one consistent query.
+func (s *Store) page(ctx context.Context, workflow, first, last string, limit int, backward bool) (page store.Page, err error) {
+	pk, err := s.logPartition(workflow)
+	if err != nil {
+		return page, err
+	}
+	query := s.query(pk, first, last)
+	query.ScanIndexForward = aws.Bool(!backward)
+	if limit > 0 {
+		query.Limit = aws.Int32(int32(min(limit, 1<<20)))
+	}
+	for {
+		out, err := s.read(ctx, query)
+		if err != nil {
+			return store.Page{}, err
+		}
+		for _, a := range out.Items {
+			item, err := s.decodeItem(a)
+			if err != nil {
+				return store.Page{}, err
+			}
+			page.Items = append(page.Items, item)
+		}
+		page.More = len(out.LastEvaluatedKey) > 0
+		if !page.More || len(page.Items) > 0 {
+			return page, nil
+		}
+		query.ExclusiveStartKey = out.LastEvaluatedKey // a page without items: there is no More without one
+	}
+}
+
+// query is a consistent query of a partition for the items between two sort keys, both included.
+func (s *Store) query(pk, first, last string) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName: &s.table, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression:    aws.String(attrPartition + " = :p AND " + attrSort + " BETWEEN :a AND :z"),
+		ExpressionAttributeValues: attributes{":p": str(pk), ":a": str(first), ":z": str(last)},
+	}
+}
+
+// read makes a query.
+func (s *Store) read(ctx context.Context, query *dynamodb.QueryInput) (out *dynamodb.QueryOutput, err error) {
+	err = read(ctx, func(ctx context.Context, o option) error {
+		out, err = s.client.Query(ctx, query, o)
+		return err
+	})
+	return out, err
+}

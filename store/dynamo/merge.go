@@ -1,0 +1,90 @@
+package dynamo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// merged reads the shards of something, each of which is in the order of a key, as one in that order.
+type merged struct {
+	store *Store
+	// key is the sort key of the queries; backward says that they begin with the last one.
+	key      string
+	backward bool
+	shards   []*shard
+}
+
+// shard is what is left of a shard: what was read of it, and the query for what follows; nil where nothing does.
+type shard struct {
+	rows  []attributes
+	query *dynamodb.QueryInput
+}
+
+// merge reads shards with a query for each. want is how many rows are asked for in all: a first page of each shard holds
+// its share of them, and some more because shares differ.
+func (s *Store) merge(key string, backward bool, want int, queries []*dynamodb.QueryInput) *merged {
+	const spare, most = 10, 1000
+	page := min(want/len(queries)+want/(2*len(queries))+spare, max(want, 1), most)
+	m := &merged{store: s, key: key, backward: backward}
+	for _, q := range queries {
+		q.Limit, q.ScanIndexForward = aws.Int32(int32(page)), aws.Bool(!backward)
+		m.shards = append(m.shards, &shard{query: q})
+	}
+	return m
+}
+
+// next takes the next row, and reads on where it has to; nil where there are no more.
+func (m *merged) next(ctx context.Context) (attributes, error) {
+	if err := m.fill(ctx); err != nil {
+		return nil, err
+	}
+	var first *shard
+	for _, s := range m.shards {
+		if len(s.rows) > 0 && (first == nil || m.before(s, first)) {
+			first = s
+		}
+	}
+	if first == nil {
+		return nil, nil
+	}
+	row := first.rows[0]
+	first.rows = first.rows[1:]
+	return row, nil
+}
+
+func (m *merged) before(s, t *shard) bool {
+	order := cmp.Compare(stringOf(s.rows[0], m.key), stringOf(t.rows[0], m.key))
+	return m.backward && order > 0 || !m.backward && order < 0
+}
+
+// fill reads a page of every shard of which nothing is left, all of them at once.
+func (m *merged) fill(ctx context.Context) error {
+	errs := make([]error, len(m.shards))
+	var all sync.WaitGroup
+	for i, s := range m.shards {
+		if len(s.rows) == 0 && s.query != nil {
+			all.Go(func() { errs[i] = s.fill(ctx, m.store) })
+		}
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (s *shard) fill(ctx context.Context, from *Store) error {
+	for len(s.rows) == 0 && s.query != nil {
+		out, err := from.read(ctx, s.query)
+		if err != nil {
+			return err
+		}
+		s.rows = out.Items
+		if s.query.ExclusiveStartKey = out.LastEvaluatedKey; len(out.LastEvaluatedKey) == 0 {
+			s.query = nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package dynamo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// maxBatch is how many writes a BatchWriteItem takes.
+const maxBatch = 25
+
+// place is a key of the table.
+type place struct{ pk, sk string }
+
+// PutTimers implements store.Timers. A timer is put without a condition: putting it again changes nothing. A crash, or an
+// error, leaves some of the timers; the caller, who was not told that all are kept, puts all of them again.
+func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
+	return s.batch(ctx, timers, func(t store.Timer, key attributes, long bool) (types.WriteRequest, error) {
+		setBody(key, t.Body, time.Time{})
+		if long {
+			key[attrTimer] = str(t.ID)
+		}
+		return types.WriteRequest{PutRequest: &types.PutRequest{Item: key}}, fits(key)
+	})
+}
+
+// DeleteTimers implements store.Timers. A crash before it leaves timers that were sent: they are sent again, and their
+// receivers see that it was done.
+func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
+	return s.batch(ctx, timers, func(_ store.Timer, key attributes, _ bool) (types.WriteRequest, error) {
+		return types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}}, nil
+	})
+}
+
+// batch makes a write of each timer, none where one of them cannot be made, and makes them, each key once.
+func (s *Store) batch(
+	ctx context.Context, timers []store.Timer, make func(t store.Timer, key attributes, long bool) (types.WriteRequest, error),
+) error {
+	var writes []types.WriteRequest
+	seen := map[place]bool{}
+	for _, t := range timers {
+		pk, sk, long, err := s.timerKey(t)
+		if err != nil {
+			return err
+		}
+		if seen[place{pk, sk}] {
+			continue // a batch must not name an item twice
+		}
+		seen[place{pk, sk}] = true
+		w, err := make(t, attributes{attrPartition: str(pk), attrSort: str(sk)}, long)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, w)
+	}
+	for chunk := range slices.Chunk(writes, maxBatch) {
+		if err := s.writeAll(ctx, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAll makes writes until none of them is left over. DynamoDB leaves over what it had no capacity for.
+func (s *Store) writeAll(ctx context.Context, writes []types.WriteRequest) error {
+	for n := 1; ; n++ {
+		var out *dynamodb.BatchWriteItemOutput
+		err := write(ctx, func(ctx context.Context, o option) (err error) {
+			out, err = s.client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+				RequestItems: map[string][]types.WriteRequest{s.table: writes},
+			}, o)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		left := out.UnprocessedItems[s.table]
+		if len(left) == 0 {
+			return nil
+		}
+		if len(left) < len(writes) {
+			n = 1 // it goes on
+		}
+		if writes = left; n == tries || !wait(ctx, n) {
+			return fmt.Errorf("%w: %d of the timers' writes were left over", store.ErrThrottled, len(left))
+		}
+	}
+}
+
+// DueTimers implements store.Timers. It reads the beginning of each shard, and nothing that is not due.
+func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	var queries []*dynamodb.QueryInput
+	for shard := range uint32(timerShards) {
+		// No sort key is just that of the moment: those of its timers are longer, and after it.
+		queries = append(queries, s.query(s.timerPartition(shard), "0", dueSort(before)))
+	}
+	var timers []store.Timer
+	for due := s.merge(attrSort, false, limit, queries); len(timers) < limit; {
+		row, err := due.next(ctx)
+		if row == nil || err != nil {
+			return timers, err
+		}
+		t := store.Timer{Body: bytesOf(row, attrBody)}
+		if t.Due, t.ID, err = parseTimerSort(stringOf(row, attrSort)); err != nil {
+			return nil, err
+		}
+		if id, long := row[attrTimer]; long {
+			t.ID = id.(*types.AttributeValueMemberS).Value
+		}
+		timers = append(timers, t)
+	}
+	return timers, nil
+}
