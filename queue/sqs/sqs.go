@@ -1,0 +1,83 @@
+package sqs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Options are the options of a queue.
+type Options struct {
+	// URLs are the URLs of the queues by the port's names. A URL that ends in .fifo is that of a FIFO queue, as SQS has
+	// it. Calls for any other name return ErrInvalid.
+	URLs map[string]string
+	// MaxMessage is the largest text of a message that the queues take (their MaximumMessageSize) and the largest sum of
+	// a batch's, in bytes; 0 is what SQS takes, 1 MiB. Three quarters of it are the largest body.
+	MaxMessage int
+}
+
+// Queue holds the queues of a deployment. It is safe for concurrent use.
+type Queue struct {
+	client *sqs.Client
+	queues map[string]target
+	max    int
+}
+
+// target is where the messages of one queue go.
+type target struct {
+	url  string
+	fifo bool
+}
+
+var (
+	_ queue.Sender   = (*Queue)(nil)
+	_ queue.Receiver = (*Queue)(nil)
+)
+
+// New returns the queues that the client reaches. It makes no request: a URL that is wrong shows at its first use.
+func New(client *sqs.Client, o Options) *Queue {
+	q := &Queue{client: client, queues: map[string]target{}, max: o.MaxMessage}
+	if q.max == 0 {
+		q.max = maxRequest
+	}
+	for name, url := range o.URLs {
+		q.queues[name] = target{url: url, fifo: IsFIFO(url)}
+	}
+	return q
+}
+
+// IsFIFO reports whether the URL, the ARN or the name of a queue is that of a FIFO queue.
+func IsFIFO(name string) bool { return strings.HasSuffix(name, ".fifo") }
+
+func (q *Queue) target(name string) (target, error) {
+	t, ok := q.queues[name]
+	if !ok {
+		return t, fmt.Errorf("%w: there is no queue %q: give its URL", queue.ErrInvalid, name)
+	}
+	return t, nil
+}
+
+// wrap says what failed, so that callers can branch on it: the end of the context, whatever the SDK made of it, and a
+// queue that does not exist.
+func wrap(ctx context.Context, what, name string, err error) error {
+	var missing *types.QueueDoesNotExist
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s %s: %w: %w", what, name, ctx.Err(), err)
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w: %s %s: %w", queue.ErrInvalid, what, name, err)
+	}
+	return fmt.Errorf("%s %s: %w", what, name, err)
+}
+
+// entryError is the error of those entries of a batch that failed; the first stands for all.
+func entryError(class error, failed []types.BatchResultErrorEntry, of int) error {
+	return fmt.Errorf("%w: %d of %d, the first because of %s: %s", class, len(failed), of, aws.ToString(failed[0].Code), aws.ToString(failed[0].Message))
+}
