@@ -25,6 +25,12 @@ type Options struct {
 	ScheduleToClose time.Duration
 	// Retry says when a failed attempt is followed by another.
 	Retry Retry
+	// Inline lets the process that runs the activity before this one go on with this one, if nothing else follows from its
+	// result and there is time: one message and one invocation less. What is durable is the same. If the process dies
+	// meanwhile, the activity begins anew when the message of the first of the chain is delivered again, which may take as
+	// long as that queue's visibility time-out; so it is for activities that are short. One that has only one attempt
+	// (Retry.MaxAttempts is 1) is never run inline.
+	Inline bool
 }
 
 // Retry says when a failed attempt is followed by another. The zero value tries for ever, after 1 s, 2 s, 4 s and so on
@@ -127,6 +133,7 @@ func (o Options) scheduled(name string) history.ActivityTaskScheduled {
 	}
 	return history.ActivityTaskScheduled{
 		ActivityType:    name,
+		Inline:          o.Inline,
 		StartToClose:    history.Duration(orDefault(o.StartToClose, DefaultStartToClose)),
 		ScheduleToClose: history.Duration(o.ScheduleToClose),
 		Retry: history.RetryPolicy{

@@ -29,6 +29,7 @@ type program struct {
 	Poison int           // the note at which build 1 panics; 0 for none
 	Flaky  int           // how often each activity fails first
 	Once   bool          // activities have one attempt
+	Inline bool          // activities may be run by the process that ran the one before
 }
 
 // tally is the result of a ledger.
@@ -119,7 +120,7 @@ type code struct {
 }
 
 func (l *code) work(p program) activity.Activity[string, string] {
-	o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}}
+	o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline}
 	if p.Once {
 		o.Retry.MaxAttempts = 1
 	}

@@ -59,14 +59,22 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 	if w == nil {
 		return found, nil
 	}
-	// The gate is open while the activity runs: it may take long, and may itself talk to the workflow.
-	if lease := w.limit + attemptGrace + leaseMargin; d.Extend != nil && lease > 0 {
-		if err := d.Extend(ctx, lease); err != nil {
-			return true, err
+	for w != nil && err == nil {
+		w, err = s.work(ctx, w)
+	}
+	return true, err
+}
+
+// work makes an attempt and commits its result. It returns the work that is to be done next in the same invocation, if
+// there is any. The gate is open while the activity runs: it may take long, and may itself talk to the workflow.
+func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
+	if lease := w.limit + attemptGrace + leaseMargin; w.delivery.Extend != nil && lease > 0 {
+		if err := w.delivery.Extend(ctx, lease); err != nil {
+			return nil, err
 		}
 	}
 	result, f := s.attempt(ctx, w)
-	return true, s.finish(context.WithoutCancel(ctx), w, result, f)
+	return s.finish(context.WithoutCancel(ctx), w, result, f)
 }
 
 // admit decides what a message that asks for an attempt comes to: an attempt, or a result without one.
@@ -78,7 +86,7 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		return nil, t.send(ctx, []engine.Message{*d.Message})
 	}
 	a := run.State.Activities[d.EventID]
-	w := &work{delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose}
+	w := newWork(a, d, t.now())
 	if a.CancelRequested {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Attempt: w.number}))
 	}
@@ -92,16 +100,21 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		f := timeout(failure.StartToClose, "an attempt was interrupted, and may have done its work or not; there may be no other", nil)
 		return nil, t.resolve(ctx, run, w, w.timedOut(a.Retry.MaximumAttempts, f))
 	}
+	if w.limited == failure.ScheduleToClose && w.limit <= 0 {
+		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
+	}
+	return w, nil
+}
+
+// newWork is an attempt that begins now, with the time that it has.
+func newWork(a *engine.PendingActivity, d Delivery, now history.Timestamp) *work {
+	w := &work{delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose}
 	if a.ScheduleToClose > 0 {
-		left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(t.now())
-		if left <= 0 {
-			return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
-		}
-		if left < w.limit || w.limit == 0 {
+		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
 			w.limit, w.limited = left, failure.ScheduleToClose
 		}
 	}
-	return w, nil
+	return w
 }
 
 // redelivered looks at a message that was received before. Either its attempt ended, and only the next one's message may
@@ -179,8 +192,9 @@ func timeout(limit, message string, cause *failure.Failure) *failure.Failure {
 	return &failure.Failure{Kind: failure.KindTimeout, Timeout: limit, Message: message, Cause: cause}
 }
 
-// finish does what follows from an attempt: its result is committed, or the next attempt is sent.
-func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f *failure.Failure) error {
+// finish does what follows from an attempt: its result is committed, or the next attempt is sent. It returns the activity
+// that follows, where that is to be run here.
+func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f *failure.Failure) (*work, error) {
 	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
 	defer cancel()
 	a := w.activity
@@ -191,13 +205,14 @@ func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f
 		case f.Timeout == failure.ScheduleToClose:
 			e = w.timedOut(w.number, f)
 		case again:
-			return s.nextAttempt(ctx, w.delivery.Message, a.EventID, w.next(w.number+1, at), f)
+			return nil, s.nextAttempt(ctx, w.delivery.Message, a.EventID, w.next(w.number+1, at), f)
 		case f.Kind == failure.KindTimeout:
 			e = w.timedOut(w.number, f)
 		default:
 			e = history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number})
 		}
 	}
+	follows := &continuation{of: w}
 	err := s.at(ctx, w.delivery.WorkflowID, func(ctx context.Context, t *session) error {
 		run, place, err := t.named(ctx, w.delivery.Message)
 		if err != nil || place != inLog {
@@ -206,12 +221,13 @@ func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f
 		if !run.Needed(w.delivery.Message) {
 			return t.repair(ctx, run, w.delivery.Message)
 		}
+		t.follows = follows
 		return t.resolve(ctx, run, w, e)
 	})
 	if errors.Is(err, errBusy) {
-		return s.handOver(ctx, w, e) // too many others write to this run: its queue brings results together
+		return nil, s.handOver(ctx, w, e) // too many others write to this run: its queue brings results together
 	}
-	return err
+	return follows.next, err
 }
 
 func (w *work) timedOut(number int, f *failure.Failure) history.Event {

@@ -57,7 +57,11 @@ func (t *session) putThenSend(ctx context.Context, run *engine.Run, c *history.C
 		if err := t.put(ctx, changes); err != nil {
 			return err
 		}
-		return t.send(ctx, append(engine.Messages(t.workflowID, c), run.Owed(triggers, c)...))
+		messages := append(engine.Messages(t.workflowID, c), run.Owed(triggers, c)...)
+		if t.follows != nil && t.follows.take(t.Service, run, messages) {
+			return nil // nothing is sent: if this process dies before it is done, the trigger is delivered again, and repairs
+		}
+		return t.send(ctx, messages)
 	})
 }
 

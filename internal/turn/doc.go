@@ -20,6 +20,10 @@
 //	                                           a crash here: the message comes again, finds that it was done, and
 //	                                           sends what its wave owes before it is deleted
 //
+// Inline continuation leaves the sending out: where the result of an activity is followed by one activity and nothing else,
+// and its author has said so, the process that committed the result goes on with that activity (continuation). The message
+// that began it all is deleted at the end; delivered again before, it sends what is pending, as after any crash.
+//
 // # What a message comes to
 //
 //	the slot that it names     what it is about        what happens

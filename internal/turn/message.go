@@ -17,6 +17,8 @@ type Delivery struct {
 	Received int
 	// Extend keeps it invisible for this long from now on; nil where that is not needed.
 	Extend func(ctx context.Context, d time.Duration) error
+	// Deadline is when the process may be ended; zero is never. It bounds what is begun.
+	Deadline time.Time
 }
 
 // lookAgain is how long a message whose commit is not in the log is held before the next look, look by look. After the

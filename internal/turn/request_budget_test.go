@@ -189,6 +189,13 @@ func (b *bench) activities(reads int64) {
 			b.drain()
 		})
 	}
+	for _, n := range []int64{3, 100} {
+		budget := meter.Cost{Writes: n + 1, Reads: reads, Messages: 1}
+		b.measure(fmt.Sprintf("%d activities in sequence, inline, the whole run", n), budget, func() {
+			b.do(http.MethodPost, "", fmt.Sprintf(`{"type":"inline","input":%d}`, n))
+			b.drain()
+		})
+	}
 	for _, n := range []int64{10, 100} {
 		// Cold, each attempt reads whether the commit that schedules it is in the log.
 		budget := meter.Cost{Writes: 1 + n/10, Reads: (n + n/10) * reads, Messages: 2 * n}

@@ -20,6 +20,8 @@ type session struct {
 	expect int
 	// tainted says that code which did not come back still holds the entry's run.
 	tainted bool
+	// follows takes the activity that follows, if it is to be run here; nil where none is.
+	follows *continuation
 }
 
 // open enters the gate of a workflow and takes what the cache knows of it.

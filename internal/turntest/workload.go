@@ -320,17 +320,22 @@ func registrar(build string) func(workflow.Context, string) (string, error) {
 // The workflows that are measured.
 var (
 	Sequence = workflow.Declare[int, int]("sequence")
+	Inline   = workflow.Declare[int, int]("inline")
 	Parallel = workflow.Declare[[]Job, int]("parallel")
 	Sleeper  = workflow.Declare[string, string]("sleeper")
 )
 
-func sequence(ctx workflow.Context, n int) (int, error) {
-	for i := range n {
-		if _, err := Work.Run(ctx, Job{Name: fmt.Sprint(i)}); err != nil {
-			return i, err
+// sequence runs activities one after the other, in one process as far as their options let it.
+func sequence(o activity.Options) func(workflow.Context, int) (int, error) {
+	one := Work.With(o)
+	return func(ctx workflow.Context, n int) (int, error) {
+		for i := range n {
+			if _, err := one.Run(ctx, Job{Name: fmt.Sprint(i)}); err != nil {
+				return i, err
+			}
 		}
+		return n, nil
 	}
-	return n, nil
 }
 
 func parallel(ctx workflow.Context, jobs []Job) (int, error) {
@@ -361,6 +366,7 @@ func Workload(build string) []workflow.Registration {
 			return (&counter{build: build}).run(ctx, limit)
 		}),
 		workflow.Bind(Watcher, watcher(build)), workflow.Bind(Registrar, registrar(build)),
-		workflow.Bind(Sequence, sequence), workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
+		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
+		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
 	}
 }

@@ -1,0 +1,43 @@
+package turn
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+)
+
+// inlineReserve is how much time an invocation has to have left, besides the attempt's own, for an activity to be run in
+// it that follows: for the attempt to be given up, and its result to be committed.
+const inlineReserve = attemptGrace + 5*time.Second
+
+// continuation is an activity that follows from the result of another, and that the invocation which committed that
+// result goes on with: no message is sent. It takes the place of that message: it has the wave of the message that the
+// invocation handles, so that this message, delivered again after a crash, sends what is still pending (session.repair).
+type continuation struct {
+	of   *work
+	next *work
+}
+
+// take reports whether what a commit schedules is an activity to go on with. It is, if its author has said so, if nothing
+// else follows from the commit, and if there is time. An activity that may be tried only once is not: were this process
+// to die, nobody would know that it had been begun.
+func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Message) bool {
+	if len(messages) != 1 {
+		return false
+	}
+	m := messages[0]
+	a := run.State.Activities[m.EventID]
+	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || s.registry.Activity(a.ActivityType) == nil {
+		return false
+	}
+	w := newWork(a, c.of.delivery, s.now())
+	if end := c.of.delivery.Deadline; !end.IsZero() && end.Sub(s.world.Now()) < w.limit+inlineReserve {
+		return false
+	}
+	id := s.world.ID()
+	m.Wave, m.Seen, m.Sent, m.Send = c.of.delivery.Wave, c.of.delivery.Seen, s.now(), binary.BigEndian.Uint64(id[:])
+	w.delivery.Message, w.delivery.Received, w.number = &m, 1, m.Attempt
+	c.next = w
+	return true
+}
