@@ -29,6 +29,7 @@ type work struct {
 	number   int // of the attempt
 	limit    time.Duration
 	limited  string // which limit of time that is
+	expires  history.Timestamp
 }
 
 // handleActivity makes an attempt at the activity that a message names, and commits its result.
@@ -86,7 +87,7 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		return nil, t.send(ctx, []engine.Message{*d.Message})
 	}
 	a := run.State.Activities[d.EventID]
-	w := newWork(a, d, t.now())
+	w := newWork(run, d, t.now())
 	if a.CancelRequested {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Attempt: w.number}))
 	}
@@ -100,6 +101,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		f := timeout(failure.StartToClose, "an attempt was interrupted, and may have done its work or not; there may be no other", nil)
 		return nil, t.resolve(ctx, run, w, w.timedOut(a.Retry.MaximumAttempts, f))
 	}
+	if longest := d.Longest; longest > 0 && w.limit > longest {
+		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: tooLong(a, w, longest), Attempt: w.number}))
+	}
 	if w.limited == failure.ScheduleToClose && w.limit <= 0 {
 		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
 	}
@@ -107,8 +111,12 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 }
 
 // newWork is an attempt that begins now, with the time that it has.
-func newWork(a *engine.PendingActivity, d Delivery, now history.Timestamp) *work {
-	w := &work{delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose}
+func newWork(run *engine.Run, d Delivery, now history.Timestamp) *work {
+	a := run.State.Activities[d.EventID]
+	w := &work{
+		delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose,
+		expires: run.State.Expires,
+	}
 	if a.ScheduleToClose > 0 {
 		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
 			w.limit, w.limited = left, failure.ScheduleToClose
@@ -188,6 +196,13 @@ func callActivity(ctx context.Context, code *engine.Activity, input history.Payl
 	return attemptOutcome{result, failure.FromError(err)}
 }
 
+// tooLong is the failure of an activity that could not end in time here.
+func tooLong(a *engine.PendingActivity, w *work, longest time.Duration) *failure.Failure {
+	return failure.FromError(failure.Newf("StartToCloseTooLong",
+		"an attempt at activity %s may take %v, and the function that runs it allows %v: give it a shorter StartToClose, or the function a longer time-out",
+		a.ActivityType, w.limit, longest.Truncate(time.Second)).Final())
+}
+
 func timeout(limit, message string, cause *failure.Failure) *failure.Failure {
 	return &failure.Failure{Kind: failure.KindTimeout, Timeout: limit, Message: message, Cause: cause}
 }
@@ -205,7 +220,7 @@ func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f
 		case f.Timeout == failure.ScheduleToClose:
 			e = w.timedOut(w.number, f)
 		case again:
-			return nil, s.nextAttempt(ctx, w.delivery.Message, a.EventID, w.next(w.number+1, at), f)
+			return nil, s.nextAttempt(ctx, w.delivery.Message, a.EventID, w.next(w.number+1, at), f, w.expires)
 		case f.Kind == failure.KindTimeout:
 			e = w.timedOut(w.number, f)
 		default:
@@ -235,9 +250,10 @@ func (w *work) timedOut(number int, f *failure.Failure) history.Event {
 }
 
 // resolve commits the result of an activity: here, if it is the only one that is pending, and through the workflow's
-// queue otherwise, where results that come together become one commit.
+// queue otherwise, where results that come together become one commit. So it goes where this process has no code of the
+// workflow: activities can be deployed apart.
 func (t *session) resolve(ctx context.Context, run *engine.Run, w *work, e history.Event) error {
-	if len(run.State.Activities) > 1 {
+	if len(run.State.Activities) > 1 || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
 		return t.handOver(ctx, w, e)
 	}
 	return t.commitEvents(ctx, run, []history.Event{e}, w.delivery.Message)

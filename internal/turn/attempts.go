@@ -42,14 +42,14 @@ func decodeAttempt(a store.Attempt) (*attemptState, error) {
 // nextAttempt records that the attempt failed that message m asked for, and sends the message of the next. The record is
 // conditional on the attempt's number, so that two chains of attempts, which a duplicate began, become one: the chain that
 // comes second ends. A crash after the record leaves m, whose next delivery sends the next attempt's message.
-func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int64, next engine.Message, f *failure.Failure) error {
+func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int64, next engine.Message, f *failure.Failure, expires history.Timestamp) error {
 	light := *f
 	light.Stack = truncate(light.Stack)
 	body, err := history.EncodeBody(&attemptState{Failure: &light, Next: next.Due, By: m.Send})
 	if err != nil {
 		return err
 	}
-	record := store.Attempt{Workflow: m.WorkflowID, Run: m.RunID.Number(), Event: event, Number: next.Attempt - 1, Body: body}
+	record := store.Attempt{Workflow: m.WorkflowID, Run: m.RunID.Number(), Event: event, Number: next.Attempt - 1, Body: body, Expires: expires.Time()}
 	for try := 0; ; try++ {
 		err = s.Attempts.RecordAttempt(ctx, record)
 		if errors.Is(err, store.ErrStale) {

@@ -31,13 +31,14 @@ func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Messa
 	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || s.registry.Activity(a.ActivityType) == nil {
 		return false
 	}
-	w := newWork(a, c.of.delivery, s.now())
-	if end := c.of.delivery.Deadline; !end.IsZero() && end.Sub(s.world.Now()) < w.limit+inlineReserve {
+	d := c.of.delivery
+	d.Message, d.Received = &m, 1
+	w := newWork(run, d, s.now())
+	if !d.Deadline.IsZero() && d.Deadline.Sub(s.world.Now()) < w.limit+inlineReserve {
 		return false
 	}
 	id := s.world.ID()
 	m.Wave, m.Seen, m.Sent, m.Send = c.of.delivery.Wave, c.of.delivery.Seen, s.now(), binary.BigEndian.Uint64(id[:])
-	w.delivery.Message, w.delivery.Received, w.number = &m, 1, m.Attempt
 	c.next = w
 	return true
 }

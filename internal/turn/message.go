@@ -17,8 +17,11 @@ type Delivery struct {
 	Received int
 	// Extend keeps it invisible for this long from now on; nil where that is not needed.
 	Extend func(ctx context.Context, d time.Duration) error
-	// Deadline is when the process may be ended; zero is never. It bounds what is begun.
+	// Deadline is when the process may be ended; zero is never. No activity is begun inline that may take longer.
 	Deadline time.Time
+	// Longest is how long an attempt at an activity may take here at most; 0 is without limit. One that may take longer
+	// fails, and is not tried again.
+	Longest time.Duration
 }
 
 // lookAgain is how long a message whose commit is not in the log is held before the next look, look by look. After the
@@ -237,7 +240,7 @@ func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Mess
 		next := *m
 		next.Attempt++
 		next.Due, next.Sent = t.now().Add(engine.TaskRetryDelay(m.Attempt)), 0
-		return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure)
+		return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure, run.State.Expires)
 	}
 	err := t.putThenSend(ctx, run, transition.Commit, m)
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // Drain delivers messages, one after the other, until there are none: each batch that is handled together to the process
-// that next returns. It lets time pass where a message is delayed. Nothing sweeps.
-func (d *Deployment) Drain(ctx context.Context, next func() *Process) {
+// that next returns for its queue. It lets time pass where a message is delayed. Nothing sweeps.
+func (d *Deployment) Drain(ctx context.Context, next func(queue string) *Process) {
 	d.t.Helper()
 	names := []string{queue.Activities, queue.Timers, queue.Workflow}
 	for {
@@ -31,13 +31,13 @@ func (d *Deployment) Drain(ctx context.Context, next func() *Process) {
 	}
 }
 
-func (d *Deployment) deliver(ctx context.Context, name string, next func() *Process) {
+func (d *Deployment) deliver(ctx context.Context, name string, next func(string) *Process) {
 	d.t.Helper()
 	deliveries, err := d.Queue.Receive(ctx, name, queue.MaxBatch)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	for _, part := range pump.Split(name, deliveries) {
-		next().pump.Deliver(ctx, name, part)
+		next(name).pump.Deliver(ctx, name, part)
 	}
 }

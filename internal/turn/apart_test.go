@@ -1,0 +1,74 @@
+package turn_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Activities can be deployed apart from workflows: a process without the workflow's code hands results to the workflow's
+// queue, and writes nothing to the log itself.
+func TestActivitiesApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		workflows := d.Idle(turn.Options{}, workflow.Bind(turntest.Sequence, func(ctx workflow.Context, n int) (int, error) {
+			_, err := turntest.Work.Run(ctx, turntest.Job{Name: "x"})
+			return n, err
+		}))
+		activities := d.Idle(turn.Options{}, turntest.Work)
+		a := workflows.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":3}`)
+		if a.Status != http.StatusCreated {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		d.Drain(t.Context(), func(name string) *turntest.Process {
+			if name == queue.Activities {
+				return activities
+			}
+			return workflows
+		})
+		if a := workflows.Do(http.MethodGet, "/v1/workflows/a/result", ""); !strings.Contains(string(a.Body), `"result":3`) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// An attempt that could not end where it would begin is not begun: the activity fails, and says what to do.
+func TestLongestAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Idle(turn.Options{}, turntest.Workload("build-2")...)
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":1}`)
+		deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := turn.DecodeMessage(deliveries[0].Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: m, Received: 1, Longest: activity.DefaultStartToClose - time.Second}); err != nil {
+			t.Error(err)
+		}
+		if err := d.Queue.Delete(t.Context(), queue.Activities, deliveries[0].Receipt); err != nil {
+			t.Error(err)
+		}
+		events, err := p.History(t.Context(), "a")
+		if err != nil || turntest.Count(events, history.TypeActivityTaskFailed) != 1 {
+			t.Errorf("%v, %v", events, err)
+		}
+		if a := p.Do(http.MethodGet, "/v1/workflows/a/result", ""); !strings.Contains(string(a.Body), "give it a shorter StartToClose") {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}
