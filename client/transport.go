@@ -68,7 +68,10 @@ func again(err error, wait *time.Duration) bool {
 // lostAnswer is a request whose answer did not arrive.
 type lostAnswer struct{ err error }
 
+// Error is why.
 func (e *lostAnswer) Error() string { return "weft: no answer: " + e.err.Error() }
+
+// Unwrap is what went wrong on the way.
 func (e *lostAnswer) Unwrap() error { return e.err }
 
 func (c *Client) once(ctx context.Context, r request, body []byte) (int, error) {
@@ -160,12 +163,18 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// recorder keeps an answer that a handler gives in this process.
 type recorder struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (w *recorder) Header() http.Header         { return w.header }
-func (w *recorder) WriteHeader(status int)      { w.status = status }
+// Header implements http.ResponseWriter.
+func (w *recorder) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *recorder) WriteHeader(status int) { w.status = status }
+
+// Write implements http.ResponseWriter.
 func (w *recorder) Write(p []byte) (int, error) { return w.body.Write(p) }

@@ -39,15 +39,24 @@ type position struct {
 
 type readyQueue []position
 
+// Len implements heap.Interface.
 func (q readyQueue) Len() int { return len(q) }
+
+// Less implements heap.Interface.
 func (q readyQueue) Less(i, j int) bool {
 	if q[i].round != q[j].round {
 		return q[i].round < q[j].round
 	}
 	return q[i].c.age < q[j].c.age
 }
+
+// Swap implements heap.Interface.
 func (q readyQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *readyQueue) Push(x any)   { *q = append(*q, x.(position)) }
+
+// Push implements heap.Interface.
+func (q *readyQueue) Push(x any) { *q = append(*q, x.(position)) }
+
+// Pop implements heap.Interface.
 func (q *readyQueue) Pop() any {
 	old := *q
 	last := old[len(old)-1]

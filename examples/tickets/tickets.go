@@ -6,6 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
+// The workflow, and what can be said to it.
 var (
 	Workflow = workflow.Declare[int, int]("tickets")
 	Buy      = workflow.NewUpdate[Order, string]("buy")

@@ -189,6 +189,50 @@ func checkCalls(t *testing.T, path string) {
 	})
 }
 
+// Every exported name has a doc comment.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			files := token.NewFileSet()
+			f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				for _, undocumented := range undocumented(d) {
+					t.Errorf("%s: %s has no doc comment", files.Position(undocumented.Pos()), undocumented.Name)
+				}
+			}
+		}
+	}
+}
+
+// undocumented are the exported names of a declaration that have no comment, of their own or of their group's.
+func undocumented(d ast.Decl) (names []*ast.Ident) {
+	add := func(n *ast.Ident, comments ...*ast.CommentGroup) {
+		if n.IsExported() && !slices.ContainsFunc(comments, func(c *ast.CommentGroup) bool { return c != nil }) {
+			names = append(names, n)
+		}
+	}
+	if f, ok := d.(*ast.FuncDecl); ok {
+		add(f.Name, f.Doc)
+		return names
+	}
+	group, _ := d.(*ast.GenDecl)
+	for _, s := range group.Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			add(s.Name, s.Doc, group.Doc)
+		case *ast.ValueSpec:
+			for _, n := range s.Names {
+				add(n, s.Doc, s.Comment, group.Doc)
+			}
+		}
+	}
+	return names
+}
+
 // modules are the modules that the code of some packages needs, tests aside.
 func modules(t *testing.T, packages ...string) []string {
 	t.Helper()

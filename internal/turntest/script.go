@@ -266,6 +266,7 @@ var short = map[string]string{
 	"TimerFired": "TimerFired", "TimerCanceled": "TimerCanceled",
 }
 
+// String is the event in short, as the update cases write it.
 func (e *event) String() string {
 	name, a := short[e.Type], &e.Attributes
 	switch e.Type {

@@ -57,19 +57,26 @@ func (e *expiry) take(now time.Time, pick func(n int) int) bool {
 // perishables is a heap, the earliest first.
 type perishables []*perishable
 
-func (h perishables) Len() int           { return len(h) }
+// Len implements heap.Interface.
+func (h perishables) Len() int { return len(h) }
+
+// Less implements heap.Interface.
 func (h perishables) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+
+// Swap implements heap.Interface.
 func (h perishables) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j
 }
 
+// Push implements heap.Interface.
 func (h *perishables) Push(x any) {
 	p := x.(*perishable)
 	p.index = len(*h)
 	*h = append(*h, p)
 }
 
+// Pop implements heap.Interface.
 func (h *perishables) Pop() any {
 	old := *h
 	last := old[len(old)-1]

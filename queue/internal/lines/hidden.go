@@ -10,7 +10,10 @@ import (
 // the dead letters.
 type hidden []*message
 
+// Len implements heap.Interface.
 func (h hidden) Len() int { return len(h) }
+
+// Less implements heap.Interface.
 func (h hidden) Less(i, j int) bool {
 	if c := h[i].visible.Compare(h[j].visible); c != 0 {
 		return c < 0
@@ -18,17 +21,20 @@ func (h hidden) Less(i, j int) bool {
 	return h[i].hid < h[j].hid
 }
 
+// Swap implements heap.Interface.
 func (h hidden) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j
 }
 
+// Push implements heap.Interface.
 func (h *hidden) Push(x any) {
 	m := x.(*message)
 	m.index = len(*h)
 	*h = append(*h, m)
 }
 
+// Pop implements heap.Interface.
 func (h *hidden) Pop() any {
 	old := *h
 	last := old[len(old)-1]
