@@ -1,0 +1,131 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Handler hands messages to a service, and decides which of them are done with. The pump and the Lambda functions differ
+// in what they do about that, and in nothing else.
+type Handler struct {
+	Service *turn.Service
+	Log     *slog.Logger
+	// Extend makes a message in flight visible after d from now; nil where no handler may.
+	Extend func(ctx context.Context, queue, receipt string, d time.Duration) error
+	// Deadline is when the process may be ended; zero is never.
+	Deadline time.Time
+}
+
+// Split parts what was received together into what is handled together: the messages of a group, or single messages.
+func Split(name string, all []queue.Delivery) [][]queue.Delivery {
+	if name == queue.Workflow {
+		return byGroup(all)
+	}
+	return one(all)
+}
+
+// For returns what handles the messages of a queue that belong together (see Split). It returns the receipts of those
+// that are done with, and to be deleted; the others come again. Of a group they are the first ones. A panic is a defect; it
+// passes through, and none of them is done with.
+func (h Handler) For(name string) func(ctx context.Context, part []queue.Delivery) (done []string) {
+	switch name {
+	case queue.Activities, queue.Timers:
+		return func(ctx context.Context, part []queue.Delivery) []string { return h.handle(ctx, name, part) }
+	case queue.Workflow:
+		return h.handleGroup
+	}
+	return h.handleDead
+}
+
+// one hands over messages one by one.
+func one(all []queue.Delivery) [][]queue.Delivery {
+	parts := make([][]queue.Delivery, len(all))
+	for i := range all {
+		parts[i] = all[i : i+1]
+	}
+	return parts
+}
+
+// byGroup hands over the messages of each group together, in their order.
+func byGroup(all []queue.Delivery) [][]queue.Delivery {
+	var parts [][]queue.Delivery
+	place := map[string]int{}
+	for _, d := range all {
+		i, found := place[d.Group]
+		if !found {
+			i = len(parts)
+			place[d.Group] = i
+			parts = append(parts, nil)
+		}
+		parts[i] = append(parts[i], d)
+	}
+	return parts
+}
+
+func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Delivery) (done []string) {
+	for _, d := range deliveries {
+		m, ok := h.decode(d)
+		if !ok {
+			continue
+		}
+		delivery := turn.Delivery{Message: m, Received: d.Received, Deadline: h.Deadline}
+		if h.Extend != nil {
+			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
+		}
+		if h.succeeded(m, h.Service.Handle(ctx, delivery)) {
+			done = append(done, d.Receipt)
+		}
+	}
+	return done
+}
+
+func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (done []string) {
+	var messages []*engine.Message
+	for _, d := range deliveries {
+		m, ok := h.decode(d)
+		if !ok {
+			break // what stands behind it in its group has to wait
+		}
+		messages, done = append(messages, m), append(done, d.Receipt)
+	}
+	if len(messages) == 0 || !h.succeeded(messages[0], h.Service.HandleResults(ctx, deliveries[0].Group, messages)) {
+		return nil
+	}
+	return done
+}
+
+// handleDead deletes what no version of Weft can read, because nothing else can be done about it.
+func (h Handler) handleDead(ctx context.Context, deliveries []queue.Delivery) (done []string) {
+	for _, d := range deliveries {
+		m, err := turn.DecodeMessage(d.Body)
+		if errors.Is(err, history.ErrCorrupt) {
+			h.Log.Error("a dead letter that cannot be read was deleted", "error", err)
+			done = append(done, d.Receipt)
+		} else if err == nil && h.succeeded(m, h.Service.HandleDead(ctx, m)) {
+			done = append(done, d.Receipt)
+		}
+	}
+	return done
+}
+
+func (h Handler) decode(d queue.Delivery) (*engine.Message, bool) {
+	m, err := turn.DecodeMessage(d.Body)
+	if err != nil {
+		h.Log.Error("a message cannot be read", "error", err)
+	}
+	return m, err == nil
+}
+
+func (h Handler) succeeded(m *engine.Message, err error) bool {
+	if err != nil {
+		h.Log.Warn("a message will come again", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "error", err)
+	}
+	return err == nil
+}
