@@ -34,3 +34,11 @@ func harness(lists bool, open func(t *testing.T, namespace string) *dynamo.Store
 		MaxBody: body, PageBytes: page, Reopens: true, Lists: lists,
 	}
 }
+
+// The suite against the fake: what it promises without any server, and that the fake is good enough for the tests of
+// faults.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	storetest.Run(t, harness(true, func(t *testing.T, namespace string) *dynamo.Store { return f.open(t, namespace) }))
+}

@@ -65,17 +65,19 @@ func (s *Store) appendAll(ctx context.Context, items []attributes) error {
 		_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: puts}, o)
 		return err
 	})
-	var canceled *types.TransactionCanceledException
 	var f *failure
-	if errors.As(err, &canceled) && errors.As(err, &f) && f.verdict == standing {
+	if !errors.As(err, &f) {
+		return err
+	}
+	var canceled *types.TransactionCanceledException
+	if errors.As(err, &canceled) {
 		for _, reason := range canceled.CancellationReasons {
 			if len(reason.Item) > 0 {
 				return s.conflict(reason.Item)
 			}
 		}
-		return s.conflict(nil)
 	}
-	return err
+	return s.conflict(nil)
 }
 
 // conflict is the Conflict with an item that stands in the way. Where DynamoDB did not say which it is, nobody can tell

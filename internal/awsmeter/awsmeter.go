@@ -1,0 +1,97 @@
+// Package awsmeter counts what requests to DynamoDB and SQS cost, where they leave the process: in the SDK's middleware,
+// below its retries, so that each request counts. Nothing is estimated. Counts are those of requests that were answered, or
+// may have been carried out; units are those that DynamoDB says it has consumed.
+//
+// [internal/meter] counts the calls of the ports, whatever is behind them. The two agree where a call of a port is a single
+// request: always for appends, records of attempts and pages of the log. They differ by design where it is several (timers
+// and the list are read from several shards), and for a request that was repeated.
+//
+// DynamoDB bills a conditional write whose condition failed, and does not say how many units: Lost counts those.
+//
+// [internal/meter]: https://pkg.go.dev/github.com/seed-41655fb1/weft/internal/meter
+package awsmeter
+
+import (
+	"context"
+	"sync"
+)
+
+// Cost is what something cost.
+type Cost struct {
+	// Writes are items written or deleted, or that may have been.
+	Writes int64
+	// Lost are conditional writes whose condition failed, each item of a transaction by itself.
+	Lost int64
+	// StrongReads and EventualReads are requests that read: pages of a query, say.
+	StrongReads, EventualReads int64
+	// Throttled are requests to DynamoDB that were refused for now. They cost nothing.
+	Throttled int64
+	// WriteUnits, IndexUnits and ReadUnits are what DynamoDB consumed: for writes to the table, for what they wrote to its
+	// indexes, and for reads. They are counted where the meter was told to ask for them.
+	WriteUnits, IndexUnits, ReadUnits float64
+	// Requests are requests to SQS, and Chunks what they are billed as: one for each 64 KB that they carry, and at least one.
+	Requests, Chunks int64
+	// Messages are messages that SQS took, or may have taken.
+	Messages int64
+}
+
+func (c *Cost) add(d Cost) {
+	c.Writes += d.Writes
+	c.Lost += d.Lost
+	c.StrongReads += d.StrongReads
+	c.EventualReads += d.EventualReads
+	c.Throttled += d.Throttled
+	c.WriteUnits += d.WriteUnits
+	c.IndexUnits += d.IndexUnits
+	c.ReadUnits += d.ReadUnits
+	c.Requests += d.Requests
+	c.Chunks += d.Chunks
+	c.Messages += d.Messages
+}
+
+// Meter adds up costs. Its zero value is ready to use, by many goroutines.
+type Meter struct {
+	mu   sync.Mutex
+	cost Cost
+}
+
+// Cost is the sum so far.
+func (m *Meter) Cost() Cost {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cost
+}
+
+func (m *Meter) add(c Cost) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cost.add(c)
+}
+
+// chain is the meters of a context, the one that was added last first.
+type chain struct {
+	meter *Meter
+	outer *chain
+}
+
+type key struct{}
+
+// With returns a context whose costs are added up in the meter that comes with it, as well as in those that count the
+// costs of ctx already.
+func With(ctx context.Context) (context.Context, *Meter) {
+	m := &Meter{}
+	return m.Counting(ctx), m
+}
+
+// Counting is With for a meter that there is already.
+func (m *Meter) Counting(ctx context.Context) context.Context {
+	outer, _ := ctx.Value(key{}).(*chain)
+	return context.WithValue(ctx, key{}, &chain{m, outer})
+}
+
+// add adds a cost to all meters of the context.
+func add(ctx context.Context, c Cost) {
+	for at, _ := ctx.Value(key{}).(*chain); at != nil; at = at.outer {
+		at.meter.add(c)
+	}
+}

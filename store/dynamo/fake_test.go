@@ -1,0 +1,293 @@
+package dynamo_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// fake is a DynamoDB in the place of the network: of the operations and expressions that the store uses, and no others.
+// The store is also tested against servers that others wrote (conformance_aws_test.go); this one is for what they never
+// do: it refuses, breaks connections and loses answers.
+type fake struct {
+	mu     sync.Mutex
+	items  map[string]map[string]record // by partition key and sort key
+	tokens map[string]bool              // of transactions that were applied
+	// fault is asked before a request is carried out, and says how it goes wrong; nil where it does not.
+	fault func(op string, in *request) *fault
+	// requests are the operations in order.
+	requests []string
+}
+
+// record is an item in the protocol's JSON.
+type record map[string]value
+
+type value struct {
+	S *string          `json:",omitempty"`
+	N *string          `json:",omitempty"`
+	B *string          `json:",omitempty"`
+	M map[string]value `json:",omitempty"`
+}
+
+// fault is a way in which a request goes wrong.
+type fault struct {
+	// applied says that it was carried out all the same.
+	applied bool
+	// status and body are the answer; status 0 is a connection that breaks.
+	status int
+	body   string
+}
+
+type request struct {
+	Item                                record
+	ConditionExpression                 string
+	ExpressionAttributeValues           map[string]value
+	ReturnValuesOnConditionCheckFailure string
+	TransactItems                       []struct{ Put *request }
+	ClientRequestToken                  string
+	RequestItems                        map[string][]batchWrite
+	IndexName                           string
+	ScanIndexForward                    *bool
+	Limit                               int
+	ExclusiveStartKey                   record
+}
+
+type batchWrite struct {
+	PutRequest    *struct{ Item record } `json:",omitempty"`
+	DeleteRequest *struct{ Key record }  `json:",omitempty"`
+}
+
+func (v value) text() string {
+	if v.S == nil {
+		return ""
+	}
+	return *v.S
+}
+
+func (r record) key() (pk, sk string) { return r["pk"].text(), r["sk"].text() }
+
+func (r record) size() (n int) {
+	for name, v := range r {
+		n += len(name)
+		for _, s := range []*string{v.S, v.N} {
+			if s != nil {
+				n += len(*s)
+			}
+		}
+		if v.B != nil {
+			n += base64.StdEncoding.DecodedLen(len(*v.B))
+		}
+		n += record(v.M).size()
+	}
+	return n
+}
+
+func newFake() *fake { return &fake{items: map[string]map[string]record{}, tokens: map[string]bool{}} }
+
+// client is a client of the fake.
+func (f *fake) client() *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", HTTPClient: f, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+		BaseEndpoint: aws.String("http://fake"),
+	})
+}
+
+func (f *fake) open(t testing.TB, namespace string) *dynamo.Store {
+	t.Helper()
+	s, err := dynamo.New(f.client(), dynamo.Options{Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var errBroken = errors.New("read tcp 127.0.0.1:1->127.0.0.1:2: connection reset by peer")
+
+// Do implements aws.HTTPClient.
+func (f *fake) Do(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	_, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	in := &request{}
+	if err := json.Unmarshal(body, in); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.requests = append(f.requests, op)
+	var wrong *fault
+	if f.fault != nil {
+		wrong = f.fault(op, in)
+	}
+	if wrong == nil || wrong.applied {
+		status, answer := f.handle(op, in)
+		if wrong == nil {
+			return response(status, answer), nil
+		}
+	}
+	if wrong.status == 0 {
+		return nil, errBroken
+	}
+	return response(wrong.status, wrong.body), nil
+}
+
+func response(status int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+	}
+}
+
+func failure(code, message, more string) (int, string) {
+	return http.StatusBadRequest, fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","message":%q%s}`, code, message, more)
+}
+
+func (f *fake) handle(op string, in *request) (int, string) {
+	switch op {
+	case "PutItem":
+		if standing, ok := f.check(in); !ok {
+			return failure("ConditionalCheckFailedException", "The conditional request failed", `,"Item":`+encode(standing))
+		}
+		f.put(in.Item)
+		return http.StatusOK, "{}"
+	case "TransactWriteItems":
+		return f.transact(in)
+	case "BatchWriteItem":
+		for _, writes := range in.RequestItems {
+			for _, w := range writes {
+				if w.PutRequest != nil {
+					f.put(w.PutRequest.Item)
+				} else {
+					pk, sk := w.DeleteRequest.Key.key()
+					delete(f.items[pk], sk)
+				}
+			}
+		}
+		return http.StatusOK, "{}"
+	case "Query":
+		return http.StatusOK, f.query(in)
+	}
+	return failure("UnknownOperationException", op, "")
+}
+
+// check reports whether the condition of a put holds, and returns the item that stands there.
+func (f *fake) check(in *request) (standing record, ok bool) {
+	pk, sk := in.Item.key()
+	standing = f.items[pk][sk]
+	switch in.ConditionExpression {
+	case "attribute_not_exists(pk)":
+		return standing, standing == nil
+	case "attribute_not_exists(pk) OR #n < :n":
+		if standing == nil {
+			return nil, true
+		}
+		old, _ := strconv.Atoi(*standing["number"].N)
+		n, _ := strconv.Atoi(*in.ExpressionAttributeValues[":n"].N)
+		return standing, old < n
+	}
+	panic("a condition that the fake does not know: " + in.ConditionExpression)
+}
+
+func (f *fake) put(item record) {
+	pk, sk := item.key()
+	if f.items[pk] == nil {
+		f.items[pk] = map[string]record{}
+	}
+	f.items[pk][sk] = item
+}
+
+func (f *fake) transact(in *request) (int, string) {
+	if f.tokens[in.ClientRequestToken] {
+		return http.StatusOK, "{}"
+	}
+	var reasons []string
+	failed := false
+	for _, t := range in.TransactItems {
+		standing, ok := f.check(t.Put)
+		if ok {
+			reasons = append(reasons, `{"Code":"None"}`)
+			continue
+		}
+		failed = true
+		reasons = append(reasons, `{"Code":"ConditionalCheckFailed","Message":"The conditional request failed","Item":`+encode(standing)+`}`)
+	}
+	if failed {
+		return failure("TransactionCanceledException", "Transaction cancelled", `,"CancellationReasons":[`+strings.Join(reasons, ",")+`]`)
+	}
+	for _, t := range in.TransactItems {
+		f.put(t.Put.Item)
+	}
+	f.tokens[in.ClientRequestToken] = true
+	return http.StatusOK, "{}"
+}
+
+func (f *fake) query(in *request) string {
+	const pageBytes = 1 << 20
+	partition, sort := "pk", "sk"
+	if in.IndexName != "" {
+		partition, sort = "list", "place"
+	}
+	v := in.ExpressionAttributeValues
+	var found []record
+	for _, items := range f.items {
+		for _, item := range items {
+			p, s := item[partition].text(), item[sort].text()
+			if p == cmp.Or(v[":p"].text(), v[":l"].text()) && s >= v[":a"].text() && s <= v[":z"].text() && s != "" {
+				found = append(found, item)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b record) int { return strings.Compare(a[sort].text(), b[sort].text()) })
+	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
+		slices.Reverse(found)
+	}
+	if in.ExclusiveStartKey != nil {
+		pk, sk := in.ExclusiveStartKey.key()
+		i := slices.IndexFunc(found, func(r record) bool { p, s := r.key(); return p == pk && s == sk })
+		found = found[i+1:]
+	}
+	size, last := 0, ""
+	for i, item := range found {
+		if size += item.size(); size > pageBytes || i+1 == in.Limit {
+			last = `,"LastEvaluatedKey":` + encode(record{"pk": item["pk"], "sk": item["sk"]})
+			found = found[:i+1]
+			break
+		}
+	}
+	return `{"Items":` + encode(found) + last + `}`
+}
+
+func encode(v any) string {
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(v); err != nil {
+		panic(err)
+	}
+	if s := b.String(); s != "null\n" {
+		return s
+	}
+	if _, ok := v.([]record); ok {
+		return "[]"
+	}
+	return "{}"
+}
