@@ -55,11 +55,21 @@ def run_functions_as_processes():
     runtime_executor.get_runtime_executor = lambda: ProcessExecutor
 
 
+def deploy_without_dawdling():
+    """CloudFormation looks after 5 s whether a function is active, which it is after milliseconds: here after 0.2 s."""
+    from functools import partialmethod
+
+    from localstack.services.cloudformation.resource_provider import ResourceProviderExecutor as Executor
+
+    Executor.deploy_loop = partialmethod(Executor.deploy_loop, sleep_time=0.2)
+
+
 if __name__ == "__main__":
     let_locks_be_types()
     listen_on_loopback()
     start_installed_dynamodb()
     run_functions_as_processes()
+    deploy_without_dawdling()
     from localstack.runtime.main import main
 
     main()
