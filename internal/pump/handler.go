@@ -19,8 +19,10 @@ type Handler struct {
 	Log     *slog.Logger
 	// Extend makes a message in flight visible after d from now; nil where no handler may.
 	Extend func(ctx context.Context, queue, receipt string, d time.Duration) error
-	// Deadline is when the process may be ended; zero is never.
+	// Deadline is when the process may be ended, and Longest how long an attempt at an activity may take; see
+	// turn.Delivery. Zero is without limit.
 	Deadline time.Time
+	Longest  time.Duration
 }
 
 // Split parts what was received together into what is handled together: the messages of a group, or single messages.
@@ -75,7 +77,7 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 		if !ok {
 			continue
 		}
-		delivery := turn.Delivery{Message: m, Received: d.Received, Deadline: h.Deadline}
+		delivery := turn.Delivery{Message: m, Received: d.Received, Deadline: h.Deadline, Longest: h.Longest}
 		if h.Extend != nil {
 			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
 		}

@@ -1,0 +1,45 @@
+// Package adapter makes Lambda functions of a program's workflows and activities. A program of yours is one line:
+//
+//	func main() {
+//		adapter.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge)
+//	}
+//
+// Built for provided.al2023 as the file bootstrap, it is deployed once for each [Role], with the role in the variable
+// WEFT_ROLE; or each role has a main of its own, as the folders beside this package do.
+//
+//	event                                      role      what the function does
+//	─────────────────────────────────────────  ────────  ──────────────────────────────────────────────────
+//	HTTP API, function URL (format 2.0),       api       answers a request of the HTTP API
+//	REST API (format 1.0)
+//	a batch of the workflow queue (FIFO)       workflow  commits results, the messages of a workflow together
+//	a batch of the timer queue                 workflow  fires timers, tries failed tasks again
+//	a batch of the activity queue              activity  makes attempts at activities
+//	a schedule, each minute                    timer     sends the long timers that have become near
+//	a batch of any queue of dead letters       dead      resolves or sends again what was received too often
+//
+// # Batches
+//
+// The answer to a batch lists the messages that are to come again. The event source mapping has to ask for that
+// (FunctionResponseTypes: ReportBatchItemFailures): one that does not takes every answer for success, and deletes the
+// messages that failed. Of a FIFO group, all that stands behind the first failure comes again too.
+//
+// # Time
+//
+// What is done in an invocation ends [Reserve] before the function's time-out, so that it can be committed and answered.
+// An activity whose attempts may take longer than that is refused with an error that says so: give the function a longer
+// time-out, or the activity a shorter one. The visibility of a queue is at least six times the time-out of the function
+// that consumes it. The function shortens that of an activity's message only where it is [ShortenFrom] longer than the
+// attempt needs, because each change is billed: else an attempt whose process died is made again only when the queue's
+// visibility is over.
+//
+// # Processes
+//
+// A process serves one invocation at a time, and keeps the runs that it has loaded for the next one. Workflow code that
+// never comes back cannot be ended: a process that has some answers, and exits. Lambda starts another.
+//
+// # Deployed apart
+//
+// A function needs the code of what it runs: api and workflow that of workflows, activity that of activities and, because
+// it goes on with the workflow when an activity has ended, of workflows. timer and dead need neither, but the workflows
+// whose activities may be resolved by dead.
+package adapter

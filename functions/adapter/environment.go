@@ -1,0 +1,139 @@
+package adapter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/queue/sqs"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// environment is what the variables of a function say:
+//
+//	WEFT_TABLE             the name of the DynamoDB table
+//	WEFT_QUEUE_WORKFLOW    the URLs of the queues
+//	WEFT_QUEUE_TIMERS
+//	WEFT_QUEUE_ACTIVITIES
+//	WEFT_ROLE              read by FromEnvironment
+//
+// and, where they are set,
+//
+//	WEFT_NAMESPACE         what of the table this deployment has; else "default"
+//	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run
+//	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
+//	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a stage
+//	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m; else messages are never shortened
+//	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
+//
+// The SDK reads its own: credentials, AWS_REGION, AWS_ENDPOINT_URL.
+type environment struct {
+	table, namespace      string
+	noList                bool
+	urls                  map[string]string
+	build, basePath       string
+	visibility, longTimer time.Duration
+	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
+	cacheBytes int
+}
+
+// readEnvironment reads variables. All that is wrong is in the error.
+func readEnvironment(get func(string) string) (environment, error) {
+	var wrong []error
+	required := func(name string) string {
+		value := get(name)
+		if value == "" {
+			wrong = append(wrong, fmt.Errorf("%s is not set", name))
+		}
+		return value
+	}
+	duration := func(name string, most time.Duration) time.Duration {
+		text := get(name)
+		if text == "" {
+			return 0
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 || d > most {
+			wrong = append(wrong, fmt.Errorf("%s is %q: give a duration up to %v, for example 30s", name, text, most))
+		}
+		return d
+	}
+	const longestVisibility = 12 * time.Hour // SQS has no longer one
+	e := environment{
+		table: required("WEFT_TABLE"), namespace: get("WEFT_NAMESPACE"), urls: map[string]string{},
+		build: cmp.Or(get("WEFT_BUILD"), buildID()), basePath: get("WEFT_BASE_PATH"),
+		visibility: duration("WEFT_VISIBILITY", longestVisibility), longTimer: duration("WEFT_LONG_TIMER", queue.MaxDelay),
+	}
+	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
+		e.urls[name] = required("WEFT_QUEUE_" + strings.ToUpper(name))
+	}
+	switch list := get("WEFT_LIST"); list {
+	case "", "on":
+	case "off":
+		e.noList = true
+	default:
+		wrong = append(wrong, fmt.Errorf("WEFT_LIST is %q: give on or off", list))
+	}
+	if megabytes, err := strconv.Atoi(get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")); err == nil {
+		e.cacheBytes = megabytes << 20 / 4
+	}
+	if wrong != nil {
+		return e, fmt.Errorf("the environment is not that of a function: %w", errors.Join(wrong...))
+	}
+	return e, nil
+}
+
+// open makes the function of a role on the table and the queues that the environment names.
+func open(ctx context.Context, role Role, get func(string) string, log *slog.Logger, registrations []workflow.Registration) (*Function, error) {
+	if err := role.check(); err != nil {
+		return nil, err
+	}
+	registry, err := register(registrations)
+	if err != nil {
+		return nil, err
+	}
+	e, err := readEnvironment(get)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.table, Namespace: e.namespace, NoList: e.noList})
+	if err != nil {
+		return nil, err
+	}
+	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
+	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: q}
+	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
+		Build: e.build, LongTimer: e.longTimer, CacheBytes: e.cacheBytes, Logger: log,
+	})
+	return New(role, service, Options{BasePath: e.basePath, Visibility: e.visibility, Extend: q.Extend, Log: log})
+}
+
+// register makes a registry. All that is wrong with what is registered is in the error.
+func register(registrations []workflow.Registration) (*engine.Registry, error) {
+	types := &engine.Registry{}
+	var wrong []error
+	for _, r := range registrations {
+		wrong = append(wrong, r.Register(types))
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return nil, fmt.Errorf("cannot use these registrations: %w", err)
+	}
+	return types, nil
+}

@@ -1,0 +1,91 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// Options are the options of a function. The zero value works.
+type Options struct {
+	// BasePath is what stands before /v1/workflows in the paths of requests, besides a stage: the path of a custom
+	// domain's mapping.
+	BasePath string
+	// Visibility is that of the activity queue, and Extend sets that of a message in flight; see ShortenFrom. Without
+	// either none is ever shortened.
+	Visibility time.Duration
+	Extend     func(ctx context.Context, queue, receipt string, d time.Duration) error
+	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
+	Log *slog.Logger
+}
+
+// Function is a Lambda function in one role, without the runtime around it: lambda.Handler. It serves one invocation at
+// a time or many.
+type Function struct {
+	options Options
+	log     *slog.Logger
+	service *turn.Service
+	api     http.Handler
+	serve   serve
+}
+
+// serve answers an event.
+type serve func(f *Function, ctx context.Context, a allowance, event []byte) (answer any, err error)
+
+// New returns the function of a role over a service. One service serves all invocations of a process, because it keeps
+// the runs that it has loaded.
+func New(role Role, service *turn.Service, o Options) (*Function, error) {
+	if err := role.check(); err != nil {
+		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	f := &Function{options: o, log: o.Log, service: service, api: httpapi.New(service, o.Log)}
+	f.serve = map[Role]serve{
+		API: (*Function).request, Workflow: (*Function).results, Activity: (*Function).attempts,
+		Timer: (*Function).sweep, Dead: (*Function).deadLetters,
+	}[role]
+	return f, nil
+}
+
+// Invoke answers an event. An error is an event that is none of the role's, or a sweep that failed: what can be answered
+// is answered, and a message that has to come again is listed in the answer.
+func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	ctx, a, cancel := begin(ctx)
+	defer cancel()
+	answer, err := f.serve(f, ctx, a, event)
+	if err != nil {
+		return nil, err
+	}
+	return encode(answer)
+}
+
+// Hung reports whether workflow code of this process has not come back. Such a process is to exit once it has answered.
+func (f *Function) Hung() bool { return f.service.Hung() > 0 }
+
+// sweep sends the long timers that have become near. What the event says does not matter: only its time does.
+func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
+	sent, err := f.service.Sweep(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, err)
+	}
+	return map[string]int{"sent": sent}, nil
+}
+
+// encode encodes an answer. Unlike json.Marshal it does not make six bytes of each <, > and &: Lambda bounds what it
+// takes.
+func encode(answer any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(answer)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

@@ -1,0 +1,67 @@
+package adapter
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Main runs a Lambda function in a role, with these workflows and activities, on the table and the queues that its
+// environment names. It does not return: where the function cannot run, it ends the process with status 1 and the reason
+// in the log.
+//
+// These variables are required: WEFT_TABLE, the name of the DynamoDB table; WEFT_QUEUE_WORKFLOW, WEFT_QUEUE_TIMERS and
+// WEFT_QUEUE_ACTIVITIES, the URLs of the queues. These are not: WEFT_NAMESPACE, what of the table this deployment has
+// (default); WEFT_LIST, off to keep no list of workflows (on); WEFT_BUILD, the name of the code (its commit, or a hash);
+// WEFT_BASE_PATH, what stands before /v1/workflows in the paths of requests besides a stage (nothing); WEFT_VISIBILITY,
+// the visibility of the activity queue, for ShortenFrom (unknown); WEFT_LONG_TIMER, the delay from which timers are kept in
+// the table (15m).
+func Main(role Role, registrations ...workflow.Registration) {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	f, err := open(context.Background(), role, os.Getenv, log, registrations)
+	if err != nil {
+		log.Error("the function cannot run", "error", err)
+		os.Exit(1)
+	}
+	lambda.Start(func(ctx context.Context, event json.RawMessage) (*answer, error) {
+		body, err := f.Invoke(ctx, event)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{body: bytes.NewReader(body), sent: func() { exitIfHung(f, os.Exit) }}, nil
+	})
+}
+
+// answer is an answer to an event that learns when it has been sent: the Lambda runtime closes it then, before it asks
+// for the next event.
+type answer struct {
+	body *bytes.Reader
+	sent func()
+}
+
+// Read implements io.Reader.
+func (a *answer) Read(p []byte) (int, error) { return a.body.Read(p) }
+
+// ContentType is the type of all answers.
+func (*answer) ContentType() string { return "application/json" }
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	a.sent()
+	return nil
+}
+
+// exitIfHung ends a process whose workflow code hangs: it holds a goroutine, and perhaps a core, for ever. What was
+// answered is in the log of its run; the next process begins with an empty cache.
+func exitIfHung(f *Function, exit func(int)) {
+	if f.Hung() {
+		f.log.Error("the process exits: workflow code does not come back")
+		exit(1)
+	}
+}

@@ -1,0 +1,116 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/queue/sqs"
+)
+
+// ShortenFrom is by how much the visibility of the activity queue has to exceed what an attempt needs for its message to
+// get less: a request that is billed buys that an attempt whose process died is made again this much sooner, or more.
+const ShortenFrom = 10 * time.Minute
+
+// atOnce is how many messages, or groups of them, of a batch are handled at once.
+const atOnce = queue.MaxBatch
+
+// results handles a batch of the workflow queue or of the timer queue.
+func (f *Function) results(ctx context.Context, a allowance, event []byte) (any, error) {
+	return f.batch(ctx, a, event, func(arn string) string {
+		if sqs.IsFIFO(arn) {
+			return queue.Workflow
+		}
+		return queue.Timers
+	})
+}
+
+// attempts handles a batch of the activity queue.
+func (f *Function) attempts(ctx context.Context, a allowance, event []byte) (any, error) {
+	return f.batch(ctx, a, event, func(string) string { return queue.Activities })
+}
+
+// deadLetters handles a batch of dead letters, which are handled alike whatever queue they come from.
+func (f *Function) deadLetters(ctx context.Context, a allowance, event []byte) (any, error) {
+	return f.batch(ctx, a, event, func(string) string { return queue.DeadLetters(queue.Activities) })
+}
+
+// batch handles the messages of an event, and lists those that are to come again. A mapping has one queue, so that the
+// first message tells which it is.
+func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf func(arn string) string) (any, error) {
+	var e events.SQSEvent
+	if err := json.Unmarshal(event, &e); err != nil {
+		return nil, fmt.Errorf("the event is not a batch of SQS messages: %w", err)
+	}
+	if len(e.Records) == 0 || e.Records[0].EventSource != "aws:sqs" {
+		return nil, errors.New("the event is not a batch of SQS messages: check what invokes this function, and its WEFT_ROLE")
+	}
+	name := queueOf(e.Records[0].EventSourceARN)
+	deliveries := make([]queue.Delivery, len(e.Records))
+	for i, r := range e.Records {
+		deliveries[i] = sqs.NewDelivery(r.Body, r.ReceiptHandle, r.Attributes)
+	}
+	done := f.handle(ctx, a, name, pump.Split(name, deliveries))
+	answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	for _, r := range e.Records {
+		if !done[r.ReceiptHandle] {
+			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: r.MessageId})
+		}
+	}
+	return answer, nil
+}
+
+// handle handles the parts of a batch side by side, and returns the receipts of the messages that are done with. None is
+// left for want of time: an activity that was not begun counts as an attempt when its message comes again, unless the
+// service has sent a copy in its place.
+func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) map[string]bool {
+	done := map[string]bool{}
+	handle := pump.Handler{Service: f.service, Log: f.log, Extend: f.shorten(), Deadline: a.deadline, Longest: a.longest}.For(name)
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for _, part := range parts {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			defer func() {
+				if value := recover(); value != nil {
+					f.log.Error("a handler panicked", "queue", name, "panic", value, "stack", string(debug.Stack()))
+				}
+			}()
+			receipts := handle(ctx, part)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range receipts {
+				done[r] = true
+			}
+		})
+	}
+	all.Wait()
+	return done
+}
+
+// shorten is what sets the visibility of an activity's message; nil where that is never worth a request. That it failed
+// is no reason not to make the attempt: the message only stays invisible for longer.
+func (f *Function) shorten() func(ctx context.Context, name, receipt string, d time.Duration) error {
+	if f.options.Extend == nil || f.options.Visibility < ShortenFrom {
+		return nil
+	}
+	return func(ctx context.Context, name, receipt string, d time.Duration) error {
+		if f.options.Visibility-d < ShortenFrom {
+			return nil
+		}
+		if err := f.options.Extend(ctx, name, receipt, d); err != nil {
+			f.log.Warn("the visibility of a message could not be shortened", "queue", name, "error", err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,151 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+)
+
+// root is where the paths of the API begin.
+const root = "/v1/workflows"
+
+// maxAnswer is the largest answer that Lambda takes, in bytes of JSON: 6 MB.
+const maxAnswer = 6 << 20
+
+// gateway is what an event tells of what it came through: payload format 2.0 (an HTTP API or a function URL) says so in
+// its version; 1.0 has its method at the top, and a version only from an HTTP API.
+type gateway struct {
+	Version        string `json:"version"`
+	HTTPMethod     string `json:"httpMethod"`
+	RequestContext struct {
+		Stage      string `json:"stage"`
+		DomainName string `json:"domainName"`
+	} `json:"requestContext"`
+}
+
+// request answers an HTTP request.
+func (f *Function) request(ctx context.Context, _ allowance, event []byte) (any, error) {
+	var g gateway
+	if err := json.Unmarshal(event, &g); err != nil {
+		return nil, err
+	}
+	switch {
+	case g.Version == "2.0":
+		return f.format2(ctx, &g, event)
+	case g.HTTPMethod != "":
+		return f.format1(ctx, &g, event)
+	}
+	return nil, errors.New("the event is no request of an HTTP API, a REST API or a function URL: check what invokes this function, and its WEFT_ROLE")
+}
+
+func (f *Function) format2(ctx context.Context, g *gateway, event []byte) (any, error) {
+	var e events.APIGatewayV2HTTPRequest
+	if err := json.Unmarshal(event, &e); err != nil {
+		return nil, err
+	}
+	e.RawPath = f.path(g, e.RawPath)
+	r, err := new(core.RequestAccessorV2).EventToRequestWithContext(ctx, e)
+	return f.answer(r, err, func(fill func(http.ResponseWriter)) (any, error) {
+		w := core.NewProxyResponseWriterV2()
+		fill(w)
+		return w.GetProxyResponse()
+	})
+}
+
+func (f *Function) format1(ctx context.Context, g *gateway, event []byte) (any, error) {
+	var e events.APIGatewayProxyRequest
+	if err := json.Unmarshal(event, &e); err != nil {
+		return nil, err
+	}
+	e.Path = f.path(g, e.Path)
+	r, err := new(core.RequestAccessor).EventToRequestWithContext(ctx, e)
+	return f.answer(r, err, func(fill func(http.ResponseWriter)) (any, error) {
+		w := core.NewProxyResponseWriter()
+		fill(w)
+		return w.GetProxyResponse()
+	})
+}
+
+// path is the path of a request as the API has it: escaped, and without what the gateway put before it. REST APIs and
+// function URLs hand over paths as they came; an HTTP API decodes them, so that an escaped slash in a name can no longer
+// be told from one that parts segments, and it cuts a path at an escaped question mark. (No workflow id has either.)
+func (f *Function) path(g *gateway, path string) string {
+	if g.Version != "" && !strings.Contains(g.RequestContext.DomainName, ".lambda-url.") {
+		path = (&url.URL{Path: path}).EscapedPath()
+	}
+	// Only what is known to be the gateway's is cut off: rules on paths, of a firewall or in a policy, would else be easy
+	// to get around.
+	for _, prefix := range []string{g.RequestContext.Stage, f.options.BasePath} {
+		if prefix = "/" + strings.Trim(prefix, "/"); !strings.HasPrefix(path, root) && strings.HasPrefix(path, prefix+"/") {
+			path = strings.TrimPrefix(path, prefix)
+		}
+	}
+	return path
+}
+
+// answer has the API answer a request, or says what is wrong with it. write returns the event's answer with what fill
+// writes into it.
+func (f *Function) answer(r *http.Request, wrong error, write func(fill func(http.ResponseWriter)) (any, error)) (any, error) {
+	var cost string
+	answer, err := write(func(w http.ResponseWriter) {
+		if wrong != nil {
+			refuse(w, api.Invalid.New("the request cannot be read: %v", wrong))
+			return
+		}
+		f.serveHTTP(w, r)
+		cost = w.Header().Get(httpapi.CostHeader)
+	})
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := encode(answer)
+	if err != nil || len(encoded) <= maxAnswer {
+		return json.RawMessage(encoded), err
+	}
+	return write(func(w http.ResponseWriter) {
+		w.Header().Set(httpapi.CostHeader, cost)
+		refuse(w, api.TooLarge.New("the answer has %d bytes, and Lambda takes %d: what is asked for was done, but cannot be told", len(encoded), maxAnswer))
+	})
+}
+
+// serveHTTP serves a request. The gateway counts the bytes of an answer itself; that a HEAD gets none is seen to by
+// net/http elsewhere.
+func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if value := recover(); value != nil {
+			f.log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", value, "stack", string(debug.Stack()))
+			refuse(w, api.Internal.New("this is a defect of the server; its log has more"))
+		}
+	}()
+	if r.Method == http.MethodHead {
+		w = headOnly{w}
+	}
+	f.api.ServeHTTP(w, r)
+	w.Header().Del("Content-Length")
+}
+
+// headOnly leaves the body of an answer out.
+type headOnly struct{ http.ResponseWriter }
+
+// Write takes a body and drops it.
+func (headOnly) Write(body []byte) (int, error) { return len(body), nil }
+
+// refuse writes a problem document.
+func refuse(w http.ResponseWriter, p *api.Problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	body, err := json.Marshal(p)
+	if err == nil {
+		_, _ = w.Write(append(body, '\n')) // into memory
+	}
+}

@@ -1,0 +1,15 @@
+// Command api is the Lambda function that answers requests of the HTTP API, with the example workflows. A program of
+// yours is alike, with your workflows: see package adapter.
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/examples"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+)
+
+func main() {
+	adapter.Main(adapter.API, slices.Concat(slices.Collect(maps.Values(examples.Registrations()))...)...)
+}
