@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/seed-41655fb1/weft/internal/awsmeter"
+	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
@@ -243,6 +245,39 @@ func TestNotSent(t *testing.T) {
 	cancel()
 	if err := f.open(t, "n").Append(ended, item(1, 0, 1)); class(err) != context.Canceled || len(f.requests) > 0 {
 		t.Errorf("Append: %v, %d requests", err, len(f.requests))
+	}
+}
+
+// A request that is called off while it is under way may have been carried out.
+func TestCanceledUnderWay(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{false, true} {
+		f := newFake()
+		ctx, cancel := context.WithCancel(t.Context())
+		f.fault = func(string, *request) *fault { cancel(); return &fault{applied: applied} }
+		if err := f.open(t, "n").Append(ctx, item(1, 0, 1)); !errors.Is(err, store.ErrUnknown) {
+			t.Errorf("Append: %v, want ErrUnknown", err)
+		}
+	}
+}
+
+// The meter of the requests and that of the ports agree on what a workflow costs.
+func TestMetersAgree(t *testing.T) {
+	t.Parallel()
+	f, total := newFake(), &awsmeter.Meter{}
+	s, err := dynamo.New(f.client(awsmeter.Install(total, awsmeter.Options{Units: true})), dynamo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, ports := meter.With(t.Context())
+	log := meter.Log(s)
+	for _, items := range [][]store.Item{{item(1, 0, 1)}, {item(1, 1, 2)}, {item(1, 1, 3)}, {item(1, 2, 4), item(2, 0, 5)}, {item(2, 0, 6), item(2, 1, 7)}} {
+		_ = log.Append(ctx, items...)
+		_, _ = log.Backward(ctx, "order", store.Key{}, store.Key{}, 1)
+	}
+	p, got := ports.Cost(), total.Cost()
+	if want := (meter.Cost{Writes: 4, Lost: 3, Reads: 5}); p != want || got.Writes != p.Writes || got.Lost != p.Lost || got.StrongReads != p.Reads {
+		t.Errorf("the ports count %v, the requests %+v, want %v", p, got, want)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
@@ -101,10 +102,10 @@ func (r record) size() (n int) {
 func newFake() *fake { return &fake{items: map[string]map[string]record{}, tokens: map[string]bool{}} }
 
 // client is a client of the fake.
-func (f *fake) client() *dynamodb.Client {
+func (f *fake) client(options ...func(*middleware.Stack) error) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", HTTPClient: f, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-		BaseEndpoint: aws.String("http://fake"),
+		BaseEndpoint: aws.String("http://fake"), APIOptions: options,
 	})
 }
 

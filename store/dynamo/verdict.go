@@ -73,7 +73,7 @@ func judgeCode(code, message string) verdict {
 		return throttled
 	case slices.Contains(unknownCodes, code):
 		return unknown
-	case strings.HasPrefix(code, "Validation") && strings.Contains(message, "size has exceeded"):
+	case strings.HasPrefix(code, "Validation") && strings.Contains(message, "exceeded the maximum allowed size"):
 		return tooLarge
 	}
 	return refused

@@ -1,0 +1,183 @@
+//go:build aws
+
+package dynamo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/seed-41655fb1/weft/internal/awsmeter"
+	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// commit is an item as the engine makes them, with a body of a size.
+func commit(workflow string, slot uint32, size int) store.Item {
+	i := store.Item{Key: store.Key{Workflow: workflow, Run: 1, Slot: slot}, Body: bytes.Repeat([]byte{'x'}, size)}
+	i.Commit, i.Expires = [16]byte{byte(slot >> 8), byte(slot), 1}, noon.AddDate(1, 0, 0)
+	return i
+}
+
+func opening(workflow string, run uint32) store.Item {
+	i := commit(workflow, 0, 194)
+	i.Run, i.Summary = run, summary(run, "running", time.Time{})
+	i.Summary.Workflow = workflow
+	return i
+}
+
+// What each call costs in requests and units, as the server says, and that the meter of the ports agrees. These are the
+// figures of doc.go.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	for _, server := range awstest.DynamoDB(t) {
+		t.Run(server.Name, func(t *testing.T) {
+			t.Parallel()
+			server.Config.APIOptions = append(server.Config.APIOptions, awsmeter.Install(nil, awsmeter.Options{Units: true}))
+			client := dynamodb.NewFromConfig(server.Config)
+			table := newTable(t, client)
+			for name, noList := range map[string]bool{"listed": false, "unlisted": true} {
+				s, err := dynamo.New(client, dynamo.Options{Table: table, Namespace: name, NoList: noList})
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkUnits(t, s, noList)
+			}
+		})
+	}
+}
+
+// step is a call with what it costs, as AWS documents it.
+type step struct {
+	name string
+	call func(ctx context.Context) error
+	want awsmeter.Cost
+}
+
+// less is what DynamoDB Local reports instead: a transaction as single writes, and queries that find nothing as free.
+func less(index float64) map[string]awsmeter.Cost {
+	return map[string]awsmeter.Cost{
+		"a close with a successor":   {Writes: 2, WriteUnits: 2, IndexUnits: 2 * index},
+		"a sweep that finds nothing": {StrongReads: 4},
+		"a sweep that finds it":      {StrongReads: 4, ReadUnits: 1},
+		"the list":                   {EventualReads: 8, ReadUnits: 0.5},
+	}
+}
+
+func checkUnits(t *testing.T, s *dynamo.Store, noList bool) {
+	t.Helper()
+	index := 1.0
+	if noList {
+		index = 0
+	}
+	closing, successor := opening("order", 1), opening("order", 2)
+	closing.Slot, closing.Commit, closing.Summary = 3, [16]byte{9}, summary(1, "completed", noon)
+	log, attempts, timers := meter.Log(s), meter.Attempts(s), meter.Timers(s)
+	appending := func(items ...store.Item) func(context.Context) error {
+		return func(ctx context.Context) error { return log.Append(ctx, items...) }
+	}
+	timer := []store.Timer{{ID: "a", Due: noon, Body: bytes.Repeat([]byte{'x'}, 300)}}
+	steps := []step{
+		{"a commit that opens a run", appending(opening("order", 1)), awsmeter.Cost{Writes: 1, WriteUnits: 1, IndexUnits: index}},
+		{"a commit of 194 bytes", appending(commit("order", 1, 194)), awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+		{"a commit of 800 bytes", appending(commit("order", 2, 800)), awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+		{"a lost race", appending(commit("order", 2, 194)), awsmeter.Cost{Lost: 1}},
+		{"a close with a successor", appending(closing, successor), awsmeter.Cost{Writes: 2, WriteUnits: 4, IndexUnits: 2 * index}},
+		{"a commit of 2,000 bytes", appending(commit("other", 0, 2000)), awsmeter.Cost{Writes: 1, WriteUnits: 3}},
+		{"a record of an attempt", func(ctx context.Context) error {
+			return attempts.RecordAttempt(ctx, store.Attempt{Workflow: "order", Run: 1, Event: 5, Number: 1, Body: []byte("x")})
+		}, awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+		{"the attempts", func(ctx context.Context) error { _, err := attempts.ReadAttempts(ctx, "order", 1); return err }, awsmeter.Cost{StrongReads: 1, ReadUnits: 1}},
+		{"a sweep that finds nothing", func(ctx context.Context) error {
+			_, err := timers.DueTimers(ctx, noon, 100)
+			return err
+		}, awsmeter.Cost{StrongReads: 4, ReadUnits: 4}},
+		{"a timer", func(ctx context.Context) error { return timers.PutTimers(ctx, timer) }, awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+		{"a sweep that finds it", func(ctx context.Context) error {
+			_, err := timers.DueTimers(ctx, noon.Add(time.Second), 100)
+			return err
+		}, awsmeter.Cost{StrongReads: 4, ReadUnits: 4}},
+		{"its deletion", func(ctx context.Context) error { return timers.DeleteTimers(ctx, timer) }, awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+	}
+	if !noList {
+		steps = append(steps, step{"the list", func(ctx context.Context) error {
+			_, _, err := s.Lister().ListRuns(ctx, store.Filter{}, "", 100)
+			return err
+		}, awsmeter.Cost{EventualReads: 8, ReadUnits: 4}})
+	}
+	for _, n := range []int{3, 100, 1000} {
+		steps = append(steps, history(t, s, n))
+	}
+	for _, step := range steps {
+		ctx, ports := meter.With(t.Context())
+		ctx, m := awsmeter.With(ctx)
+		err := step.call(ctx)
+		got, p := m.Cost(), ports.Cost()
+		t.Logf("%s (list: %v): %+v", step.name, !noList, got)
+		if local, ok := less(index)[step.name]; got != step.want && !(ok && got == local) {
+			t.Errorf("%s cost %+v, want %+v (%v)", step.name, got, step.want, err)
+		}
+		if p.Writes != got.Writes || p.Lost != got.Lost || p.Reads != got.StrongReads && got.StrongReads == 1 {
+			t.Errorf("%s: the ports count %v, the requests %+v", step.name, p, got)
+		}
+	}
+}
+
+// history puts a run of n commits, and returns the step that loads it.
+func history(t *testing.T, s *dynamo.Store, n int) step {
+	t.Helper()
+	workflow := fmt.Sprint("history-", n)
+	for slot := range uint32(n) {
+		if err := s.Append(t.Context(), commit(workflow, slot, 194)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := meter.Log(s)
+	units := map[int]float64{3: 1, 100: 7, 1000: 68}[n]
+	return step{fmt.Sprintf("the load of %d commits", n), func(ctx context.Context) error {
+		page, err := log.Backward(ctx, workflow, store.Key{}, store.Key{}, 0)
+		if len(page.Items) != n || page.More {
+			return fmt.Errorf("%d items, more %v: %w", len(page.Items), page.More, err)
+		}
+		return err
+	}, awsmeter.Cost{StrongReads: 1, ReadUnits: units}}
+}
+
+// An item is refused here or by the server, as too large and nothing else, and from one size on.
+func TestLargestItem(t *testing.T) {
+	t.Parallel()
+	for _, server := range awstest.DynamoDB(t) {
+		t.Run(server.Name, func(t *testing.T) {
+			t.Parallel()
+			client := dynamodb.NewFromConfig(server.Config)
+			s, err := dynamo.New(client, dynamo.Options{Table: newTable(t, client)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const limit = 400 << 10
+			var refused []int
+			for size := limit - 100; size < limit-60; size++ {
+				err := s.Append(t.Context(), commit("order", uint32(size), size))
+				if err != nil && !errors.Is(err, store.ErrTooLarge) {
+					t.Fatalf("a body of %d bytes: %v", size, err)
+				}
+				if err == nil && len(refused) > 0 {
+					t.Errorf("a body of %d bytes is taken, and one of %d was not", size, refused[0])
+				}
+				if err != nil {
+					refused = append(refused, size)
+				}
+			}
+			if len(refused) == 0 || len(refused) == 40 {
+				t.Errorf("%d of 40 sizes were refused", len(refused))
+			}
+		})
+	}
+}
