@@ -4,6 +4,7 @@ ADDR ?= 127.0.0.1:8080
 DATA ?= .weft
 SEEDS ?= 5000
 FUZZTIME ?= 30s
+LOCALSTACK_PORT ?= 4566
 
 # The race detector needs cgo and a C compiler. Without one the tests run all the same, and say so.
 CC_FOUND := $(shell command -v $$(go env CC) 2>/dev/null)
@@ -35,6 +36,12 @@ test: ## run all tests, with the race detector where there is a C compiler
 test-aws: ## run all tests, those against DynamoDB, SQS and LocalStack among them (installs the servers; PYTHON=python3.13)
 	@localstack/install
 	localstack/servers run -- go test $(RACE) -tags aws -timeout 20m ./...
+
+localstack: ## run the examples on LocalStack, deployed by the template that AWS gets (LOCALSTACK_PORT=4567)
+	@localstack/up '$(LOCALSTACK_PORT)'
+
+localstack-down: ## stop what make localstack started
+	@localstack/down
 
 lint: ## vet, staticcheck, formatting
 	go vet ./...
