@@ -138,12 +138,13 @@ func TestThrottling(t *testing.T) {
 		answers  []*fault // and then it succeeds
 		timeout  time.Duration
 		want     error
-		requests int
+		requests int // -1 is any number
 	}{
 		"three times":                {[]*fault{throttle, answer(400, "ThrottlingException", ""), throttle}, time.Minute, nil, 4},
 		"without a deadline":         {[]*fault{throttle}, 0, nil, 2},
 		"without end":                {repeat(throttle, 50), 0, store.ErrThrottled, 10},
 		"out of time":                {repeat(throttle, 50), time.Nanosecond, store.ErrThrottled, 1},
+		"out of time later":          {repeat(throttle, 50), 20 * time.Millisecond, store.ErrThrottled, -1},
 		"then a broken connection":   {[]*fault{throttle, {}}, time.Minute, store.ErrUnknown, 2},
 		"after a broken connection":  {[]*fault{{}, throttle}, time.Minute, store.ErrUnknown, 1},
 		"then applied, and not told": {[]*fault{throttle, {applied: true}}, time.Minute, store.ErrUnknown, 2},
@@ -163,8 +164,11 @@ func TestThrottling(t *testing.T) {
 					ctx, cancel = context.WithTimeout(t.Context(), test.timeout)
 				}
 				defer cancel()
-				if err := f.open(t, "n").Append(ctx, item(1, 0, 1)); class(err) != test.want || len(f.requests) != test.requests {
+				if err := f.open(t, "n").Append(ctx, item(1, 0, 1)); class(err) != test.want || test.requests > 0 && len(f.requests) != test.requests {
 					t.Errorf("Append: %v after %d requests, want %v after %d", err, len(f.requests), test.want, test.requests)
+				}
+				if ctx.Err() != nil {
+					t.Error("the caller was answered when its time was over, not before")
 				}
 			})
 		})

@@ -176,6 +176,9 @@ func (f *fake) handle(op string, in *request) (int, string) {
 		return f.transact(in)
 	case "BatchWriteItem":
 		for _, writes := range in.RequestItems {
+			if !distinct(writes) {
+				return failure("ValidationException", "Provided list of item keys contains duplicates, or too many", "")
+			}
 			for _, w := range writes {
 				if w.PutRequest != nil {
 					f.put(w.PutRequest.Item)
@@ -190,6 +193,19 @@ func (f *fake) handle(op string, in *request) (int, string) {
 		return http.StatusOK, f.query(in)
 	}
 	return failure("UnknownOperationException", op, "")
+}
+
+// distinct reports whether a batch is one that DynamoDB takes.
+func distinct(writes []batchWrite) bool {
+	keys := map[string]bool{}
+	for _, w := range writes {
+		if w.PutRequest != nil {
+			keys[w.PutRequest.Item["pk"].text()+" "+w.PutRequest.Item["sk"].text()] = true
+		} else {
+			keys[w.DeleteRequest.Key["pk"].text()+" "+w.DeleteRequest.Key["sk"].text()] = true
+		}
+	}
+	return len(keys) == len(writes) && len(writes) <= 25
 }
 
 // check reports whether the condition of a put holds, and returns the item that stands there.

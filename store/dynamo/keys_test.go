@@ -168,3 +168,33 @@ func FuzzToken(f *testing.F) {
 		}
 	})
 }
+
+// The bounds of a filter, and of a token, hold just the places that they select, to the nanosecond.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	base := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		moment := func(name string) time.Time {
+			ns := rapid.IntRange(-4000, 4000).Draw(t, name)
+			if ns%7 == 0 {
+				return time.Time{}
+			}
+			return base.Add(time.Duration(ns))
+		}
+		f := store.Filter{StartedAfter: moment("after"), StartedBefore: moment("before")}
+		run := &store.Summary{Workflow: "order", Run: 1, Started: base.Add(time.Duration(rapid.IntRange(-4, 4).Draw(t, "started")) * time.Microsecond)}
+		token := ""
+		if other := moment("token"); !other.IsZero() {
+			token, _ = position(&store.Summary{Workflow: "parcel", Run: 2, Started: other})
+		}
+		first, last := bounds(f, token)
+		place, _ := position(run)
+		want := (f.StartedAfter.IsZero() || run.Started.After(f.StartedAfter)) &&
+			(f.StartedBefore.IsZero() || run.Started.Before(f.StartedBefore)) && (token == "" || place < token)
+		for _, state := range []string{rowOpen, rowClosed} {
+			if got := first <= place+state && place+state <= last; got != want {
+				t.Fatalf("started %v, filter %+v, token %q: %v, want %v", run.Started, f, token, got, want)
+			}
+		}
+	})
+}
