@@ -39,7 +39,7 @@
 //
 // # Deployed apart
 //
-// A function needs the code of what it runs: api and workflow that of workflows, activity that of activities and, because
-// it goes on with the workflow when an activity has ended, of workflows. timer and dead need neither, but the workflows
-// whose activities may be resolved by dead.
+// A function registers what it runs. api and workflow need the code of the workflows. activity needs that of the
+// activities; with the workflows' it goes on with a workflow itself when an activity has ended, and without it the result
+// goes through the workflow queue, for a message more. timer and dead need none.
 package adapter

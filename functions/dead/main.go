@@ -1,15 +1,7 @@
-// Command dead is the Lambda function that does what is left to do for messages that were received too often, with the example workflows. A program of
-// yours is alike, with your workflows: see package adapter.
+// Command dead is the Lambda function that does what is left to do for messages that were received too often. It runs no code of
+// workflows or activities, so that a program of yours can deploy it as it is.
 package main
 
-import (
-	"maps"
-	"slices"
+import "github.com/seed-41655fb1/weft/functions/adapter"
 
-	"github.com/seed-41655fb1/weft/examples"
-	"github.com/seed-41655fb1/weft/functions/adapter"
-)
-
-func main() {
-	adapter.Main(adapter.Dead, slices.Concat(slices.Collect(maps.Values(examples.Registrations()))...)...)
-}
+func main() { adapter.Main(adapter.Dead) }

@@ -1,0 +1,93 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// object is a part of an event.
+type object = map[string]any
+
+// recorded reads an event as AWS documents it.
+func recorded(t *testing.T, name string) object {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := object{}
+	if err := json.Unmarshal(text, &e); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return e
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// function is the function of a role over the service of a process.
+func function(t *testing.T, role Role, service *turn.Service, o Options) *Function {
+	t.Helper()
+	if o.Log == nil {
+		o.Log = quiet()
+	}
+	f, err := New(role, service, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// invoke has a function answer an event, and decodes the answer.
+func invoke[T any](ctx context.Context, t *testing.T, f *Function, event object) (answer T) {
+	t.Helper()
+	text, err := json.Marshal(event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.Invoke(ctx, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	return answer
+}
+
+// process is a deployment with one process that knows these workflows and activities.
+func process(t *testing.T, registrations ...workflow.Registration) (*turntest.Deployment, *turntest.Process) {
+	t.Helper()
+	d := turntest.New(t)
+	return d, d.Idle(turn.Options{}, registrations...)
+}
+
+// Each role refuses what is not for it, with an error that says what to look at.
+func TestForeignEvents(t *testing.T) {
+	t.Parallel()
+	_, p := process(t)
+	foreign := map[Role]string{API: "sqs-fifo.json", Workflow: "http-api.json", Activity: "rest.json", Dead: "schedule.json"}
+	for role, name := range foreign {
+		text, err := json.Marshal(recorded(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, event := range []string{string(text), "{}", "[]", "null", `""`, `{"Records":[]}`, `{"Records":[{"eventSource":"aws:s3"}]}`} {
+			if out, err := function(t, role, p.Service, Options{}).Invoke(t.Context(), []byte(event)); err == nil {
+				t.Errorf("%s answered %s to %s", role, out, event)
+			}
+		}
+	}
+	if _, err := New("web", p.Service, Options{}); err == nil || !strings.Contains(err.Error(), "WEFT_ROLE") {
+		t.Errorf("a role that there is not: %v", err)
+	}
+}

@@ -1,0 +1,99 @@
+package adapter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// variables are those that a function needs.
+func variables() map[string]string {
+	return map[string]string{
+		"WEFT_TABLE":            "weft",
+		"WEFT_QUEUE_WORKFLOW":   "https://sqs.us-east-1.amazonaws.com/123456789012/weft-workflow.fifo",
+		"WEFT_QUEUE_TIMERS":     "https://sqs.us-east-1.amazonaws.com/123456789012/weft-timers",
+		"WEFT_QUEUE_ACTIVITIES": "https://sqs.us-east-1.amazonaws.com/123456789012/weft-activities",
+		"WEFT_BUILD":            "build-1",
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	vars := variables()
+	get := func(name string) string { return vars[name] }
+	want := environment{table: "weft", build: "build-1", urls: map[string]string{
+		queue.Workflow: vars["WEFT_QUEUE_WORKFLOW"], queue.Timers: vars["WEFT_QUEUE_TIMERS"], queue.Activities: vars["WEFT_QUEUE_ACTIVITIES"],
+	}}
+	check := func(what string) {
+		t.Helper()
+		got, err := readEnvironment(get)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(environment{})); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", what, err, diff)
+		}
+	}
+	check("what is required")
+
+	vars["WEFT_NAMESPACE"], vars["WEFT_LIST"], vars["WEFT_BASE_PATH"] = "shop", "off", "/shop"
+	vars["WEFT_VISIBILITY"], vars["WEFT_LONG_TIMER"], vars["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = "1h", "30s", "256"
+	want.namespace, want.noList, want.basePath = "shop", true, "/shop"
+	want.visibility, want.longTimer, want.cacheBytes = time.Hour, 30*time.Second, 64<<20
+	check("all")
+
+	delete(vars, "WEFT_BUILD")
+	if e, err := readEnvironment(get); err != nil || e.build == "" || e.build != buildID() {
+		t.Errorf("the build is %q by itself, %v", e.build, err)
+	}
+}
+
+// All that is wrong is told at once.
+func TestEnvironmentIsWrong(t *testing.T) {
+	t.Parallel()
+	_, err := readEnvironment(func(name string) string {
+		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never"}[name]
+	})
+	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v does not name %s", err, text)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), "WEFT_QUEUE_TIMERS") {
+		t.Errorf("%v names what is right", err)
+	}
+}
+
+func TestOpen(t *testing.T) {
+	t.Setenv("AWS_REGION", "us-east-1")
+	vars := variables()
+	get := func(name string) string { return vars[name] }
+	twice := activity.Options{StartToClose: -1}
+	for what, c := range map[string]struct {
+		role          Role
+		registrations []workflow.Registration
+		text          string
+	}{
+		"all is well":    {API, cart.Registrations(), ""},
+		"no role":        {"", cart.Registrations(), "WEFT_ROLE"},
+		"one name twice": {API, append(cart.Registrations(), cart.Registrations()...), "registered twice"},
+		"wrong options":  {API, []workflow.Registration{cart.Charge.With(twice)}, "negative"},
+	} {
+		f, err := open(t.Context(), c.role, get, quiet(), c.registrations)
+		if c.text == "" && (err != nil || f == nil) || c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) {
+			t.Errorf("%s: %v, want %q", what, err, c.text)
+		}
+	}
+	vars["WEFT_NAMESPACE"] = "a namespace"
+	if _, err := open(t.Context(), API, get, quiet(), nil); err == nil {
+		t.Error("a namespace that cannot be is no error")
+	}
+	delete(vars, "WEFT_TABLE")
+	if _, err := open(t.Context(), API, get, quiet(), nil); err == nil {
+		t.Error("no table is no error")
+	}
+}

@@ -1,0 +1,17 @@
+package adapter_test
+
+import (
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A program that is deployed as every function, with WEFT_ROLE in the environment of each.
+func Example() {
+	adapter.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
+}
+
+// A program that has the right to do what activities do, and the code of no workflow: results go to the workflow queue.
+func Example_activitiesApart() {
+	adapter.Main(adapter.Activity, cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
+}

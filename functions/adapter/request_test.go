@@ -1,0 +1,261 @@
+package adapter
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/examples/cart"
+)
+
+// formats are the events of requests, by what they come through.
+var formats = []string{"http-api.json", "function-url.json", "rest.json"}
+
+// requested is a recorded request with another method, path, query string and body. The path is as the caller wrote it.
+func requested(t *testing.T, format, method, path, query, body string) object {
+	t.Helper()
+	e := recorded(t, format)
+	e["body"], e["isBase64Encoded"] = body, false
+	if format == "rest.json" {
+		e["httpMethod"], e["path"] = method, path
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e["multiValueQueryStringParameters"] = values
+		return e
+	}
+	e["rawPath"], e["rawQueryString"] = path, query
+	if format == "http-api.json" { // which decodes paths
+		decoded, err := url.PathUnescape(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e["rawPath"] = decoded
+	}
+	within(e, "requestContext", "http")["method"] = method
+	return e
+}
+
+// within is a part of a part of an event.
+func within(e object, names ...string) object {
+	for _, name := range names {
+		e = e[name].(object)
+	}
+	return e
+}
+
+// httpAnswer is the answer to a request in both formats.
+type httpAnswer struct {
+	StatusCode        int
+	Headers           map[string]string
+	MultiValueHeaders map[string][]string
+	Cookies           []string
+	Body              string
+	IsBase64Encoded   bool
+}
+
+// header is a header of the answer, whichever format it has.
+func (a httpAnswer) header(name string) string {
+	return strings.Join(append(slices.Clone(a.MultiValueHeaders[name]), a.Headers[name]), "")
+}
+
+func ask(t *testing.T, f *Function, e object) httpAnswer {
+	t.Helper()
+	return invoke[httpAnswer](t.Context(), t, f, e)
+}
+
+// A cart is started and talked to through each kind of gateway.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			_, p := process(t, cart.Registrations()...)
+			f := function(t, API, p.Service, Options{})
+			started := ask(t, f, recorded(t, format))
+			if started.StatusCode != http.StatusCreated || started.header("Weft-Cost") == "" || started.header("Content-Type") != "application/json" {
+				t.Fatalf("start: %+v", started)
+			}
+			for _, c := range []struct {
+				method, path, query, body string
+				status                    int
+				header, value, text       string
+			}{
+				{"POST", "/v1/workflows/cart-1/updates/addItem", "", `{"input":{"sku":"tea","quantity":2}}`, 200, "Weft-Cost", "writes=1", `"items":2`},
+				{"POST", "/v1/workflows/cart-1/updates/addItem", "", `{"input":{"sku":"tea","quantity":100}}`, 422, "Weft-Cost", "writes=0, reads=1, messages=0", "rejected"},
+				{"POST", "/v1/workflows/cart-1/queries/price", "", `{}`, 404, "Content-Type", "application/problem+json", "no such query"},
+				{"POST", "/v1/workflows/cart-1/signals/a%20%25%23%C3%A9", "", `{}`, 202, "Weft-Cost", "writes=1", ""},
+				{"GET", "/v1/workflows/cart-1/history", "", "", 200, "", "", `"signalName":"a %#é"`},
+				{"GET", "/v1/workflows", "type=cart&status=running", "", 200, "", "", "cart-1"},
+				{"GET", "/v1/workflows", "type=other&startedAfter=2026-01-01T00:00:00%2B01:00", "", 200, "", "", "[]"},
+				{"GET", "/v1/workflows", "startedAfter=tomorrow", "", 400, "", "", "startedAfter"},
+				{"DELETE", "/v1/workflows/cart-1", "", "", 405, "Allow", "GET, HEAD", "method-not-allowed"},
+				{"GET", "/v2", "", "", 404, "", "", "/v1/workflows"},
+				{"GET", "/v1/workflows//result", "", "", 404, "", "", "not-found"},
+				{"POST", "/v1/workflows", "", "\xff", 400, "", "", "not the JSON object"},
+			} {
+				a := ask(t, f, requested(t, format, c.method, c.path, c.query, c.body))
+				if a.StatusCode != c.status || !strings.Contains(a.header(c.header), c.value) || !strings.Contains(a.Body, c.text) || a.IsBase64Encoded {
+					t.Errorf("%s %s?%s: %+v, want %d with %s: %s and %q", c.method, c.path, c.query, a, c.status, c.header, c.value, c.text)
+				}
+			}
+		})
+	}
+}
+
+// A name with a slash reaches the API through the gateways that leave paths as they are.
+func TestEscapedSlash(t *testing.T) {
+	t.Parallel()
+	_, p := process(t, cart.Registrations()...)
+	f := function(t, API, p.Service, Options{})
+	for _, format := range []string{"function-url.json", "rest.json"} {
+		ask(t, f, recorded(t, format))
+		ask(t, f, requested(t, format, "POST", "/v1/workflows/cart-1/signals/a%2Fb%3Fc", "", "{}"))
+		if a := ask(t, f, requested(t, format, "GET", "/v1/workflows/cart-1/history", "", "")); !strings.Contains(a.Body, `"signalName":"a/b?c"`) {
+			t.Errorf("%s: %+v", format, a)
+		}
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+	_, p := process(t, cart.Registrations()...)
+	f := function(t, API, p.Service, Options{BasePath: "/shop/"})
+	for _, c := range []struct {
+		stage, path string
+		status      int
+	}{
+		{"$default", "/v1/workflows", 200},
+		{"prod", "/prod/v1/workflows", 200},
+		{"prod", "/v1/workflows", 200},
+		{"v1", "/v1/workflows", 200},
+		{"v1", "/v1/v1/workflows", 200},
+		{"prod", "/shop/v1/workflows", 200},
+		{"prod", "/prod/shop/v1/workflows", 200},
+		{"prod", "/production/v1/workflows", 404},
+		{"prod", "/elsewhere/v1/workflows", 404},
+		{"prod", "/shop/prod/v1/workflows", 404},
+	} {
+		for _, format := range formats {
+			e := requested(t, format, "GET", c.path, "", "")
+			within(e, "requestContext")["stage"] = c.stage
+			if a := ask(t, f, e); a.StatusCode != c.status {
+				t.Errorf("%s: %s at the stage %s: %d %s, want %d", format, c.path, c.stage, a.StatusCode, a.Body, c.status)
+			}
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	_, p := process(t, cart.Registrations()...)
+	f := function(t, API, p.Service, Options{})
+	for _, format := range formats {
+		ask(t, f, recorded(t, format))
+		a := ask(t, f, requested(t, format, "HEAD", "/v1/workflows/cart-1", "", ""))
+		if a.StatusCode != http.StatusOK || a.Body != "" || a.header("Content-Length") != "" || a.header("Weft-Cost") == "" {
+			t.Errorf("%s: %+v", format, a)
+		}
+	}
+}
+
+// What cannot be a request is answered, not thrown at Lambda.
+func TestUnreadableRequests(t *testing.T) {
+	t.Parallel()
+	_, p := process(t, cart.Registrations()...)
+	f := function(t, API, p.Service, Options{})
+	for _, format := range formats {
+		e := recorded(t, format)
+		e["body"], e["isBase64Encoded"] = "not base64!", true
+		if a := ask(t, f, e); a.StatusCode != http.StatusBadRequest || a.header("Content-Type") != "application/problem+json" {
+			t.Errorf("%s with a body that does not decode: %+v", format, a)
+		}
+	}
+	for _, format := range []string{"function-url.json", "rest.json"} {
+		e := requested(t, format, "GET", "/v1/workflows/%zz", "", "")
+		if a := ask(t, f, e); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s with a path that does not decode: %+v", format, a)
+		}
+	}
+	for _, format := range []string{"http-api.json", "function-url.json"} {
+		e := requested(t, format, "GET", "/v1/workflows", "type=%zz", "")
+		if a := ask(t, f, e); a.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s with a query string that does not decode: %+v", format, a)
+		}
+	}
+}
+
+// serving is the api function with another handler in the place of the API.
+func serving(t *testing.T, handler http.HandlerFunc) *Function {
+	t.Helper()
+	_, p := process(t)
+	f := function(t, API, p.Service, Options{})
+	f.api = handler
+	return f
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	f := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/busy":
+			w.Header().Set("Retry-After", "1")
+			w.Header().Add("Vary", "a")
+			w.Header().Add("Vary", "b")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/panic":
+			panic("broken")
+		case "/binary":
+			_, _ = w.Write([]byte{0xff, 0x00})
+		case "/query":
+			_, _ = w.Write([]byte(strings.Join(r.URL.Query()["x"], " ")))
+		}
+	})
+	for _, format := range formats {
+		busy := ask(t, f, requested(t, format, "GET", "/busy", "", ""))
+		if busy.StatusCode != 503 || busy.header("Retry-After") != "1" || busy.Headers["Vary"] != "a,b" && !slices.Equal(busy.MultiValueHeaders["Vary"], []string{"a", "b"}) {
+			t.Errorf("%s: %+v", format, busy)
+		}
+		if a := ask(t, f, requested(t, format, "GET", "/panic", "", "")); a.StatusCode != 500 || strings.Contains(a.Body, "broken") {
+			t.Errorf("%s: a panic is answered %+v", format, a)
+		}
+		a := ask(t, f, requested(t, format, "GET", "/binary", "", ""))
+		if body, err := base64.StdEncoding.DecodeString(a.Body); !a.IsBase64Encoded || err != nil || string(body) != "\xff\x00" {
+			t.Errorf("%s: %+v", format, a)
+		}
+		if a := ask(t, f, requested(t, format, "GET", "/query", "x=a+b&y=c&x=%26d", "")); a.Body != "a b &d" {
+			t.Errorf("%s: the query string arrives as %q", format, a.Body)
+		}
+	}
+}
+
+// An answer that Lambda does not take becomes one that says so. Its size is that of its JSON.
+func TestLargeAnswers(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		body   string
+		status int
+	}{
+		"just fits":        {strings.Repeat("<", maxAnswer-1000), 200},
+		"is too large":     {strings.Repeat("x", maxAnswer), 413},
+		"grows as JSON":    {strings.Repeat(`"`, maxAnswer/2), 413},
+		"grows in base64":  {strings.Repeat("\xff", maxAnswer-maxAnswer/8), 413},
+		"is small, binary": {"\xff", 200},
+	} {
+		f := serving(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Weft-Cost", "writes=0, reads=9, messages=0")
+			w.Header().Set("Content-Length", "1")
+			_, _ = w.Write([]byte(c.body))
+		})
+		for _, format := range formats {
+			a := ask(t, f, requested(t, format, "GET", "/", "", ""))
+			if a.StatusCode != c.status || a.header("Weft-Cost") == "" || a.header("Content-Length") != "" {
+				t.Errorf("%s: what %s is answered %d %.200s", format, what, a.StatusCode, a.Body)
+			}
+		}
+	}
+}
