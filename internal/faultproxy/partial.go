@@ -1,0 +1,121 @@
+package faultproxy
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// entry is an entry of a batch that the server does not get to see: its JSON, and what it belongs to.
+type entry struct {
+	of   string // the table
+	json json.RawMessage
+}
+
+// entriesOf are the operations of which some entries can fail: how some are taken out of a request, and put into its
+// answer as failed.
+var entriesOf = map[string]*struct {
+	takeOut func(request map[string]json.RawMessage, choose func(n int) int) []entry
+	putBack func(answer map[string]json.RawMessage, left []entry)
+}{
+	"SendMessageBatch": {takeMessages, putMessages},
+	"BatchWriteItem":   {takeWrites, putWrites},
+}
+
+// takeOut takes some entries out of a batch, not all: a batch without entries is refused by the server.
+func takeOut(op string, body []byte, choose func(n int) int) ([]byte, []entry) {
+	var request map[string]json.RawMessage
+	if json.Unmarshal(body, &request) != nil {
+		return body, nil
+	}
+	left := entriesOf[op].takeOut(request, choose)
+	if len(left) == 0 {
+		return body, nil
+	}
+	return encode(request), left
+}
+
+// putBack puts entries into an answer, as those that failed.
+func putBack(op string, body []byte, left []entry) []byte {
+	var answer map[string]json.RawMessage
+	if len(left) == 0 || json.Unmarshal(body, &answer) != nil {
+		return body
+	}
+	entriesOf[op].putBack(answer, left)
+	return encode(answer)
+}
+
+// part parts entries in two: the first ones stay, at least one. The choice is which stay.
+func part(all []json.RawMessage, choose func(n int) int) (stay, left []json.RawMessage) {
+	if len(all) < 2 {
+		return all, nil
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		j := i + choose(len(all)-i)
+		all[i], all[j] = all[j], all[i]
+	}
+	n := 1 + choose(len(all)-1)
+	return all[:n], all[n:]
+}
+
+func takeMessages(request map[string]json.RawMessage, choose func(n int) int) (left []entry) {
+	var all []json.RawMessage
+	if json.Unmarshal(request["Entries"], &all) != nil {
+		return nil
+	}
+	stay, out := part(all, choose)
+	request["Entries"] = encode(stay)
+	for _, e := range out {
+		left = append(left, entry{json: e})
+	}
+	return left
+}
+
+func putMessages(answer map[string]json.RawMessage, left []entry) {
+	var failed []json.RawMessage
+	_ = json.Unmarshal(answer["Failed"], &failed) // absent where none failed
+	for _, e := range left {
+		var id struct{ ID string }
+		_ = json.Unmarshal(e.json, &id) // it was read before
+		failed = append(failed, encode(map[string]any{
+			"Id": id.ID, "Code": "InternalError", "Message": "the entry could not be stored", "SenderFault": false,
+		}))
+	}
+	answer["Failed"] = encode(failed)
+}
+
+func takeWrites(request map[string]json.RawMessage, choose func(n int) int) (left []entry) {
+	var tables map[string][]json.RawMessage
+	if json.Unmarshal(request["RequestItems"], &tables) != nil {
+		return nil
+	}
+	for table, all := range tables {
+		stay, out := part(all, choose)
+		tables[table] = stay
+		for _, e := range out {
+			left = append(left, entry{table, e})
+		}
+	}
+	request["RequestItems"] = encode(tables)
+	return left
+}
+
+func putWrites(answer map[string]json.RawMessage, left []entry) {
+	var unprocessed map[string][]json.RawMessage
+	_ = json.Unmarshal(answer["UnprocessedItems"], &unprocessed) // absent where there are none
+	if unprocessed == nil {
+		unprocessed = map[string][]json.RawMessage{}
+	}
+	for _, e := range left {
+		unprocessed[e.of] = append(unprocessed[e.of], e.json)
+	}
+	answer["UnprocessedItems"] = encode(unprocessed)
+}
+
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was JSON before
+	}
+	return b
+}

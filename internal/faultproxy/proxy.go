@@ -1,0 +1,261 @@
+package faultproxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Rates are the probabilities of the faults, for each request; together they are at most 1, Delay apart, which comes on
+// top of any. The zero value lets everything pass.
+type Rates struct {
+	LoseRequest, FailBefore, Throttle, FailAfter, LoseAnswer, CutAnswer, Partial, Delay float64
+	// MaxDelay is the longest delay.
+	MaxDelay time.Duration
+}
+
+// Fault is what happens to a request.
+type Fault string
+
+// The faults; see the package comment. Pass is none.
+const (
+	Pass        Fault = "pass"
+	LoseRequest Fault = "lose request"
+	FailBefore  Fault = "fail before"
+	Throttle    Fault = "throttle"
+	FailAfter   Fault = "fail after"
+	LoseAnswer  Fault = "lose answer"
+	CutAnswer   Fault = "cut answer"
+	Partial     Fault = "partial"
+	Delay       Fault = "delay"
+)
+
+// Counts says how often what happened, by operation ("PutItem") and fault.
+type Counts map[string]map[Fault]int
+
+// Proxy is a proxy that listens on 127.0.0.1. It is safe for concurrent use.
+type Proxy struct {
+	target    *url.URL
+	transport *http.Transport
+	listener  net.Listener
+	server    *http.Server
+
+	mu     sync.Mutex
+	rand   *rand.Rand
+	rates  Rates
+	counts Counts
+}
+
+// Start starts a proxy before the server at an address. The same seed draws the same faults for the same requests in the
+// same order.
+func Start(target string, seed uint64, rates Rates) (*Proxy, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil, fmt.Errorf("faultproxy: %w", err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("faultproxy: %w", err)
+	}
+	const connections = 64
+	p := &Proxy{
+		target: u, listener: l, transport: &http.Transport{MaxIdleConnsPerHost: connections, DisableCompression: true},
+		rand: rand.New(rand.NewPCG(seed, 2)), rates: rates, counts: Counts{},
+	}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
+	go func() { _ = p.server.Serve(l) }() // until Close
+	return p, nil
+}
+
+// URL is the address of the proxy, for BaseEndpoint or AWS_ENDPOINT_URL.
+func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
+
+// Close stops the proxy; requests under way are cut off.
+func (p *Proxy) Close() {
+	_ = p.server.Close() // of a listener that nobody else has
+	p.transport.CloseIdleConnections()
+}
+
+// Set changes the rates: zero ends the faults.
+func (p *Proxy) Set(rates Rates) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rates = rates
+}
+
+// Counts is a copy of what was counted.
+func (p *Proxy) Counts() Counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	counts := Counts{}
+	for op, faults := range p.counts {
+		counts[op] = maps.Clone(faults)
+	}
+	return counts
+}
+
+// draw decides what happens to a request, and counts it.
+func (p *Proxy) draw(op string) (fault Fault, delay time.Duration, choose func(n int) int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.rates
+	fault = Pass
+	at := p.rand.Float64()
+	for _, f := range []struct {
+		fault Fault
+		rate  float64
+	}{
+		{LoseRequest, r.LoseRequest},
+		{FailBefore, r.FailBefore},
+		{Throttle, r.Throttle},
+		{FailAfter, r.FailAfter},
+		{LoseAnswer, r.LoseAnswer},
+		{CutAnswer, r.CutAnswer},
+		{Partial, r.Partial},
+	} {
+		if at -= f.rate; at < 0 {
+			fault = f.fault
+			break
+		}
+	}
+	if fault == Partial && entriesOf[op] == nil {
+		fault = Pass
+	}
+	if p.counts[op] == nil {
+		p.counts[op] = map[Fault]int{}
+	}
+	p.counts[op][fault]++
+	if p.rand.Float64() < r.Delay {
+		p.counts[op][Delay]++
+		delay = time.Duration(p.rand.Int64N(int64(r.MaxDelay) + 1))
+		if p.rand.IntN(2) == 0 {
+			delay = -delay // before it is passed on
+		}
+	}
+	source := rand.New(rand.NewPCG(p.rand.Uint64(), 3)) // for what else is to be drawn, without the lock
+	return fault, delay, source.IntN
+}
+
+// ServeHTTP passes a request on, or not.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	service, op := operation(r)
+	fault, delay, choose := p.draw(op)
+	if !pause(r, -delay) {
+		return
+	}
+	switch fault {
+	case LoseRequest:
+		reset(w)
+		return
+	case FailBefore:
+		refuse(w, service, internal)
+		return
+	case Throttle:
+		refuse(w, service, throttles[service][choose(len(throttles[service]))])
+		return
+	}
+	var left []entry
+	if fault == Partial {
+		body, left = takeOut(op, body, choose)
+	}
+	answer, err := p.forward(r, body)
+	if err != nil || !pause(r, delay) {
+		reset(w)
+		return
+	}
+	switch fault {
+	case FailAfter:
+		refuse(w, service, internal)
+	case LoseAnswer:
+		reset(w)
+	case CutAnswer:
+		answer.write(w, len(answer.body)/2)
+		reset(w)
+	case Partial:
+		answer.body = putBack(op, answer.body, left)
+		answer.header.Del("X-Amz-Crc32")
+		answer.write(w, len(answer.body))
+	default:
+		answer.write(w, len(answer.body))
+	}
+}
+
+// operation is the service and the operation of a request: DynamoDB and PutItem of DynamoDB_20120810.PutItem.
+func operation(r *http.Request) (service, op string) {
+	version, op, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	service, _, _ = strings.Cut(version, "_")
+	if service == "AmazonSQS" {
+		service = sqs
+	}
+	return service, op
+}
+
+// answer is what the server answered.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// forward passes a request on and reads the answer.
+func (p *Proxy) forward(r *http.Request, body []byte) (*answer, error) {
+	out := r.Clone(r.Context())
+	out.RequestURI = ""
+	out.URL.Scheme, out.URL.Host = p.target.Scheme, p.target.Host // the Host header stays: it is signed
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	resp, err := p.transport.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	return &answer{resp.StatusCode, resp.Header, data}, err
+}
+
+// write writes the first n bytes of an answer that says that it is complete.
+func (a *answer) write(w http.ResponseWriter, n int) {
+	maps.Copy(w.Header(), a.header)
+	w.Header().Set("Content-Length", fmt.Sprint(len(a.body)))
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body[:n]) // a client that is gone is none of the proxy's business
+	_ = http.NewResponseController(w).Flush()
+}
+
+// reset breaks the connection to the client, as a network does: with a reset, not with an orderly end.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) // the server breaks it off instead
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // without it the end is orderly, which is bad enough
+	}
+	_ = conn.Close()
+}
+
+// pause waits, and reports whether the client is still there.
+func pause(r *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}

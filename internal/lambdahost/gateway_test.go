@@ -1,0 +1,62 @@
+package lambdahost_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/seed-41655fb1/weft/internal/lambdahost"
+)
+
+// invoker is a function in this process.
+type invoker func(event []byte) ([]byte, error)
+
+func (f invoker) Invoke(_ context.Context, _ string, event []byte) ([]byte, error) { return f(event) }
+
+func TestGateway(t *testing.T) {
+	t.Parallel()
+	gateway := lambdahost.Gateway(invoker(func(event []byte) ([]byte, error) {
+		var e events.APIGatewayV2HTTPRequest
+		if err := json.Unmarshal(event, &e); err != nil {
+			return nil, err
+		}
+		if e.Version != "2.0" || e.RequestContext.HTTP.Method != "POST" || e.RawPath != "/v1/a b" || e.RawQueryString != "x=1&x=2" ||
+			e.QueryStringParameters["x"] != "1,2" || e.Headers["x-name"] != "ada" || e.Cookies[0] != "c=d" || e.Body != `{"a":1}` {
+			t.Errorf("the event is %s", event)
+		}
+		return json.Marshal(events.APIGatewayV2HTTPResponse{
+			StatusCode: 202, Headers: map[string]string{"X-Weft": "yes"}, Cookies: []string{"k=v"}, Body: "AQI=", IsBase64Encoded: true,
+		})
+	}), "api")
+	r := httptest.NewRequest(http.MethodPost, "/v1/a%20b?x=1&x=2", strings.NewReader(`{"a":1}`))
+	r.Header.Set("X-Name", "ada")
+	r.AddCookie(&http.Cookie{Name: "c", Value: "d"})
+	w := httptest.NewRecorder()
+	gateway.ServeHTTP(w, r)
+	if w.Code != 202 || w.Header().Get("X-Weft") != "yes" || w.Header().Get("Set-Cookie") != "k=v" || w.Body.String() != "\x01\x02" {
+		t.Errorf("the answer is %d %v %q", w.Code, w.Header(), w.Body)
+	}
+}
+
+func TestGatewayFailures(t *testing.T) {
+	t.Parallel()
+	for name, function := range map[string]invoker{
+		"a function that failed":    func([]byte) ([]byte, error) { return nil, errors.New("no") },
+		"an answer that is not one": func([]byte) ([]byte, error) { return []byte(`{"errorType":"x"}`), nil },
+		"a body that is not in base64": func([]byte) ([]byte, error) {
+			return []byte(`{"statusCode":200,"body":"*","isBase64Encoded":true}`), nil
+		},
+	} {
+		w := httptest.NewRecorder()
+		lambdahost.Gateway(function, "api").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		if w.Code != http.StatusInternalServerError || w.Body.String() != `{"message":"Internal Server Error"}` {
+			t.Errorf("%s: the answer is %d %q", name, w.Code, w.Body)
+		}
+	}
+}

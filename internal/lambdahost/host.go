@@ -1,0 +1,226 @@
+package lambdahost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+)
+
+// MaxPayload is the largest event and the largest answer of a synchronous invocation, in bytes.
+const MaxPayload = 6 << 20
+
+// Function is a function as it is deployed.
+type Function struct {
+	// Name is what Invoke calls it by.
+	Name string
+	// Bootstrap is the path of its program.
+	Bootstrap string
+	// Environment are its variables, besides those that Lambda sets.
+	Environment map[string]string
+	// Timeout is how long it may take for an event; 0 is Lambda's default, 3 s. A process that takes longer is killed.
+	Timeout time.Duration
+	// Memory is in megabytes, and only told to the function; 0 is Lambda's default, 128.
+	Memory int
+	// Concurrency is how many environments there are at most; 0 is 1.
+	Concurrency int
+	// Freeze stops the process between two events, as Lambda does, so that what it leaves running does not run.
+	Freeze bool
+	// Log takes what it writes to stdout and stderr, from several processes at once; nil drops it.
+	Log io.Writer
+}
+
+// FunctionError is what Invoke returns for an event that a function did not answer.
+type FunctionError struct {
+	// Type is what Lambda calls it: Runtime.ExitError, Sandbox.Timedout, Function.ResponseSizeTooLarge, or the type of the
+	// error that the function returned.
+	Type    string
+	Message string
+}
+
+// Error is the type and the message.
+func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
+
+// Region and Account are those that functions are told they run in.
+const (
+	Region  = "us-east-1"
+	Account = "000000000000"
+)
+
+// Host runs functions. It is safe for concurrent use.
+type Host struct {
+	functions map[string]*function
+	running   sync.WaitGroup // invocations
+	mu        sync.Mutex
+	closed    bool // no invocation begins any more
+}
+
+// function is a function and its environments.
+type function struct {
+	Function
+	slots chan struct{} // one for each environment that is busy
+	mu    sync.Mutex
+	idle  []*Environment
+	all   []*Environment
+}
+
+// New returns a host of functions. No process is started before the first event.
+func New(functions ...Function) *Host {
+	h := &Host{functions: map[string]*function{}}
+	for _, f := range functions {
+		f.Timeout = cmp.Or(f.Timeout, 3*time.Second)
+		f.Memory = cmp.Or(f.Memory, 128)
+		f.Concurrency = cmp.Or(f.Concurrency, 1)
+		if f.Log == nil {
+			f.Log = io.Discard
+		}
+		h.functions[f.Name] = &function{Function: f, slots: make(chan struct{}, f.Concurrency)}
+	}
+	return h
+}
+
+var errClosed = errors.New("lambdahost: the host is closed")
+
+// Invoke has a function handle an event, and returns its answer, or a *FunctionError. Where ctx ends first the function
+// goes on, as it would on Lambda.
+func (h *Host) Invoke(ctx context.Context, name string, event []byte) ([]byte, error) {
+	f := h.functions[name]
+	if f == nil {
+		return nil, fmt.Errorf("lambdahost: there is no function %q", name)
+	}
+	if len(event) > MaxPayload {
+		return nil, fmt.Errorf("lambdahost: an event of %d bytes; Lambda takes %d", len(event), MaxPayload)
+	}
+	if !h.begin() {
+		return nil, errClosed
+	}
+	select {
+	case f.slots <- struct{}{}:
+	case <-ctx.Done():
+		h.running.Done()
+		return nil, ctx.Err()
+	}
+	inv := newInvocation(event)
+	result := make(chan outcome, 1)
+	go func() {
+		defer h.running.Done()
+		defer func() { <-f.slots }()
+		result <- f.handle(inv)
+	}()
+	select {
+	case o := <-result:
+		return o.answer, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// begin counts an invocation, unless the host is closed.
+func (h *Host) begin() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.running.Add(1)
+	}
+	return !h.closed
+}
+
+// handle hands an invocation to an environment that is free, or to a new one. A process that has answered an event and
+// then exits, because of a panic, say, fails no other event.
+func (f *function) handle(inv *invocation) outcome {
+	for {
+		e, err := f.take()
+		if err != nil {
+			return outcome{err: err}
+		}
+		used := e.used
+		e.used = true
+		err = e.hand(inv)
+		if err == nil {
+			o := e.wait(inv)
+			f.giveBack(e)
+			return o
+		}
+		f.giveBack(e)
+		if !used {
+			return outcome{err: err}
+		}
+	}
+}
+
+func (f *function) take() (*Environment, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.idle) > 0 {
+		e := f.idle[len(f.idle)-1]
+		f.idle = f.idle[:len(f.idle)-1]
+		if e.alive() {
+			return e, nil
+		}
+		f.forget(e)
+	}
+	e, err := start(f)
+	if err == nil {
+		f.all = append(f.all, e)
+	}
+	return e, err
+}
+
+func (f *function) giveBack(e *Environment) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.alive() {
+		f.idle = append(f.idle, e)
+	} else {
+		f.forget(e)
+	}
+}
+
+func (f *function) forget(e *Environment) {
+	f.all = slices.DeleteFunc(f.all, func(other *Environment) bool { return other == e })
+}
+
+// Busy are the environments that work on an event just now, in no order.
+func (h *Host) Busy() (busy []*Environment) {
+	for _, f := range h.functions {
+		f.mu.Lock()
+		for _, e := range f.all {
+			if e.busy() {
+				busy = append(busy, e)
+			}
+		}
+		f.mu.Unlock()
+	}
+	return busy
+}
+
+// Retire ends the environments that have nothing to do, as Lambda does from time to time: the next events are answered by
+// processes that know nothing.
+func (h *Host) Retire() {
+	for _, f := range h.functions {
+		f.mu.Lock()
+		idle := f.idle
+		f.idle = nil
+		for _, e := range idle {
+			f.forget(e)
+		}
+		f.mu.Unlock()
+		for _, e := range idle {
+			e.end()
+		}
+	}
+}
+
+// Close lets what is being handled come to its end, or to its time-out, and ends all processes. It returns when they are
+// gone.
+func (h *Host) Close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.running.Wait()
+	h.Retire()
+}

@@ -1,0 +1,178 @@
+package lambdahost
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+)
+
+// Queues is what a mapping needs of SQS: an *sqs.Client.
+type Queues interface {
+	ReceiveMessage(context.Context, *sqs.ReceiveMessageInput, ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error)
+	DeleteMessageBatch(context.Context, *sqs.DeleteMessageBatchInput, ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error)
+}
+
+// Mapping plays an event source mapping: it hands the messages of a queue to a function, in batches, and deletes those
+// that the answer does not list (FunctionResponseTypes: ReportBatchItemFailures). Where the function fails, none is
+// deleted. What is not deleted comes again after the queue's visibility time-out.
+type Mapping struct {
+	Functions Invoker
+	Function  string
+	Queues    Queues
+	// URL is the queue's. One that ends in .fifo is a FIFO queue.
+	URL string
+	// BatchSize is how many messages a batch has at most; 0 is 10.
+	BatchSize int
+	// Concurrency is how many batches are handled at once; 0 is 1.
+	Concurrency int
+	// Disturb makes deliveries as bad as SQS may make them; nil leaves them as they are.
+	Disturb *Disturbance
+	// Broken is told of answers that no function should give: those that are not to a batch, and those that would bring a
+	// FIFO group out of order. Nil logs them.
+	Broken func(error)
+	// Log takes what went wrong and will be tried again; nil is slog.Default.
+	Log *slog.Logger
+}
+
+// Run delivers until ctx ends, and returns when what was being handled has been.
+func (m *Mapping) Run(ctx context.Context) {
+	var handling sync.WaitGroup
+	defer handling.Wait()
+	free := make(chan struct{}, cmp.Or(m.Concurrency, 1))
+	for {
+		select { // what nobody handles should not be in flight
+		case free <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		batch, err := m.receive(ctx)
+		if ctx.Err() != nil && len(batch) == 0 {
+			return
+		}
+		if err != nil {
+			m.log().Info("receive failed", "queue", m.URL, "error", err)
+		}
+		if len(batch) == 0 {
+			<-free
+			continue
+		}
+		handling.Go(func() {
+			defer func() { <-free }()
+			m.deliver(context.WithoutCancel(ctx), batch)
+		})
+	}
+}
+
+// receive waits for messages for a while.
+func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
+	const seconds = 20
+	out, err := m.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl: &m.URL, MaxNumberOfMessages: int32(cmp.Or(m.BatchSize, 10)), WaitTimeSeconds: seconds,
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.Messages, nil
+}
+
+// deliver hands a batch to the function, as often as the disturbance will have it, and deletes what is done with.
+func (m *Mapping) deliver(ctx context.Context, batch []types.Message) {
+	plan := m.Disturb.plan(len(batch), isFIFO(m.URL))
+	pause(plan.delay)
+	batch = plan.order(batch)
+	switch plan.again {
+	case beside:
+		var both sync.WaitGroup
+		both.Go(func() { m.once(ctx, batch) })
+		m.once(ctx, batch)
+		both.Wait()
+	case after:
+		first := m.invoke(ctx, batch)
+		pause(plan.pause)
+		second := m.invoke(ctx, batch)
+		m.delete(ctx, batch, func(id string) bool { return first(id) || second(id) })
+	case late:
+		m.once(ctx, batch)
+		pause(plan.pause)
+		m.once(ctx, batch)
+	default:
+		m.once(ctx, batch)
+	}
+}
+
+func (m *Mapping) once(ctx context.Context, batch []types.Message) {
+	m.delete(ctx, batch, m.invoke(ctx, batch))
+}
+
+// invoke hands a batch to the function, and returns which of its messages are done with.
+func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(id string) bool) {
+	none := func(string) bool { return false }
+	event, err := batchEvent(m.URL, batch)
+	if err != nil {
+		m.broken(err)
+		return none
+	}
+	answer, err := m.Functions.Invoke(ctx, m.Function, event)
+	if err != nil {
+		m.log().Info("the function failed; its messages come again", "function", m.Function, "error", err)
+		return none
+	}
+	failed, err := failures(answer, batch)
+	if err != nil {
+		m.broken(fmt.Errorf("%s: %w", m.Function, err))
+		return none
+	}
+	if err := inOrder(batch, failed); err != nil {
+		m.broken(fmt.Errorf("%s: %w", m.Function, err))
+	}
+	return func(id string) bool { return !failed[id] }
+}
+
+// delete deletes the messages of a batch that are done with. What cannot be deleted comes again.
+func (m *Mapping) delete(ctx context.Context, batch []types.Message, done func(id string) bool) {
+	var entries []types.DeleteMessageBatchRequestEntry
+	for i, message := range batch {
+		if done(aws.ToString(message.MessageId)) {
+			entries = append(entries, types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: message.ReceiptHandle})
+		}
+	}
+	if len(entries) == 0 {
+		return
+	}
+	out, err := m.Queues.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &m.URL, Entries: entries})
+	if err != nil {
+		m.log().Info("delete failed; the messages come again", "queue", m.URL, "error", err)
+	} else if len(out.Failed) > 0 {
+		m.log().Info("some messages were not deleted", "queue", m.URL, "messages", len(out.Failed), "code", aws.ToString(out.Failed[0].Code))
+	}
+}
+
+func (m *Mapping) broken(err error) {
+	if m.Broken != nil {
+		m.Broken(err)
+		return
+	}
+	m.log().Error("the function gave an answer that it should not", "error", err)
+}
+
+func (m *Mapping) log() *slog.Logger {
+	if m.Log == nil {
+		return slog.Default()
+	}
+	return m.Log
+}
+
+func pause(d time.Duration) {
+	if d > 0 {
+		<-time.After(d)
+	}
+}
