@@ -2,12 +2,12 @@ package dynamo_test
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -261,16 +261,16 @@ func (f *fake) transact(in *request) (int, string) {
 
 func (f *fake) query(in *request) string {
 	const pageBytes = 1 << 20
-	partition, sort := "pk", "sk"
-	if in.IndexName != "" {
-		partition, sort = "list", "place"
-	}
 	v := in.ExpressionAttributeValues
+	sort, partitions := "sk", []map[string]record{f.items[v[":p"].text()]}
+	if in.IndexName != "" {
+		sort, partitions = "place", slices.Collect(maps.Values(f.items))
+	}
 	var found []record
-	for _, items := range f.items {
+	for _, items := range partitions {
 		for _, item := range items {
-			p, s := item[partition].text(), item[sort].text()
-			if p == cmp.Or(v[":p"].text(), v[":l"].text()) && s >= v[":a"].text() && s <= v[":z"].text() && s != "" {
+			s := item[sort].text()
+			if s >= v[":a"].text() && s <= v[":z"].text() && (in.IndexName == "" || item["list"].text() == v[":l"].text()) {
 				found = append(found, item)
 			}
 		}
