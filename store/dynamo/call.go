@@ -31,7 +31,10 @@ type failure struct {
 	err     error
 }
 
+// Error is the SDK's, which names the operation and the request.
 func (f *failure) Error() string { return f.err.Error() }
+
+// Unwrap lets callers find the exception that DynamoDB answered with.
 func (f *failure) Unwrap() error { return f.err }
 
 // once makes a request with do, a single time: after a connection that broke and a throttle, say, the SDK's own retries
