@@ -26,6 +26,9 @@ type StartOptions struct {
 	IDConflictPolicy string
 	// RunTimeout is how long the run may stay open; 0 is for ever.
 	RunTimeout time.Duration
+	// StartDelay is how long the first task waits, unless a signal, an update or a cancellation comes before; 0 is not at
+	// all. The run timeout begins when it is over.
+	StartDelay time.Duration
 }
 
 // Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
@@ -34,6 +37,7 @@ func (c *Client) Start(ctx context.Context, workflowID, workflowType string, inp
 	r := api.StartRequest{
 		Type: workflowType, Input: json.RawMessage(input), RequestID: o.RequestID,
 		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: api.Duration(o.RunTimeout),
+		StartDelay: api.Duration(o.StartDelay),
 	}
 	if workflowID != "" {
 		r.WorkflowID = &workflowID
@@ -102,8 +106,8 @@ const longPoll = "20s"
 // pollPause is the wait between two such requests: a server that stops answers at once.
 const pollPause = 50 * time.Millisecond
 
-// Result waits until the run has closed and returns its result, or the failure that it ended with as an error. The
-// context bounds the wait.
+// Result waits until the run has closed and returns its result, or the failure that it ended with as an error. A run that
+// continued as new is followed to the one that went on. The context bounds the wait.
 func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
 	q := runQuery(runID)
 	q.Set("wait", longPoll)
@@ -113,13 +117,16 @@ func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.
 		if err != nil {
 			return nil, err
 		}
-		if answer.Status.Closed() {
+		switch {
+		case answer.NewRunID != "": // it continued as new: the result is the next run's
+			q.Set("runId", string(answer.NewRunID))
+			continue
+		case answer.Status.Closed():
 			return answer.Result, answer.Failure.Err()
-		}
-		if status != http.StatusAccepted || answer.RunID == "" {
+		case status != http.StatusAccepted || answer.RunID == "":
 			return nil, errForm("request for a result")
 		}
-		q.Set("runId", string(answer.RunID)) // the same run, also if another one follows
+		q.Set("runId", string(answer.RunID)) // the same run, also if another one is started
 		if err := c.pause(ctx, pollPause); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -30,6 +31,8 @@ type Activation struct {
 	// HistoryBytes and SuggestContinueAsNew are what code can read.
 	HistoryBytes         int64
 	SuggestContinueAsNew bool
+	// NextRunID is the id of the run that continues this one, should the code say so.
+	NextRunID history.RunID
 }
 
 // Result is what the code did with an activation.
@@ -42,6 +45,8 @@ type Result struct {
 	Status history.Status
 	// Unfinished names the update handlers that were running when the run closed, as "name (id)".
 	Unfinished []string
+	// Unread are the signals that the code had not received when it continued as new, in the order of their arrival.
+	Unread []history.Event
 }
 
 // Accepted reports whether any update was accepted.
@@ -67,7 +72,8 @@ func (in *Instance) Activate(a *Activation) (*Result, error) {
 			result.Updates = append(result.Updates, u.result)
 		}
 		if in.finished {
-			result.Status, result.Unfinished = in.close()
+			result.Status, result.Unfinished = in.close(a.NextRunID)
+			result.Unread = in.unread()
 		}
 		result.Commands = in.events(in.info.HistoryLength + 2)
 		return nil
@@ -102,7 +108,7 @@ func (in *Instance) Replay(c *history.Commit) error {
 			return err
 		}
 		if in.finished {
-			in.close()
+			in.close("")
 		}
 		return in.match(c.FirstCommandID(), c.Commands)
 	})
@@ -166,6 +172,7 @@ func (in *Instance) deliver(e history.Event) error {
 	case *history.WorkflowExecutionStarted:
 		in.start(a)
 	case *history.WorkflowExecutionSignaled:
+		in.signaled = append(in.signaled, e)
 		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
 	case *history.WorkflowExecutionCancelRequested:
 		in.cancel = a
@@ -194,11 +201,15 @@ func canceledFailure(f *failure.Failure) *failure.Failure {
 
 // close issues the command that closes the run, after all others, and lists the handlers that still run where the
 // author probably did not mean that.
-func (in *Instance) close() (history.Status, []string) {
+func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
 	var a history.Attributes
-	status := history.Completed
+	status, name := history.Completed, ""
 	var canceled *failure.CanceledError
+	var next *ContinueAsNew
 	switch {
+	case errors.As(in.err, &next):
+		status, name = history.ContinuedAsNew, next.WorkflowType
+		a = &history.WorkflowExecutionContinuedAsNew{NewRunID: nextRunID, WorkflowType: next.WorkflowType, Input: next.Input}
 	case in.err == nil:
 		a = &history.WorkflowExecutionCompleted{Result: in.result}
 	case in.root.Err() != nil && errors.As(in.err, &canceled):
@@ -206,8 +217,37 @@ func (in *Instance) close() (history.Status, []string) {
 	default:
 		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
 	}
-	in.issue(&command{typ: a.Type(), attributes: func() history.Attributes { return a }})
+	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
 	return status, in.unfinished(status)
+}
+
+// ContinueAsNew is the error that a workflow's code ends with to go on in another run.
+type ContinueAsNew struct {
+	WorkflowType string
+	Input        history.Payload
+}
+
+// Error says what to do with it, to those who do something else.
+func (e *ContinueAsNew) Error() string {
+	return "continue as new: only the workflow's own function can, by returning this error"
+}
+
+// unread are the signals that the code has not received: of each name those that came last.
+func (in *Instance) unread() []history.Event {
+	left := map[string]int{}
+	for name, c := range in.signals {
+		left[name] = c.Len()
+	}
+	var unread []history.Event
+	for _, e := range slices.Backward(in.signaled) {
+		name := e.Attributes.(*history.WorkflowExecutionSignaled).SignalName
+		if left[name] > 0 {
+			left[name]--
+			unread = append(unread, e)
+		}
+	}
+	slices.Reverse(unread)
+	return unread
 }
 
 // unfinished lists the update handlers that run when the run closes: a warning for the author, except where the run

@@ -125,6 +125,8 @@ func identity(e history.Event) (name string, ref int64) {
 		return a.UpdateID, 0
 	case *history.WorkflowExecutionUpdateCompleted:
 		return a.UpdateID, 0
+	case *history.WorkflowExecutionContinuedAsNew:
+		return a.WorkflowType, 0
 	}
 	return "", 0
 }

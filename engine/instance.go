@@ -35,6 +35,7 @@ type Instance struct {
 	unnumbered []waiter // activities and timers that this activation started
 	canceled   map[history.Timestamp]*timer
 	signals    map[string]*coro.Channel[history.Payload]
+	signaled   []history.Event // the signals that arrived, in order
 	queries    map[string]*QueryHandler
 	updates    updates
 

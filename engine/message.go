@@ -22,9 +22,11 @@ const (
 	EndRun MessageKind = 4
 	// TakeResult brings the result of an activity to the workflow queue.
 	TakeResult MessageKind = 5
+	// StartTask asks for the first task of a run that was opened without running its code.
+	StartTask MessageKind = 6
 )
 
-var messageKindNames = [...]string{"", "activity", "timer", "task retry", "run timeout", "activity result"}
+var messageKindNames = [...]string{"", "activity", "timer", "task retry", "run timeout", "activity result", "first task"}
 
 // String is the kind in words.
 func (k MessageKind) String() string {
@@ -86,8 +88,13 @@ func Messages(workflowID string, c *history.Commit) []Message {
 		})
 		return &messages[len(messages)-1]
 	}
-	if d := runTimeout(c.Brought); d > 0 {
-		add(EndRun, 0).Due = c.Time.Add(d)
+	if started := startedIn(c.Brought); started != nil {
+		if started.RunTimeout > 0 {
+			add(EndRun, 0).Due = deadline(started, c.Time)
+		}
+		if c.Pending == history.PendingStart {
+			add(StartTask, 0).Due = c.Time.Add(time.Duration(started.StartDelay))
+		}
 	}
 	if c.Failed() && c.Pending == history.PendingRetry {
 		m := add(RetryTask, 0)
@@ -108,13 +115,18 @@ func Messages(workflowID string, c *history.Commit) []Message {
 	return messages
 }
 
-func runTimeout(brought []history.Event) time.Duration {
-	if len(brought) > 0 {
-		if started, ok := brought[0].Attributes.(*history.WorkflowExecutionStarted); ok {
-			return time.Duration(started.RunTimeout)
-		}
+// startedIn is the event that opens a run, if it is among these; nil otherwise.
+func startedIn(brought []history.Event) *history.WorkflowExecutionStarted {
+	if len(brought) == 0 {
+		return nil
 	}
-	return 0
+	started, _ := brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	return started
+}
+
+// deadline is when a run that was opened at this time has been open for too long.
+func deadline(started *history.WorkflowExecutionStarted, opened history.Timestamp) history.Timestamp {
+	return opened.Add(time.Duration(started.StartDelay)).Add(time.Duration(started.RunTimeout))
 }
 
 // Needed reports whether what a message asks for still has to be done: the run is open, and its activity or timer is
@@ -130,6 +142,8 @@ func (r *Run) Needed(m *Message) bool {
 		return r.State.Timers[m.EventID] != nil
 	case RetryTask:
 		return r.State.Pending == history.PendingRetry && r.State.LastTask.ID == m.Commit
+	case StartTask:
+		return r.State.Pending == history.PendingStart
 	case EndRun:
 		return true
 	}

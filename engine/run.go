@@ -62,8 +62,8 @@ type Writer struct {
 	Build string
 	// Waves are the waves of the messages that triggered it; none for a request.
 	Waves []history.Wave
-	// RunID is the id of a run that is started.
-	RunID history.RunID
+	// RunID is the id of a run that is started, and NextRunID of the one that continues this one, should the code say so.
+	RunID, NextRunID history.RunID
 	// Retention is how long a closed run with a deadline is kept.
 	Retention time.Duration
 	// Options bounds and tunes what is accepted.
@@ -94,12 +94,20 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 		c.Time = max(c.Time, r.earliest(e))
 	}
 	if started := r.started(brought); started != nil && started.RunTimeout > 0 {
-		begin := s.StartTime
-		if begin == 0 {
-			begin = c.Time
+		opened := s.StartTime
+		if opened == 0 {
+			opened = c.Time
 		}
-		c.Expires = begin.Add(time.Duration(started.RunTimeout)).Add(w.Retention)
+		c.Expires = deadline(started, opened).Add(w.Retention)
 	}
+	return c
+}
+
+// Hold returns the first commit of a run whose code is not run yet: it waits for its start delay, or for a message that
+// runs it. What it brought is handed to the first task.
+func (r *Run) Hold(w *Writer, brought []history.Event) *history.Commit {
+	c := r.draft(w, brought)
+	c.Pending = history.PendingStart
 	return c
 }
 
@@ -113,11 +121,10 @@ func (r *Run) earliest(e history.Event) history.Timestamp {
 }
 
 func (r *Run) started(brought []history.Event) *history.WorkflowExecutionStarted {
-	if r.State.Started != nil || len(brought) == 0 {
+	if r.State.Started != nil {
 		return r.State.Started
 	}
-	started, _ := brought[0].Attributes.(*history.WorkflowExecutionStarted)
-	return started
+	return startedIn(brought)
 }
 
 // End returns the commit that closes an open run from outside, without running any code: e is a

@@ -201,7 +201,8 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 		}
 		u.Completed = a
 		s.UpdatesInFlight--
-	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled:
+	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled,
+		*history.WorkflowExecutionContinuedAsNew:
 		s.Close = a
 	default:
 		return corrupt("event %d (%s) is not a command", id, e.Type())

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
@@ -13,6 +15,8 @@ type Task struct {
 	Updates []UpdateRequest
 	// Attempt is the number of a transient attempt, for a task that brings nothing and retries one that failed.
 	Attempt int
+	// First says that it is the first task of a run that was held: what it brings is in the log already.
+	First bool
 }
 
 // Transition is what a step comes to. Nothing of it holds until its commit is in the log.
@@ -25,6 +29,9 @@ type Transition struct {
 	Failure *failure.Failure
 	// Unfinished names the update handlers that run while the commit closes the run.
 	Unfinished []string
+	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
+	// received. The put that lands the commit opens it, or neither is there.
+	Next []history.Event
 }
 
 // CatchUp replays what the instance has not seen of the run's log. An error is a failure of the task that wanted it.
@@ -58,7 +65,22 @@ func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	}
 	c.Commands, c.Status = result.Commands, result.Status
 	t.Commit = c
+	if c.Status == history.ContinuedAsNew {
+		t.Next = r.next(c, result)
+	}
 	return t
+}
+
+// next is what the run that continues this one is opened with. It keeps the request id of the chain's first start, so that
+// this one is recognised when it is sent again.
+func (r *Run) next(c *history.Commit, result *Result) []history.Event {
+	started := r.started(c.Brought)
+	last := c.Commands[len(c.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
+	opening := history.Of(&history.WorkflowExecutionStarted{
+		WorkflowType: last.WorkflowType, Input: last.Input, RequestID: started.RequestID, RunTimeout: started.RunTimeout,
+		ContinuedFrom: c.RunID, FirstRunID: cmp.Or(started.FirstRunID, c.RunID),
+	})
+	return append([]history.Event{opening}, result.Unread...)
 }
 
 // Fail is what Step comes to where the code did not come back: it blocks on something that is not the engine's, or took
@@ -83,7 +105,7 @@ func (r *Run) begin(w *Writer, task Task) *history.Commit {
 
 func (r *Run) kind(task Task) history.TaskKind {
 	switch {
-	case len(task.Brought) > 0:
+	case len(task.Brought) > 0, task.First:
 		return history.Normal
 	case r.State.Pending == history.PendingRetry:
 		return history.Transient
@@ -98,7 +120,7 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	in.updates.inFlight, in.updates.accepted = r.State.UpdatesInFlight, len(r.State.Updates)
 	return in.Activate(&Activation{
 		FirstEventID: c.FirstEventID, Time: c.Time, Brought: task.Brought, Updates: task.Updates, Limits: w.Options.Limits,
-		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
+		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,
 	})
 }
 

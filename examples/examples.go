@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cancellation"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/examples/conditions"
+	"github.com/seed-41655fb1/weft/examples/continued"
 	"github.com/seed-41655fb1/weft/examples/determinism"
 	"github.com/seed-41655fb1/weft/examples/errors"
 	"github.com/seed-41655fb1/weft/examples/fanout"
@@ -27,6 +28,7 @@ func Registrations() map[string][]workflow.Registration {
 	return map[string][]workflow.Registration{
 		"approval":     approval.Registrations(),
 		"cancellation": cancellation.Registrations(),
+		"continued":    continued.Registrations(),
 		"cart":         cart.Registrations(),
 		"conditions":   conditions.Registrations(),
 		"determinism":  determinism.Registrations(),

@@ -69,6 +69,15 @@ func mustEncode(v any) history.Payload {
 	return p
 }
 
+// ContinueAsNew ends this run and goes on in a new one of this type with another input: return what it returns from the
+// workflow's function. The new run has the same workflow id, an empty history, and the signals that this one has not
+// received. It does not have what is running: activities, timers and update handlers end with the run, so call
+// AwaitHandlers before. Both runs change hands in one step; who waits for the result waits for the new run's.
+func (t Type[In, Out]) ContinueAsNew(ctx Context, in In) (out Out, err error) {
+	ctx.scheduler().MustRun("continue as new")
+	return out, &engine.ContinueAsNew{WorkflowType: t.name, Input: mustEncode(in)}
+}
+
 // StartOptions tunes a start. The zero value is the default.
 type StartOptions = client.StartOptions
 

@@ -14,6 +14,7 @@ const (
 	TypeWorkflowExecutionCanceled        Type = 4
 	TypeWorkflowExecutionTerminated      Type = 5
 	TypeWorkflowExecutionTimedOut        Type = 6
+	TypeWorkflowExecutionContinuedAsNew  Type = 7
 	TypeWorkflowExecutionSignaled        Type = 8
 	TypeWorkflowExecutionCancelRequested Type = 9
 	TypeWorkflowExecutionUpdateAccepted  Type = 10
@@ -64,6 +65,7 @@ var kinds = map[Type]kind{
 	TypeWorkflowExecutionCanceled:        {"WorkflowExecutionCanceled", func() Attributes { return new(WorkflowExecutionCanceled) }},
 	TypeWorkflowExecutionTerminated:      {"WorkflowExecutionTerminated", func() Attributes { return new(WorkflowExecutionTerminated) }},
 	TypeWorkflowExecutionTimedOut:        {"WorkflowExecutionTimedOut", func() Attributes { return new(WorkflowExecutionTimedOut) }},
+	TypeWorkflowExecutionContinuedAsNew:  {"WorkflowExecutionContinuedAsNew", func() Attributes { return new(WorkflowExecutionContinuedAsNew) }},
 	TypeWorkflowExecutionSignaled:        {"WorkflowExecutionSignaled", func() Attributes { return new(WorkflowExecutionSignaled) }},
 	TypeWorkflowExecutionCancelRequested: {"WorkflowExecutionCancelRequested", func() Attributes { return new(WorkflowExecutionCancelRequested) }},
 	TypeWorkflowExecutionUpdateAccepted:  {"WorkflowExecutionUpdateAccepted", func() Attributes { return new(WorkflowExecutionUpdateAccepted) }},

@@ -8,8 +8,14 @@ type WorkflowExecutionStarted struct {
 	Input        Payload `cbor:"2,keyasint,omitempty" json:"input,omitempty"`
 	// RequestID recognises a start that is sent again; a run that continues another keeps its request id.
 	RequestID string `cbor:"3,keyasint,omitempty" json:"requestId,omitempty"`
-	// RunTimeout is how long the run may stay open; 0 is for ever.
+	// RunTimeout is how long the run may stay open, from the end of its start delay on; 0 is for ever.
 	RunTimeout Duration `cbor:"4,keyasint,omitempty" json:"runTimeout,omitempty"`
+	// StartDelay is how long the first task waits, unless something arrives before; 0 is not at all.
+	StartDelay Duration `cbor:"5,keyasint,omitempty" json:"firstWorkflowTaskBackoff,omitempty"`
+	// ContinuedFrom is the run that this one continues, and FirstRunID the first of such a chain; empty in a run that
+	// somebody started.
+	ContinuedFrom RunID `cbor:"6,keyasint,omitempty" json:"continuedExecutionRunId,omitempty"`
+	FirstRunID    RunID `cbor:"7,keyasint,omitempty" json:"firstExecutionRunId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionStarted.
@@ -54,6 +60,16 @@ type WorkflowExecutionTimedOut struct {
 
 // Type is TypeWorkflowExecutionTimedOut.
 func (*WorkflowExecutionTimedOut) Type() Type { return TypeWorkflowExecutionTimedOut }
+
+// WorkflowExecutionContinuedAsNew closes a run whose code goes on in another run, which the same put opened.
+type WorkflowExecutionContinuedAsNew struct {
+	NewRunID     RunID   `cbor:"1,keyasint" json:"newExecutionRunId"`
+	WorkflowType string  `cbor:"2,keyasint" json:"workflowType"`
+	Input        Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionContinuedAsNew.
+func (*WorkflowExecutionContinuedAsNew) Type() Type { return TypeWorkflowExecutionContinuedAsNew }
 
 // WorkflowExecutionSignaled is a signal that arrived.
 type WorkflowExecutionSignaled struct {

@@ -27,6 +27,9 @@ type StartRequest struct {
 	IDConflictPolicy string `json:"idConflictPolicy,omitempty"`
 	// RunTimeout is how long the run may stay open, as "1h30m"; absent, for ever.
 	RunTimeout Duration `json:"runTimeout,omitempty"`
+	// StartDelay is how long the first task waits, as "10m", unless a signal, an update or a cancellation comes before;
+	// absent, not at all. The run timeout begins when it is over.
+	StartDelay Duration `json:"startDelay,omitempty"`
 }
 
 // StartResponse names the run that a start opened or found.
@@ -92,6 +95,8 @@ type ResultResponse struct {
 	Status     history.Status   `json:"status"`
 	Result     history.Payload  `json:"result,omitempty"`
 	Failure    *failure.Failure `json:"failure,omitempty"`
+	// NewRunID is the run that goes on, where this one continued as new.
+	NewRunID history.RunID `json:"newRunId,omitempty"`
 }
 
 // WorkflowSummary is a run in a list.

@@ -102,6 +102,7 @@ var rules = []rule{
 	{"internal/disk", nil},
 	{"internal/where", nil},
 	{"internal/attempt", nil},
+	{"internal/awsmeter", nil},
 	{"internal/meter", []string{"store", "queue"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/api", []string{"engine/history", "engine/failure"}},

@@ -231,9 +231,46 @@ func (a *audit) checkRun(run *engine.Run) {
 		a.s.fail("%s does not replay: %v", name, err)
 	}
 	in.Close()
-	if result, _ := run.State.Outcome(); run.State.Status == history.Completed {
+	switch result, _ := run.State.Outcome(); run.State.Status {
+	case history.Completed:
 		a.checkResult(name, run, result)
+	case history.ContinuedAsNew:
+		a.checkContinued(name, run)
 	}
+}
+
+// checkContinued demands that another run goes on where one continued as new, with its sum, and that its updates ended.
+func (a *audit) checkContinued(name string, run *engine.Run) {
+	next := a.runs[run.WorkflowID][slices.Index(a.runs[run.WorkflowID], run)+1:]
+	next = slices.DeleteFunc(slices.Clone(next), (*engine.Run).Void)
+	if len(next) == 0 || next[0].State.Started.ContinuedFrom != run.State.RunID || next[0].State.RunID != run.State.Close.(*history.WorkflowExecutionContinuedAsNew).NewRunID {
+		a.s.fail("%s continued as new, and no run follows it", name)
+		return
+	}
+	if got, want := programOf(a.s, next[0]).Base, a.sum(name, run); got != want {
+		a.s.fail("%s continued with the sum %d; its log implies %d", name, got, want)
+	}
+}
+
+// programOf is what a run was started with.
+func programOf(s *simulation, run *engine.Run) (p program) {
+	if err := json.Unmarshal(run.State.Started.Input, &p); err != nil {
+		s.fail("%s: %v", run.State.RunID, err)
+	}
+	return p
+}
+
+// sum is what a run's log implies, if all of its updates have ended.
+func (a *audit) sum(name string, run *engine.Run) int {
+	sum := programOf(a.s, run).Base
+	for id, u := range run.State.Updates {
+		if u.Completed == nil {
+			a.s.fail("%s ended, but its update %s did not", name, id)
+		} else if u.Completed.Failure == nil {
+			sum += a.amounts[run.WorkflowID+"/"+id]
+		}
+	}
+	return sum
 }
 
 // checkSignals demands that no signal arrived twice.
@@ -258,15 +295,7 @@ func (a *audit) checkResult(name string, run *engine.Run, result history.Payload
 		a.s.fail("%s: %v", name, err)
 		return
 	}
-	sum := 0
-	for id, u := range run.State.Updates {
-		if u.Completed == nil {
-			a.s.fail("%s completed, but its update %s did not", name, id)
-		} else if u.Completed.Failure == nil {
-			sum += a.amounts[run.WorkflowID+"/"+id]
-		}
-	}
-	p := a.programs[run.WorkflowID]
+	sum, p := a.sum(name, run), programOf(a.s, run)
 	if got.Sum != sum || len(got.Done) != p.Steps+p.Fan {
 		a.s.fail("%s has the result %+v; its log implies the sum %d and %d activities", name, got, sum, p.Steps+p.Fan)
 	}
@@ -277,10 +306,14 @@ func (a *audit) checkAcks() {
 		a.expect(1, "start "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool {
 			return r.State.RunID == s.run && r.State.Started.RequestID == s.request
 		})
-		a.expect(1, "run of start "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool { return r.State.Started.RequestID == s.request })
+		a.expect(1, "run of start "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool {
+			return r.State.Started.RequestID == s.request && r.State.Started.ContinuedFrom == ""
+		})
 	}
 	for _, s := range a.signals {
-		a.expect(1, "signal "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool { return r.State.Signaled(s.request) })
+		a.expect(1, "signal "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool {
+			return r.State.Signaled(s.request) && !a.carried(r, s.request)
+		})
 	}
 	for key, answers := range a.told {
 		workflow, update, _ := cut(key)
@@ -288,6 +321,13 @@ func (a *audit) checkAcks() {
 			a.checkTold(workflow, update, answer)
 		}
 	}
+}
+
+// carried reports whether a signal came with a run that continued another: that one had not received it.
+func (a *audit) carried(run *engine.Run, request string) bool {
+	return slices.ContainsFunc(a.runs[run.WorkflowID], func(r *engine.Run) bool {
+		return r.State.RunID == run.State.Started.ContinuedFrom && r.State.Signaled(request)
+	})
 }
 
 func (a *audit) expect(want int, what, workflow string, holds func(*engine.Run) bool) {

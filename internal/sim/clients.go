@@ -59,6 +59,7 @@ func (s *simulation) program() program {
 	return program{
 		Steps: r.IntN(4), Fan: []int{0, 0, 2, 5, 12}[r.IntN(5)], Nap: []time.Duration{0, time.Second, 10 * time.Minute, 40 * time.Minute, 26 * time.Hour}[r.IntN(5)],
 		Most: 5 + r.IntN(60), Poison: []int{0, 0, 1, 2}[r.IntN(4)], Flaky: r.IntN(3), Once: r.IntN(6) == 0, Inline: r.IntN(3) == 0,
+		Laps: []int{0, 0, 1}[r.IntN(3)], Notes: r.IntN(3),
 	}
 }
 

@@ -50,7 +50,15 @@ var mutants = []mutant{
 	},
 	{
 		name: "a signal that is sent again arrives again", file: "internal/turn/signal.go",
-		old: "		if run.State.Signaled(requestID) {\n			return t.final(ctx, nil)\n		}", new: "", more: true,
+		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
+	},
+	{
+		name: "what the run before has left unsent is not sent again", file: "internal/turn/message.go",
+		old: "return t.send(ctx, next.Owed([]*engine.Message{&all}, nil))", new: "return nil", more: true,
+	},
+	{
+		name: "an update that the run before knows is accepted again", file: "internal/turn/update.go",
+		old: "known := c.runID == \"\" && before.State.Updates[c.request.ID] != nil", new: "known := false", more: true,
 	},
 	{
 		name: "an attempt that another chain has recorded ends both", file: "internal/turn/attempts.go",

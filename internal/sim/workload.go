@@ -30,6 +30,9 @@ type program struct {
 	Flaky  int           // how often each activity fails first
 	Once   bool          // activities have one attempt
 	Inline bool          // activities may be run by the process that ran the one before
+	Laps   int           // how often it continues as new, after its steps
+	Base   int           // the sum that the runs before it came to
+	Notes  int           // how many notes it reads before it continues as new
 }
 
 // tally is the result of a ledger.
@@ -43,7 +46,7 @@ const finish = "finish"
 
 // run is the code of a ledger. Build 1 has a bug.
 func (l *code) run(ctx workflow.Context, p program) (tally, error) {
-	var t tally
+	t := tally{Sum: p.Base}
 	finished := false
 	total.Handle(ctx, func(workflow.None) (int, error) { return t.Sum, nil })
 	add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
@@ -63,7 +66,7 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		return t.Sum, nil
 	})
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for {
+		for p.Laps == 0 || t.Notes < p.Notes {
 			text, err := note.Receive(ctx)
 			if err != nil || text == finish {
 				finished = true
@@ -77,6 +80,13 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	})
 	if err := l.steps(ctx, p, &t); err != nil {
 		return t, err
+	}
+	if p.Laps > 0 && !finished {
+		if err := workflow.AwaitHandlers(ctx); err != nil {
+			return t, err
+		}
+		p.Laps, p.Base = p.Laps-1, t.Sum
+		return ledger.ContinueAsNew(ctx, p)
 	}
 	if err := workflow.Await(ctx, func() bool { return finished }); err != nil {
 		return t, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
 )
 
 // entry is what a process remembers of a workflow: its latest run as far as it has seen it, and perhaps the run's code,
@@ -14,6 +15,10 @@ type entry struct {
 	workflowID string
 	run        *engine.Run
 	instance   *engine.Instance // nil, or at the end of run's log
+	// before is the run that the latest one continues, as far as somebody has asked: looked says that it was read. It has
+	// closed, so it never changes; nil is one that is gone.
+	before *engine.Run
+	looked history.RunID
 	// highest is the highest run number that was seen, whatever became of the run.
 	highest uint32
 	loaded  time.Time

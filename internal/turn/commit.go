@@ -29,6 +29,43 @@ type change struct {
 	body   []byte
 }
 
+// writer is what this process brings to a commit that these messages triggered, or none: a fresh id and its clock.
+func (t *session) writer(triggers ...*engine.Message) *engine.Writer {
+	id := t.world.ID()
+	return &engine.Writer{
+		Now: t.now(), Commit: id, Build: t.options.Build, Waves: engine.Waves(triggers),
+		NextRunID: history.NewRunID(t.entry.highest+1, [8]byte(id[8:])),
+		Retention: t.options.Retention, Options: t.options.Engine,
+	}
+}
+
+// commit commits what a task came to, and the opening of the run that continues this one, if the code said so. Without
+// triggers, a request brought the task.
+func (t *session) commit(ctx context.Context, run *engine.Run, transition *engine.Transition, triggers ...*engine.Message) error {
+	changes := []*change{{run: run, commit: transition.Commit}}
+	all := []*engine.Transition{transition}
+	if transition.Next != nil {
+		last := transition.Commit.Commands[len(transition.Commit.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
+		opened, first := t.opening(last.NewRunID, transition.Next, triggers...)
+		changes, all = append(changes, opened), append(all, first)
+	}
+	if err := t.inOrder(ctx, changes, triggers); err != nil {
+		return err
+	}
+	for _, done := range all {
+		t.settle(done)
+	}
+	return nil
+}
+
+// inOrder puts and sends in the order that what triggered the changes asks for.
+func (t *session) inOrder(ctx context.Context, changes []*change, triggers []*engine.Message) error {
+	if len(triggers) == 0 {
+		return t.sendThenPut(ctx, changes...)
+	}
+	return t.putThenSend(ctx, triggers, changes...)
+}
+
 // sendThenPut is how a request commits: the messages first, because nobody would send them if the process died after
 // the put. A crash between the two leaves messages that name a commit which is not in the log; their receivers wait for
 // it, and fence its slot in the end.
@@ -48,16 +85,19 @@ func (t *session) sendThenPut(ctx context.Context, changes ...*change) error {
 
 // putThenSend is how a message commits: a crash between the two is repaired by the message, which is delivered again and
 // sends what its wave owes.
-func (t *session) putThenSend(ctx context.Context, run *engine.Run, c *history.Commit, triggers ...*engine.Message) error {
+func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, changes ...*change) error {
 	return t.undoing(func() error {
-		changes := []*change{{run: run, commit: c}}
 		if err := t.encode(changes); err != nil {
 			return err
 		}
 		if err := t.put(ctx, changes); err != nil {
 			return err
 		}
-		messages := append(engine.Messages(t.workflowID, c), run.Owed(triggers, c)...)
+		run := changes[0].run
+		messages := run.Owed(triggers, changes[0].commit)
+		for _, c := range changes {
+			messages = append(messages, engine.Messages(t.workflowID, c.commit)...)
+		}
 		if t.follows != nil && t.follows.take(t.Service, run, messages) {
 			return nil // nothing is sent: if this process dies before it is done, the trigger is delivered again, and repairs
 		}
@@ -148,6 +188,9 @@ func (t *session) landed(changes []*change) error {
 	for _, c := range changes {
 		if err := c.run.Append(c.commit, len(c.body)); err != nil {
 			return err
+		}
+		if before := t.entry.run; before != nil && c.run.State.Started.ContinuedFrom == before.State.RunID {
+			t.entry.before, t.entry.looked = before, before.State.RunID
 		}
 		t.entry.run, t.entry.highest = c.run, max(t.entry.highest, c.run.Number)
 	}

@@ -122,6 +122,20 @@ func (t *session) foldRun(number uint32, items []store.Item) error {
 	return nil
 }
 
+// before is the run that a run continues: it knows the ids of updates and signals that may be sent again. It is nil where
+// the run continues none, or that one is gone.
+func (t *session) before(ctx context.Context, run *engine.Run) (*engine.Run, error) {
+	id := run.State.Started.ContinuedFrom
+	if id == "" || t.entry.looked == id {
+		return t.entry.before, nil
+	}
+	before, err := t.other(ctx, id)
+	if err == nil {
+		t.entry.before, t.entry.looked = before, id
+	}
+	return before, err
+}
+
 // other reads a run that is not the latest, or nil where there is none with this id. It is not kept.
 func (t *session) other(ctx context.Context, id history.RunID) (*engine.Run, error) {
 	run := engine.NewRun(t.workflowID, id.Number())

@@ -107,6 +107,9 @@ func (t *session) named(ctx context.Context, m *engine.Message) (*engine.Run, pl
 	}
 	for {
 		run, p := t.find(m)
+		if p == never && run != nil && run.Number == m.RunID.Number()+1 {
+			return run, p, t.repairNext(ctx, run, m)
+		}
 		if p == inLog || t.fresh {
 			return run, p, nil
 		}
@@ -126,7 +129,7 @@ func (t *session) find(m *engine.Message) (*engine.Run, place) {
 		}
 		return nil, notYet
 	case run.Number > number:
-		return nil, never // a run before the latest has closed: all it was waiting for is moot
+		return run, never // a run before the latest has closed: all it was waiting for is moot
 	case int(m.Slot) < len(run.Log):
 		if run.Log[m.Slot].ID != m.Commit {
 			return nil, never
@@ -194,12 +197,14 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	switch m.Kind {
 	case engine.FireTimer:
 		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m)
+	case engine.StartTask:
+		return t.commitTask(ctx, run, engine.Task{First: true}, m)
 	case engine.RetryTask:
 		return t.retryTask(ctx, run, m)
 	case engine.EndRun:
 		end := history.Of(&history.WorkflowExecutionTimedOut{RunTimeout: run.State.Started.RunTimeout})
 		t.dropInstance()
-		return t.putThenSend(ctx, run, run.End(t.writer(m), end), m)
+		return t.putThenSend(ctx, []*engine.Message{m}, &change{run: run, commit: run.End(t.writer(m), end)})
 	case engine.TakeResult:
 		return t.commitEvents(ctx, run, []history.Event{*m.Result}, m)
 	}
@@ -212,21 +217,31 @@ func (t *session) repair(ctx context.Context, run *engine.Run, m *engine.Message
 	return t.send(ctx, run.Owed([]*engine.Message{m}, nil))
 }
 
+// repairNext is repair for a message of a run that has been continued as new: the put that closed it also opened the next
+// run, and whoever made it may have died before it sent what that run's first task schedules.
+func (t *session) repairNext(ctx context.Context, next *engine.Run, m *engine.Message) error {
+	if next.State.Started.ContinuedFrom != m.RunID {
+		return nil
+	}
+	all := *m
+	all.Seen = 0 // it speaks of slots of the run before
+	return t.send(ctx, next.Owed([]*engine.Message{&all}, nil))
+}
+
 // commitEvents commits what messages bring, with what the code does about it.
 func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []history.Event, triggers ...*engine.Message) error {
-	w := t.writer(triggers...)
-	task := engine.Task{Brought: events}
-	transition := t.step(run, w, task)
-	err := t.putThenSend(ctx, run, transition.Commit, triggers...)
+	return t.commitTask(ctx, run, engine.Task{Brought: events}, triggers...)
+}
+
+// commitTask runs a task that messages brought, and commits it.
+func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
+	transition := t.step(run, t.writer(triggers...), task)
+	err := t.commit(ctx, run, transition, triggers...)
 	if errors.Is(err, errTooLarge) {
 		// What the code wants to write at once is larger than a commit may be. The events are kept, and the code is at
 		// fault: the task fails, and is tried again when other code has been deployed.
 		t.discard()
-		transition = run.Fail(t.writer(triggers...), task, tooLarge())
-		err = t.putThenSend(ctx, run, transition.Commit, triggers...)
-	}
-	if err == nil {
-		t.settle(transition)
+		err = t.commit(ctx, run, run.Fail(t.writer(triggers...), task, tooLarge()), triggers...)
 	}
 	return err
 }
@@ -242,9 +257,5 @@ func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Mess
 		next.Due, next.Sent = t.now().Add(engine.TaskRetryDelay(m.Attempt)), 0
 		return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure, run.State.Expires)
 	}
-	err := t.putThenSend(ctx, run, transition.Commit, m)
-	if err == nil {
-		t.settle(transition)
-	}
-	return err
+	return t.commit(ctx, run, transition, m)
 }

@@ -49,7 +49,7 @@ const pollEvery = 2 * time.Second
 // known here, and so it is if known says that this process has just written to the run. What fn waits for never
 // changes once it is in the log.
 func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, known bool, fn func(*engine.Run) (bool, error)) error {
-	end := s.world.Now().Add(min(wait, s.options.SoftLimit))
+	end, pinned := s.world.Now().Add(min(wait, s.options.SoftLimit)), runID != ""
 	for pause := 50 * time.Millisecond; ; {
 		changed, stop := s.watchers.watch(workflowID)
 		done := false
@@ -63,7 +63,7 @@ func (s *Service) await(ctx context.Context, workflowID string, runID history.Ru
 			seen, err = s.glance(ctx, workflowID, runID, see)
 		}
 		if err == nil && !done && !(seen && known) {
-			err = s.look(ctx, workflowID, runID, func(_ *session, run *engine.Run) error { return see(run) })
+			err = s.look(ctx, workflowID, runID, func(t *session, run *engine.Run) error { return t.lookBack(ctx, run, pinned, see) })
 		}
 		left := end.Sub(s.world.Now())
 		if err != nil || done || left <= 0 {
@@ -79,6 +79,23 @@ func (s *Service) await(ctx context.Context, workflowID string, runID history.Ru
 			pause = min(2*pause, pollEvery)
 		}
 	}
+}
+
+// lookBack calls see with a run, and then, if it is not there what the caller is after, with the run that this one
+// continues: the caller may not know that there is another one now, unless it pins the run.
+func (t *session) lookBack(ctx context.Context, run *engine.Run, pinned bool, see func(*engine.Run) error) error {
+	err := see(run)
+	if pinned || !errors.Is(err, api.NotFound) {
+		return err
+	}
+	before, readErr := t.before(ctx, run)
+	switch {
+	case readErr != nil:
+		return readErr
+	case before == nil:
+		return err
+	}
+	return see(before)
 }
 
 func closed(c <-chan struct{}) bool {
@@ -115,6 +132,9 @@ func (s *Service) Result(ctx context.Context, workflowID string, runID history.R
 	err := s.await(ctx, workflowID, runID, wait, false, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
+		if next, ok := run.State.Close.(*history.WorkflowExecutionContinuedAsNew); ok {
+			answer.NewRunID = next.NewRunID
+		}
 		return run.State.Status.Closed(), nil
 	})
 	return answer, err

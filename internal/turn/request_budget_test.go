@@ -84,7 +84,9 @@ func (b *bench) do(method, target, body string) *turntest.Answer {
 	return a
 }
 
-func (b *bench) drain() { b.d.Drain(b.total.Counting(context.Background()), func(string) *turntest.Process { return b.process() }) }
+func (b *bench) drain() {
+	b.d.Drain(b.total.Counting(context.Background()), func(string) *turntest.Process { return b.process() })
+}
 
 // measure counts an operation, and reports one that costs more than its budget.
 func (b *bench) measure(name string, budget meter.Cost, operation func()) {

@@ -24,6 +24,7 @@ var cases = map[string]string{
 	"failure":   "53 54 55 56 58 59 61",
 	"closing":   "65 66 68 71 72 73 74 75 77",
 	"replay":    "81 82 84 85 88",
+	"continue":  "28 34 35 70 77",
 }
 
 // TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/turn -run TestUpdateCases -rewrite`, and hold

@@ -116,14 +116,6 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// writer is what this service brings to a commit that these messages triggered, or none: a fresh id and its clock.
-func (s *Service) writer(triggers ...*engine.Message) *engine.Writer {
-	return &engine.Writer{
-		Now: s.now(), Commit: s.world.ID(), Build: s.options.Build, Waves: engine.Waves(triggers),
-		Retention: s.options.Retention, Options: s.options.Engine,
-	}
-}
-
 func (s *Service) now() history.Timestamp { return history.At(s.world.Now()) }
 
 // Close ends the code of all runs that are kept in memory. Nothing is lost; the service must not be used afterwards.

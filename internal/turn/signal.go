@@ -39,6 +39,9 @@ func (s *Service) Signal(ctx context.Context, workflowID string, runID history.R
 		case run.State.Signaled(requestID):
 			return t.final(ctx, nil)
 		}
+		if before, err := t.before(ctx, run); err != nil || runID == "" && before != nil && before.State.Signaled(requestID) {
+			return err
+		}
 		return t.bring(ctx, run, signal)
 	})
 }
@@ -82,12 +85,7 @@ func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.R
 
 // bring commits an event that a request brings, with what the code does about it.
 func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event) error {
-	transition := t.step(run, t.writer(), engine.Task{Brought: []history.Event{e}})
-	if err := t.sendThenPut(ctx, &change{run: run, commit: transition.Commit}); err != nil {
-		return err
-	}
-	t.settle(transition)
-	return nil
+	return t.commit(ctx, run, t.step(run, t.writer(), engine.Task{Brought: []history.Event{e}}))
 }
 
 // settle is what is left to do after a transition's commit has landed: code that failed is thrown away.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,6 +36,7 @@ func (s *Service) Start(ctx context.Context, r api.StartRequest) (*api.StartResp
 	}
 	started := &history.WorkflowExecutionStarted{
 		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
+		StartDelay: history.Duration(r.StartDelay),
 	}
 	answer := &api.StartResponse{WorkflowID: *r.WorkflowID}
 	err = s.request(ctx, *r.WorkflowID, func(ctx context.Context, t *session) error {
@@ -70,6 +72,8 @@ func (s *Service) checkStart(r *api.StartRequest) (requestID string, err error) 
 		return "", api.Invalid.New("there is no workflow type %q: give one of %q", r.Type, s.registry.WorkflowNames())
 	case r.RunTimeout < 0:
 		return "", api.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
+	case r.StartDelay < 0:
+		return "", api.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
 	case r.RunTimeout > 0 && time.Duration(r.RunTimeout) < time.Millisecond:
 		return "", api.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
 	}
@@ -119,7 +123,8 @@ func (t *session) start(ctx context.Context, r *api.StartRequest, started *histo
 			return err
 		}
 	}
-	opened, transition := t.prepareRun(started)
+	random := t.world.ID()
+	opened, transition := t.opening(history.NewRunID(t.entry.highest+1, [8]byte(random[:8])), []history.Event{history.Of(started)})
 	changes := []*change{opened}
 	if ended != nil {
 		changes = []*change{ended, opened}
@@ -127,26 +132,36 @@ func (t *session) start(ctx context.Context, r *api.StartRequest, started *histo
 	if err := t.sendThenPut(ctx, changes...); err != nil {
 		return err
 	}
-	t.warn(transition)
+	t.settle(transition)
 	answer.RunID, answer.Started = opened.commit.RunID, true
 	return nil
 }
 
-// prepareRun runs the first task of a new run.
-func (t *session) prepareRun(started *history.WorkflowExecutionStarted) (*change, *engine.Transition) {
+// opening makes the first commit of a new run, and runs its first task with that, if it is not to wait.
+func (t *session) opening(id history.RunID, brought []history.Event, triggers ...*engine.Message) (*change, *engine.Transition) {
 	t.dropInstance() // of the run before
-	run := engine.NewRun(t.workflowID, t.entry.highest+1)
-	w := t.writer()
-	random := t.world.ID()
-	w.RunID = history.NewRunID(run.Number, [8]byte(random[:8]))
-	transition := t.step(run, w, engine.Task{Brought: []history.Event{history.Of(started)}})
-	return &change{run: run, commit: transition.Commit}, transition
+	run := engine.NewRun(t.workflowID, id.Number())
+	writer := func() *engine.Writer {
+		w := t.writer(triggers...)
+		w.RunID = id
+		return w
+	}
+	started := brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	if started.StartDelay == 0 {
+		transition := t.step(run, writer(), engine.Task{Brought: brought})
+		if transition.Next == nil {
+			return &change{run: run, commit: transition.Commit}, transition
+		}
+		t.dropInstance() // it continues as new at once: one put opens one run, and a message goes on
+	}
+	held := &engine.Transition{Commit: run.Hold(writer(), brought)}
+	return &change{run: run, commit: held.Commit}, held
 }
 
 // sameStart returns the run that an earlier sending of the same start opened: the latest, or the one before it.
 func (t *session) sameStart(ctx context.Context, latest *engine.Run, requestID string) (history.RunID, error) {
 	if latest.State.Started.RequestID == requestID {
-		return latest.State.RunID, nil
+		return cmp.Or(latest.State.Started.FirstRunID, latest.State.RunID), nil
 	}
 	if latest.Number == 1 {
 		return "", nil
@@ -157,7 +172,7 @@ func (t *session) sameStart(ctx context.Context, latest *engine.Run, requestID s
 	}
 	started, ok := before.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
 	if ok && started.RequestID == requestID {
-		return before.RunID, nil
+		return cmp.Or(started.FirstRunID, before.RunID), nil
 	}
 	return "", nil
 }

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -147,6 +148,11 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 		return err
 	}
 	run := t.run()
+	fresh, err := t.lookUpBefore(ctx, run, fresh)
+	if err != nil || len(fresh) == 0 {
+		shareAnswers(calls)
+		return err
+	}
 	if f := run.NotReady(t.options.Build); f != nil {
 		for _, c := range fresh {
 			c.err = notReady(f)
@@ -169,7 +175,7 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 		if !current {
 			return t.final(ctx, nil)
 		}
-	} else if err := t.acceptTogether(ctx, run, transition); err != nil {
+	} else if err := t.commit(ctx, run, transition); err != nil {
 		if errors.Is(err, errTooLarge) && len(fresh) > 1 {
 			return errApart
 		}
@@ -189,14 +195,6 @@ func shareAnswers(calls []*updateCall) {
 			c.answer, c.err = c.first.answer, c.first.err
 		}
 	}
-}
-
-func (t *session) acceptTogether(ctx context.Context, run *engine.Run, transition *engine.Transition) error {
-	if err := t.sendThenPut(ctx, &change{run: run, commit: transition.Commit}); err != nil {
-		return err
-	}
-	t.settle(transition)
-	return nil
 }
 
 // lookUp answers the calls that need no code: ids that are known, runs that are closed or not there. It returns the
@@ -250,6 +248,22 @@ func (t *session) lookUpOlder(ctx context.Context, calls []*updateCall) error {
 		}
 	}
 	return nil
+}
+
+// lookUpBefore answers the calls whose ids the run before knows, which this one continues: the caller may not know that
+// there is another one now. It returns the other calls.
+func (t *session) lookUpBefore(ctx context.Context, run *engine.Run, calls []*updateCall) ([]*updateCall, error) {
+	before, err := t.before(ctx, run)
+	if err != nil || before == nil {
+		return calls, err
+	}
+	return slices.DeleteFunc(calls, func(c *updateCall) bool {
+		known := c.runID == "" && before.State.Updates[c.request.ID] != nil
+		if known {
+			c.outcome(before)
+		}
+		return known
+	}), nil
 }
 
 // outcome answers a call from the log: the update was accepted.

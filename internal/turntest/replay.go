@@ -81,7 +81,7 @@ func again(in *engine.Instance, c *history.Commit) error {
 	}
 	result, err := in.Activate(&engine.Activation{
 		FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: accepted(c),
-		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
+		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: next(c),
 	})
 	if err != nil {
 		return err
@@ -119,6 +119,16 @@ func Text(c *history.Commit) string {
 		fmt.Fprintln(&b, " ", e.ID, e.Type(), string(attributes), err)
 	}
 	return b.String()
+}
+
+// next is the run that continues the one that a commit closes; empty where none does.
+func next(c *history.Commit) history.RunID {
+	for _, e := range c.Commands {
+		if continued, ok := e.Attributes.(*history.WorkflowExecutionContinuedAsNew); ok {
+			return continued.NewRunID
+		}
+	}
+	return ""
 }
 
 // accepted are the updates that the task of a commit accepted.

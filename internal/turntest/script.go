@@ -257,7 +257,8 @@ type event struct {
 var short = map[string]string{
 	"WorkflowExecutionStarted": "ExecStarted", "WorkflowExecutionCompleted": "ExecDone", "WorkflowExecutionFailed": "ExecFailed",
 	"WorkflowExecutionCanceled": "ExecCanceled", "WorkflowExecutionTerminated": "ExecTerminated",
-	"WorkflowExecutionTimedOut": "ExecTimedOut", "WorkflowExecutionSignaled": "Signaled",
+	"WorkflowExecutionTimedOut": "ExecTimedOut", "WorkflowExecutionContinuedAsNew": "ExecContinued",
+	"WorkflowExecutionSignaled": "Signaled",
 	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
 	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
 	"WorkflowTaskCompleted": "TaskDone", "WorkflowTaskFailed": "TaskFail", "ActivityTaskScheduled": "ActSched",

@@ -69,6 +69,7 @@ var (
 	Boom    = workflow.NewUpdate[workflow.None, workflow.None]("boom")
 	Late    = workflow.NewUpdate[workflow.None, string]("late")
 	Finish  = workflow.NewUpdate[workflow.None, workflow.None]("finish")
+	Renew   = workflow.NewUpdate[workflow.None, workflow.None]("renew")
 	Leave   = workflow.NewUpdate[workflow.None, workflow.None]("leave")
 	Desert  = workflow.NewUpdate[workflow.None, workflow.None]("desert")
 	Lock    = workflow.NewUpdate[workflow.None, workflow.None]("lock")
@@ -100,6 +101,7 @@ type counter struct {
 	done   bool // the workflow's function is to return
 	deaf   bool // it does not heed that it is canceled
 	drain  bool // it waits for the handlers first
+	again  bool // ... and then continues as new, with its sum as the limit
 	locked bool
 	kicked bool
 }
@@ -128,8 +130,12 @@ func (c *counter) run(ctx workflow.Context, limit int) (int, error) {
 		}
 	}
 	if c.drain {
-		err := workflow.AwaitHandlers(ctx)
-		return c.sum, err
+		if err := workflow.AwaitHandlers(ctx); err != nil {
+			return c.sum, err
+		}
+	}
+	if c.again {
+		return Counter.ContinueAsNew(ctx, c.limit+1)
 	}
 	return c.sum, nil
 }
@@ -152,6 +158,10 @@ func (c *counter) poke(ctx workflow.Context, text string) {
 		c.done = true
 	case text == "drain":
 		c.done, c.drain = true, true
+	case text == "again":
+		c.done, c.again = true, true
+	case text == "drain and again":
+		c.done, c.drain, c.again = true, true, true
 	case text == "panic" && c.build == "build-1":
 		panic("cannot take this")
 	}
@@ -223,6 +233,10 @@ func (c *counter) handleWaiting(ctx workflow.Context) {
 func (c *counter) handleEnding(ctx workflow.Context) {
 	Finish.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) {
 		c.done = true
+		return workflow.None{}, nil
+	})
+	Renew.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) {
+		c.done, c.again = true, true
 		return workflow.None{}, nil
 	})
 	leave := func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
