@@ -38,6 +38,7 @@ import (
 //	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a stage
 //	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m; else messages are never shortened
 //	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
+//	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
 //
 // The SDK reads its own: credentials, AWS_REGION, AWS_ENDPOINT_URL.
 type environment struct {
@@ -46,6 +47,7 @@ type environment struct {
 	urls                  map[string]string
 	build, basePath       string
 	visibility, longTimer time.Duration
+	grace                 time.Duration
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
 	cacheBytes int
 }
@@ -76,6 +78,7 @@ func readEnvironment(get func(string) string) (environment, error) {
 		table: required("WEFT_TABLE"), namespace: get("WEFT_NAMESPACE"), urls: map[string]string{},
 		build: cmp.Or(get("WEFT_BUILD"), buildID()), basePath: get("WEFT_BASE_PATH"),
 		visibility: duration("WEFT_VISIBILITY", longestVisibility), longTimer: duration("WEFT_LONG_TIMER", queue.MaxDelay),
+		grace: duration("WEFT_GRACE", queue.MaxDelay),
 	}
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 		e.urls[name] = required("WEFT_QUEUE_" + strings.ToUpper(name))
@@ -120,7 +123,7 @@ func open(ctx context.Context, role Role, get func(string) string, log *slog.Log
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
 	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: q}
 	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
-		Build: e.build, LongTimer: e.longTimer, CacheBytes: e.cacheBytes, Logger: log,
+		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 	})
 	return New(role, service, Options{BasePath: e.basePath, Visibility: e.visibility, Extend: q.Extend, Log: log})
 }

@@ -42,8 +42,10 @@ func TestEnvironment(t *testing.T) {
 
 	vars["WEFT_NAMESPACE"], vars["WEFT_LIST"], vars["WEFT_BASE_PATH"] = "shop", "off", "/shop"
 	vars["WEFT_VISIBILITY"], vars["WEFT_LONG_TIMER"], vars["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = "1h", "30s", "256"
+	vars["WEFT_GRACE"] = "2s"
 	want.namespace, want.noList, want.basePath = "shop", true, "/shop"
 	want.visibility, want.longTimer, want.cacheBytes = time.Hour, 30*time.Second, 64<<20
+	want.grace = 2 * time.Second
 	check("all")
 
 	delete(vars, "WEFT_BUILD")
@@ -56,9 +58,9 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {
-		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never"}[name]
+		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h"}[name]
 	})
-	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER"} {
+	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v does not name %s", err, text)
 		}

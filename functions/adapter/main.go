@@ -21,7 +21,8 @@ import (
 // (default); WEFT_LIST, off to keep no list of workflows (on); WEFT_BUILD, the name of the code (its commit, or a hash);
 // WEFT_BASE_PATH, what stands before /v1/workflows in the paths of requests besides a stage (nothing); WEFT_VISIBILITY,
 // the visibility of the activity queue, for ShortenFrom (unknown); WEFT_LONG_TIMER, the delay from which timers are kept in
-// the table (15m).
+// the table (15m); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
+// trusted with it, so that only cost depends on it).
 func Main(role Role, registrations ...workflow.Registration) {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	f, err := open(context.Background(), role, os.Getenv, log, registrations)
