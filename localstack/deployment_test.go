@@ -1,0 +1,102 @@
+//go:build aws
+
+package localstack_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/awstest"
+)
+
+// What the tests shorten, so that they need not wait as long as a deployment may. On AWS a queue's visibility is at least
+// six times the time-out of its function; here a message that failed comes back as soon as it can.
+var shortened = []string{
+	"WorkflowTimeout=15", "WorkflowVisibility=15", "ActivityTimeout=40", "ActivityVisibility=40",
+	fmt.Sprintf("MaxReceives=%d", maxReceives), fmt.Sprintf("LongTimer=%v", longTimer),
+}
+
+const (
+	maxReceives = 3
+	longTimer   = 5 * time.Second
+)
+
+// deployment is the stack of this run, which all tests share: the compiled functions behind API Gateway on LocalStack.
+type deployment struct {
+	client *client.Client
+	server awstest.Server
+	stack  string
+}
+
+var deploy = sync.OnceValues(func() (*deployment, error) {
+	build, err := os.MkdirTemp("", "weft-build-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(build) }()
+	stack := fmt.Sprintf("weft-%d", time.Now().UnixNano()) // a LocalStack of one's own keeps what earlier runs deployed
+	var complaints bytes.Buffer
+	command := exec.Command("./deploy", append([]string{os.Getenv("WEFT_LOCALSTACK"), build + "/build", stack}, shortened...)...)
+	command.Stderr = &complaints
+	address, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("localstack/deploy: %w\n%s", err, complaints.Bytes())
+	}
+	return &deployment{client: client.New(strings.TrimSpace(string(address))), stack: stack}, nil
+})
+
+// deployed deploys infra/sam, once for all tests, and returns the context in which a test has to come to its end.
+func deployed(t *testing.T) (context.Context, *deployment) {
+	t.Helper()
+	server := awstest.LocalStack(t)
+	d, err := deploy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if end, limited := t.Deadline(); limited {
+		const toReport = 10 * time.Second
+		limited, cancel := context.WithDeadline(ctx, end.Add(-toReport))
+		t.Cleanup(cancel)
+		ctx = limited
+	}
+	return ctx, &deployment{client: d.client, server: server, stack: d.stack}
+}
+
+// queue is the URL of one of the stack's queues.
+func (d *deployment) queue(ctx context.Context, t *testing.T, name string) (*sqs.Client, *string) {
+	t.Helper()
+	queues := sqs.NewFromConfig(d.server.Config)
+	out, err := queues.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String(d.stack + "-" + name)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return queues, out.QueueUrl
+}
+
+// until asks again and again until the answer is yes. It has no limit of its own: the context has.
+func until(ctx context.Context, t *testing.T, what string, yes func() (bool, error)) {
+	t.Helper()
+	for tick := time.Tick(50 * time.Millisecond); ; {
+		ok, err := yes()
+		if ok {
+			return
+		}
+		select {
+		case <-tick:
+		case <-ctx.Done():
+			t.Fatalf("until %s: %v; the last answer was %v", what, ctx.Err(), err)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+// Command bootstrap is every Lambda function of the test of faults in one program, as functions/all is: WEFT_ROLE says
+// which of them it is.
+package main
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/examples"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/localstack/faults"
+)
+
+func main() {
+	registrations := slices.Concat(slices.Collect(maps.Values(examples.Registrations()))...)
+	adapter.Main(adapter.FromEnvironment(), append(registrations, faults.Registrations()...)...)
+}

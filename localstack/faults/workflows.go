@@ -1,0 +1,114 @@
+// Package faults tests the deployed binaries under faults: see TestFaults, which needs servers and has the build tag aws.
+// Beside the examples it runs the workflows here, each of which waits for one kind of thing, quickly.
+package faults
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// The workflows. The result of each says whether it was carried out once, and in order.
+var (
+	// Naps sleeps for each of some times, beside a longer sleep that it gives up, and counts.
+	Naps = workflow.Declare[[]time.Duration, int]("faults.naps")
+	// Chain runs so many activities one after the other, the second of each three inline.
+	Chain = workflow.Declare[int, []int]("faults.chain")
+	// Flaky runs an activity that fails so many times; its result is the attempt that succeeded.
+	Flaky = workflow.Declare[int, int]("faults.flaky")
+	// Buried runs an activity that kills its process each time, until its message is a dead letter.
+	Buried = workflow.Declare[workflow.None, string]("faults.buried")
+	// Inbox takes so many signals; its result is what they said, in order.
+	Inbox  = workflow.Declare[int, []int]("faults.inbox")
+	Letter = workflow.NewSignal[int]("faults.letter")
+)
+
+var (
+	square       = activity.New("faults.square", func(_ context.Context, n int) (int, error) { return n * n, nil })
+	squareInline = activity.New("faults.squareInline", func(_ context.Context, n int) (int, error) { return n * n, nil }, activity.Options{Inline: true})
+	stumble      = activity.New("faults.stumble", stumbleUntil, activity.Options{Retry: activity.Retry{InitialInterval: 100 * time.Millisecond}})
+	die          = activity.New("faults.die", dieAtOnce)
+)
+
+// errStumbled is why an attempt failed.
+var errStumbled = activity.NewError("stumbled", "it was one of the first attempts")
+
+func stumbleUntil(ctx context.Context, failures int) (int, error) {
+	attempt := activity.InfoOf(ctx).Attempt
+	if attempt <= failures {
+		return 0, errStumbled
+	}
+	return attempt, nil
+}
+
+// dieAtOnce ends its process as a kernel that is out of memory does.
+func dieAtOnce(context.Context, workflow.None) (workflow.None, error) {
+	p, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = p.Kill()
+	}
+	return workflow.None{}, err
+}
+
+func runNaps(ctx workflow.Context, naps []time.Duration) (slept int, err error) {
+	for _, d := range naps {
+		err := workflow.Select(ctx,
+			workflow.OnTimeout(d, func() { slept++ }),
+			workflow.OnTimeout(d+time.Hour, func() { slept += len(naps) }))
+		if err != nil {
+			return slept, err
+		}
+	}
+	return slept, nil
+}
+
+func runChain(ctx workflow.Context, steps int) ([]int, error) {
+	var results []int
+	for i := range steps {
+		step := square
+		if i%3 == 1 {
+			step = squareInline
+		}
+		n, err := step.Run(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, n)
+	}
+	return results, nil
+}
+
+func runFlaky(ctx workflow.Context, failures int) (int, error) { return stumble.Run(ctx, failures) }
+
+func runBuried(ctx workflow.Context, _ workflow.None) (string, error) {
+	_, err := die.Run(ctx, workflow.None{})
+	var failed *activity.Error
+	if errors.As(err, &failed) {
+		return failed.Type, nil
+	}
+	return "", err
+}
+
+func runInbox(ctx workflow.Context, letters int) ([]int, error) {
+	var read []int
+	for range letters {
+		n, err := Letter.Receive(ctx)
+		if err != nil {
+			return nil, err
+		}
+		read = append(read, n)
+	}
+	return read, nil
+}
+
+// Registrations is all that a program has to register to run them.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{
+		workflow.Bind(Naps, runNaps), workflow.Bind(Chain, runChain), workflow.Bind(Flaky, runFlaky), workflow.Bind(Buried, runBuried),
+		workflow.Bind(Inbox, runInbox), square, squareInline, stumble, die,
+	}
+}

@@ -1,0 +1,101 @@
+//go:build aws
+
+package localstack_test
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// sam finds nothing to say against the template.
+func TestTemplateIsValid(t *testing.T) {
+	t.Parallel()
+	command := exec.CommandContext(t.Context(), ".servers/sam/bin/sam", "validate", "--lint", "--template", "../infra/sam/template.yaml")
+	command.Env = append(os.Environ(), "SAM_CLI_TELEMETRY=0", "AWS_DEFAULT_REGION="+awstest.Region)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The template declares the table that store/dynamo describes.
+func TestTableIsTheStores(t *testing.T) {
+	t.Parallel()
+	ctx, d := deployed(t)
+	out, err := dynamodb.NewFromConfig(d.server.Config).DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(d.table(ctx, t))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type shape struct {
+		Attributes []types.AttributeDefinition
+		Key        []types.KeySchemaElement
+		IndexKey   []types.KeySchemaElement
+		Projection *types.Projection
+	}
+	want, index := dynamo.Schema("any"), out.Table.GlobalSecondaryIndexes[0]
+	order := cmpopts.SortSlices(func(a, b types.AttributeDefinition) int { return cmp.Compare(*a.AttributeName, *b.AttributeName) })
+	names := cmpopts.SortSlices(func(a, b string) bool { return a < b })
+	diff := gocmp.Diff(
+		shape{want.AttributeDefinitions, want.KeySchema, want.GlobalSecondaryIndexes[0].KeySchema, want.GlobalSecondaryIndexes[0].Projection},
+		shape{out.Table.AttributeDefinitions, out.Table.KeySchema, index.KeySchema, index.Projection},
+		order, names, cmpopts.IgnoreUnexported(types.AttributeDefinition{}, types.KeySchemaElement{}, types.Projection{}))
+	if diff != "" || *index.IndexName != *want.GlobalSecondaryIndexes[0].IndexName || len(out.Table.GlobalSecondaryIndexes) != 1 {
+		t.Errorf("the table differs from the store's (- store, + template):\n%s", diff)
+	}
+}
+
+// The queues are those that queue/sqs asks for.
+func TestQueues(t *testing.T) {
+	t.Parallel()
+	ctx, d := deployed(t)
+	for _, name := range []string{"workflow.fifo", "timers", "activities", "workflow-dead.fifo", "timers-dead", "activities-dead"} {
+		queues, url := d.queue(ctx, t, name)
+		out, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+			QueueUrl: url, AttributeNames: []sqstypes.QueueAttributeName{sqstypes.QueueAttributeNameAll},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"MessageRetentionPeriod": "1209600"}
+		if strings.HasSuffix(name, ".fifo") {
+			want["DeduplicationScope"], want["FifoThroughputLimit"] = "messageGroup", "perMessageGroupId"
+		}
+		for attribute, value := range want {
+			if out.Attributes[attribute] != value {
+				t.Errorf("%s: %s is %q, want %q", name, attribute, out.Attributes[attribute], value)
+			}
+		}
+		if dead := out.Attributes["RedrivePolicy"] == ""; dead != strings.Contains(name, "dead") {
+			t.Errorf("%s: redrive policy %q", name, out.Attributes["RedrivePolicy"])
+		}
+	}
+}
+
+// table is the name of the stack's table.
+func (d *deployment) table(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	out, err := dynamodb.NewFromConfig(d.server.Config).ListTables(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(out.TableNames, func(name string) bool { return strings.HasPrefix(name, d.stack+"-Table") })
+	if i < 0 {
+		t.Fatalf("the stack %s has no table among %v", d.stack, out.TableNames)
+	}
+	return out.TableNames[i]
+}
