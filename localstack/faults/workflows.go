@@ -22,10 +22,18 @@ var (
 	Flaky = workflow.Declare[int, int]("faults.flaky")
 	// Buried runs an activity that kills its process each time, until its message is a dead letter.
 	Buried = workflow.Declare[workflow.None, string]("faults.buried")
+	// Relay squares a number and continues as new with the one below it; its result is the sum.
+	Relay = workflow.Declare[Lap, int]("faults.relay")
 	// Inbox takes so many signals; its result is what they said, in order.
 	Inbox  = workflow.Declare[int, []int]("faults.inbox")
 	Letter = workflow.NewSignal[int]("faults.letter")
 )
+
+// Lap is what a run of Relay begins with.
+type Lap struct {
+	Left int `json:"left"`
+	Sum  int `json:"sum"`
+}
 
 var (
 	square       = activity.New("faults.square", func(_ context.Context, n int) (int, error) { return n * n, nil })
@@ -93,6 +101,14 @@ func runBuried(ctx workflow.Context, _ workflow.None) (string, error) {
 	return "", err
 }
 
+func runRelay(ctx workflow.Context, l Lap) (int, error) {
+	n, err := square.Run(ctx, l.Left)
+	if err != nil || l.Left == 0 {
+		return l.Sum, err
+	}
+	return Relay.ContinueAsNew(ctx, Lap{Left: l.Left - 1, Sum: l.Sum + n})
+}
+
 func runInbox(ctx workflow.Context, letters int) ([]int, error) {
 	var read []int
 	for range letters {
@@ -109,6 +125,6 @@ func runInbox(ctx workflow.Context, letters int) ([]int, error) {
 func Registrations() []workflow.Registration {
 	return []workflow.Registration{
 		workflow.Bind(Naps, runNaps), workflow.Bind(Chain, runChain), workflow.Bind(Flaky, runFlaky), workflow.Bind(Buried, runBuried),
-		workflow.Bind(Inbox, runInbox), square, squareInline, stumble, die,
+		workflow.Bind(Relay, runRelay), workflow.Bind(Inbox, runInbox), square, squareInline, stumble, die,
 	}
 }

@@ -24,6 +24,7 @@ class ProcessExecutor(RuntimeExecutor):
         self.code = self.function_version.config.code.get_unzipped_code_location()
         name = "lambda-%s-%s.log" % (self.function_version.id.function_name, self.id[:8])
         self.log = open(os.path.join(os.environ["LAMBDA_LOG_DIR"], name), "a+")
+        self.told = 0  # how much of the log has gone to CloudWatch
         self._spawn()
 
     def _spawn(self):
@@ -40,10 +41,8 @@ class ProcessExecutor(RuntimeExecutor):
 
     def _watch(self, process, api):
         """Answers for a process that dies without an answer, as Lambda does."""
-        status = process.wait()
-        api.ready.set()
-        error = {"errorType": "Runtime.ExitError", "errorMessage": "runtime exited with status %d" % status}
-        api.settle(json.dumps(error).encode(), True)
+        error = {"errorType": "Runtime.ExitError", "errorMessage": "runtime exited with status %d" % process.wait()}
+        api.died(json.dumps(error).encode())
 
     def invoke(self, payload):
         if self.process.poll() is not None:  # it died after its last answer: Lambda starts another in its place
@@ -51,6 +50,7 @@ class ProcessExecutor(RuntimeExecutor):
             self.api = RuntimeAPI()
             self._spawn()
         timeout = self.function_version.config.timeout
+        self._note("START RequestId: %s" % payload["invoke-id"])
         try:
             body, is_error = self.api.ask(payload | {"deadline": time.time() + timeout}, timeout)
         except TimeoutError:
@@ -58,6 +58,7 @@ class ProcessExecutor(RuntimeExecutor):
             self.process.wait()
             error = {"errorType": "Sandbox.Timedout", "errorMessage": "Task timed out after %d.00 seconds" % timeout}
             body, is_error = json.dumps(error).encode(), True
+        self._note("END RequestId: %s" % payload["invoke-id"])
         return InvocationResult(payload["invoke-id"], body, is_error, self.get_logs())
 
     def stop(self):
@@ -77,10 +78,17 @@ class ProcessExecutor(RuntimeExecutor):
     def get_runtime_endpoint(self):
         return ""  # for LocalStack's own runtime, which is not used
 
-    def get_logs(self):
+    def _note(self, line):
+        self.log.write(line + "\n")
         self.log.flush()
-        with open(self.log.name) as log:
-            return log.read()[-4000:]
+
+    def get_logs(self):
+        """What was logged since the last call, which LocalStack passes on to CloudWatch."""
+        with open(self.log.name, errors="replace") as log:
+            log.seek(self.told)
+            text = log.read()
+            self.told = log.tell()
+        return text
 
     @classmethod
     def prepare_version(cls, function_version):

@@ -16,6 +16,7 @@ class RuntimeAPI(ThreadingHTTPServer):
         self.init_error = None
         self.invocations = queue.Queue()  # None ends it
         self.answer = Future()  # of the invocation under way: (body, is it an error)
+        self.death = None  # what answers once the process has died
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     @property
@@ -25,6 +26,8 @@ class RuntimeAPI(ThreadingHTTPServer):
     def ask(self, invocation, timeout):
         """Hands an invocation to the process and waits for its answer; TimeoutError where none comes in time."""
         self.answer = Future()
+        if self.death:
+            self.settle(self.death, True)
         self.invocations.put(invocation)
         return self.answer.result(timeout)
 
@@ -32,6 +35,12 @@ class RuntimeAPI(ThreadingHTTPServer):
         """Ends the invocation under way, once: a process may die right after it answered."""
         if not self.answer.done():
             self.answer.set_result((body, is_error))
+
+    def died(self, error):
+        """Ends the invocation under way, and all that follow, with an error: there is nobody to answer them."""
+        self.death = error
+        self.ready.set()
+        self.settle(error, True)
 
     def close(self):
         self.invocations.put(None)

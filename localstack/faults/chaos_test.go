@@ -1,0 +1,131 @@
+//go:build aws
+
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/seed-41655fb1/weft/internal/faultproxy"
+	"github.com/seed-41655fb1/weft/internal/lambdahost"
+)
+
+var numbers = []types.QueueAttributeName{
+	types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+}
+
+// The faults, while there are any: about one request in six goes wrong.
+var (
+	requests = faultproxy.Rates{
+		LoseRequest: 0.02, FailBefore: 0.02, Throttle: 0.03, FailAfter: 0.02, LoseAnswer: 0.03, CutAnswer: 0.02, Partial: 0.04,
+		Delay: 0.05, MaxDelay: 200 * time.Millisecond,
+	}
+	deliveries = lambdahost.Deliveries{Duplicate: 0.04, Late: 0.02, Shuffle: 0.5, Delay: 0.1, MaxDelay: time.Second}
+)
+
+// chance is a seeded source that several goroutines share.
+type chance struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+}
+
+func newChance(seed, stream uint64) *chance {
+	return &chance{rand: rand.New(rand.NewPCG(seed, stream))}
+}
+
+func (c *chance) intN(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rand.IntN(n)
+}
+
+// chaos is what was done to the processes.
+type chaos struct{ kills, pauses, retires map[string]int }
+
+// disturb lets faults happen until ctx ends: processes are killed in mid-flight, or stopped there until others have given
+// them up, and those that wait for work are replaced.
+func (d *deployment) disturb(ctx context.Context, c *chance) chaos {
+	for _, p := range d.proxies {
+		p.Set(requests)
+	}
+	d.disturbance.Set(deliveries)
+	did := chaos{map[string]int{}, map[string]int{}, map[string]int{}}
+	for each(ctx, time.Duration(c.intN(150))*time.Millisecond) {
+		busy := d.host.Busy()
+		if len(busy) == 0 {
+			continue
+		}
+		e := busy[c.intN(len(busy))]
+		switch n := c.intN(100); {
+		case n < 75:
+			if e.Kill() {
+				did.kills[e.Function()]++
+			}
+		case n < 95:
+			if e.Pause(time.Duration(c.intN(2*int(grace/time.Millisecond))) * time.Millisecond) {
+				did.pauses[e.Function()]++
+			}
+		default:
+			d.host.Retire()
+			did.retires["all"]++
+		}
+	}
+	for _, p := range d.proxies {
+		p.Set(faultproxy.Rates{})
+	}
+	d.disturbance.Set(lambdahost.Deliveries{})
+	return did
+}
+
+// lossy is the network between clients and the API: it loses some requests, and some answers.
+type lossy struct {
+	api    http.Handler
+	chance *chance
+	mu     sync.Mutex
+	lost   map[string]int
+	calm   <-chan struct{} // when closed, nothing is lost any more
+}
+
+var errLost = errors.New("the connection was lost")
+
+// RoundTrip implements http.RoundTripper.
+func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
+	n := l.chance.intN(100)
+	select {
+	case <-l.calm:
+		n = 100
+	default:
+	}
+	if n < 3 {
+		l.count("request lost")
+		return nil, errLost
+	}
+	w := httptest.NewRecorder()
+	l.api.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if n < 8 {
+		l.count("answer lost")
+		return nil, errLost
+	}
+	response := w.Result()
+	response.Request = r
+	l.count(fmt.Sprint("status ", w.Code))
+	return response, nil
+}
+
+func (l *lossy) count(what string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lost[what]++
+}
