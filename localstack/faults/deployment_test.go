@@ -139,7 +139,7 @@ func (d *deployment) startHost(t *testing.T, table string) {
 	})
 	var functions []lambdahost.Function
 	for role, f := range map[string]lambdahost.Function{
-		"api":      {Timeout: 10 * time.Second, Concurrency: 10},
+		"api":      {Timeout: 10 * time.Second, Concurrency: 24},
 		"workflow": {Timeout: 10 * time.Second, Concurrency: 5},
 		"activity": {Timeout: 36 * time.Second, Concurrency: 6}, // more than the 30 s of an attempt
 		"timer":    {Timeout: 10 * time.Second, Concurrency: 1},

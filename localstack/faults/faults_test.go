@@ -21,7 +21,7 @@ import (
 var (
 	seed      = flag.Uint64("seed", 0, "what the faults are drawn from; 0 is the time")
 	workflows = flag.Int("workflows", 1000, "how many workflows there are")
-	talkers   = flag.Int("clients", 24, "how many conversations are held at once")
+	talkers   = flag.Int("clients", 150, "how many conversations are held at once")
 )
 
 const (
