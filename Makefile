@@ -17,7 +17,7 @@ endif
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-aws localstack localstack-down lint check sim fuzz bench clean
+.PHONY: help run demo test test-aws localstack localstack-down lint check sim fuzz cost bench clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,10 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 			echo "$$p $$f"; go test $$p -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) || exit 1; \
 		done; \
 	done
+
+cost: ## what AWS would bill for the canonical work, counted in the SDK (installs the servers)
+	@localstack/install
+	@localstack/servers run dynoxide elasticmq -- go run ./internal/cost
 
 bench: ## measure, beside the floors of the same run
 	go run ./internal/bench

@@ -31,6 +31,8 @@ type Cost struct {
 	WriteUnits, IndexUnits, ReadUnits float64
 	// Requests are requests to SQS, and Chunks what they are billed as: one for each 64 KB that they carry, and at least one.
 	Requests, Chunks int64
+	// FIFOChunks are those of the Chunks that are billed at the price of FIFO queues.
+	FIFOChunks int64
 	// Messages are messages that SQS took, or may have taken.
 	Messages int64
 }
@@ -46,6 +48,7 @@ func (c *Cost) add(d Cost) {
 	c.ReadUnits += d.ReadUnits
 	c.Requests += d.Requests
 	c.Chunks += d.Chunks
+	c.FIFOChunks += d.FIFOChunks
 	c.Messages += d.Messages
 }
 

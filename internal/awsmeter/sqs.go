@@ -1,6 +1,8 @@
 package awsmeter
 
 import (
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
@@ -13,7 +15,7 @@ const chunk = 64 << 10
 func countSQS(input, output any, f fate) Cost {
 	switch in := input.(type) {
 	case *sqs.SendMessageInput:
-		return send(size(in.MessageBody, in.MessageAttributes), 1, f)
+		return send(in.QueueUrl, size(in.MessageBody, in.MessageAttributes), 1, f)
 	case *sqs.SendMessageBatchInput:
 		n, bytes := len(in.Entries), 0
 		for _, e := range in.Entries {
@@ -22,7 +24,7 @@ func countSQS(input, output any, f fate) Cost {
 		if out, ok := output.(*sqs.SendMessageBatchOutput); ok && out != nil {
 			n = len(out.Successful)
 		}
-		return send(bytes, n, f)
+		return send(in.QueueUrl, bytes, n, f)
 	case *sqs.ReceiveMessageInput:
 		bytes := 0
 		if out, ok := output.(*sqs.ReceiveMessageOutput); ok && out != nil {
@@ -30,24 +32,38 @@ func countSQS(input, output any, f fate) Cost {
 				bytes += size(m.Body, m.MessageAttributes)
 			}
 		}
-		return request(bytes)
-	case *sqs.DeleteMessageInput, *sqs.DeleteMessageBatchInput, *sqs.ChangeMessageVisibilityInput,
-		*sqs.ChangeMessageVisibilityBatchInput, *sqs.GetQueueAttributesInput, *sqs.GetQueueUrlInput:
-		return request(0)
+		return request(in.QueueUrl, bytes)
+	case *sqs.DeleteMessageInput:
+		return request(in.QueueUrl, 0)
+	case *sqs.DeleteMessageBatchInput:
+		return request(in.QueueUrl, 0)
+	case *sqs.ChangeMessageVisibilityInput:
+		return request(in.QueueUrl, 0)
+	case *sqs.ChangeMessageVisibilityBatchInput:
+		return request(in.QueueUrl, 0)
+	case *sqs.GetQueueAttributesInput:
+		return request(in.QueueUrl, 0)
+	case *sqs.GetQueueUrlInput:
+		return request(in.QueueName, 0)
 	}
 	return Cost{}
 }
 
-func send(bytes, messages int, f fate) Cost {
-	c := request(bytes)
+func send(queue *string, bytes, messages int, f fate) Cost {
+	c := request(queue, bytes)
 	if f == done || f == open {
 		c.Messages = int64(messages)
 	}
 	return c
 }
 
-func request(bytes int) Cost {
-	return Cost{Requests: 1, Chunks: int64(max(1, (bytes+chunk-1)/chunk))}
+// request is a request about a queue, whose URL or name ends in .fifo if it is a FIFO queue.
+func request(queue *string, bytes int) Cost {
+	c := Cost{Requests: 1, Chunks: int64(max(1, (bytes+chunk-1)/chunk))}
+	if strings.HasSuffix(aws.ToString(queue), ".fifo") {
+		c.FIFOChunks = c.Chunks
+	}
+	return c
 }
 
 // size is what a message counts for: its body, and its attributes with their names and types.

@@ -1,0 +1,65 @@
+package main
+
+import "github.com/seed-41655fb1/weft/internal/awsmeter"
+
+// bill is what some work has cost, as it was counted.
+type bill struct {
+	awsmeter.Cost
+	// Invocations are those of functions, and Requests to the API those of them that came through it.
+	Invocations, APIRequests int64
+	// Seconds is how long the functions ran.
+	Seconds float64
+	// StoredBytes is what stands in the table when the work is done.
+	StoredBytes int64
+}
+
+// minus is what has been added since an earlier bill.
+func (b bill) minus(e bill) bill {
+	b.Writes -= e.Writes
+	b.Lost -= e.Lost
+	b.StrongReads -= e.StrongReads
+	b.EventualReads -= e.EventualReads
+	b.Throttled -= e.Throttled
+	b.WriteUnits -= e.WriteUnits
+	b.IndexUnits -= e.IndexUnits
+	b.ReadUnits -= e.ReadUnits
+	b.Cost.Requests -= e.Cost.Requests
+	b.Chunks -= e.Chunks
+	b.FIFOChunks -= e.FIFOChunks
+	b.Messages -= e.Messages
+	b.Invocations -= e.Invocations
+	b.APIRequests -= e.APIRequests
+	b.Seconds -= e.Seconds
+	b.StoredBytes -= e.StoredBytes
+	return b
+}
+
+// terms are the ways in which a bill can be priced.
+type terms struct {
+	// measured takes the durations of this run for Lambda's, in the place of taskSeconds an invocation.
+	measured bool
+	// httpAPI puts an HTTP API before the api function, in the place of a function URL.
+	httpAPI bool
+	// cleanUp deletes what stands in the table at the end, instead of leaving that to the runs' deadlines, which is free.
+	cleanUp bool
+}
+
+// dollars is what the bill comes to. A lost race is billed as the write that it would have been: the service does not say
+// how many units it took, and one is the least.
+func (b bill) dollars(t terms) float64 {
+	seconds := taskSeconds * float64(b.Invocations)
+	if t.measured {
+		seconds = b.Seconds
+	}
+	sum := (b.WriteUnits+b.IndexUnits+float64(b.Lost))*writeUnit + b.ReadUnits*readUnit +
+		float64(b.Chunks-b.FIFOChunks)*standardRequest + float64(b.FIFOChunks)*fifoRequest +
+		float64(b.Invocations)*invocation + seconds*taskGigabytes*gigaSecond +
+		float64(b.StoredBytes)/(1<<30)*storage*keptMonths
+	if t.httpAPI {
+		sum += float64(b.APIRequests) * httpRequest
+	}
+	if t.cleanUp {
+		sum += (b.WriteUnits + b.IndexUnits) * writeUnit // a deletion takes the units of the item
+	}
+	return sum
+}

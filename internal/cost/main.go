@@ -1,0 +1,54 @@
+// Command cost runs the canonical work through the real functions, on a DynamoDB and an SQS server, and prints what AWS
+// would bill for it: what was counted, the budget of the design beside it, dollars at list prices, and what others take for
+// the same. `make cost` starts the servers and runs it; docs/cost.md has its output.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+func main() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	dynamoDB, err := server("WEFT_DYNAMODB")
+	if err != nil {
+		return err
+	}
+	sqs, err := server("WEFT_SQS")
+	if err != nil {
+		return err
+	}
+	r, err := measureAll(ctx, dynamoDB, sqs)
+	if err != nil {
+		return err
+	}
+	r.print(os.Stdout)
+	return nil
+}
+
+// server is the first server of a variable of the form name=address,name=address.
+func server(variable string) (aws.Config, error) {
+	first, _, _ := strings.Cut(os.Getenv(variable), ",")
+	_, address, ok := strings.Cut(first, "=")
+	if !ok {
+		return aws.Config{}, fmt.Errorf("%s is not set: run `make cost`, which starts the servers", variable)
+	}
+	return aws.Config{
+		Region: "us-east-1", BaseEndpoint: aws.String(address),
+		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
+	}, nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/seed-41655fb1/weft/functions/adapter"
+)
+
+// result is what an operation has cost, all times together.
+type result struct {
+	operation
+	bill bill
+}
+
+// results is all that was measured.
+type results struct {
+	// operations, without the list of workflows.
+	operations []result
+	// longTimer is a timer that is kept in the table until it is near.
+	longTimer result
+	// reference are the two runs of three activities: with payloads of 200 bytes; of 1 KB; and of 200 bytes with the list on.
+	reference map[string]map[string]result
+}
+
+// The variants of the reference runs.
+const (
+	plain    = "200 bytes"
+	large    = "1 KB"
+	withList = "200 bytes, list on"
+)
+
+func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error) {
+	types, err := registry()
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	open := func(list bool, longTimer time.Duration) (*deployment, error) {
+		n++
+		name := fmt.Sprintf("cost-%x-%d", time.Now().UnixNano(), n)
+		return deploy(ctx, settings{dynamoDB: dynamoDB, sqs: sqs, name: name, list: list, longTimer: longTimer}, types)
+	}
+	r := &results{reference: map[string]map[string]result{plain: {}, large: {}, withList: {}}}
+	d, err := open(false, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer d.stop()
+	listed, err := open(true, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer listed.stop()
+	for _, o := range operations() {
+		b, err := d.measure(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		r.operations = append(r.operations, result{o, b})
+		if o.name == threeOverSQS || o.name == threeInline {
+			r.reference[plain][o.name] = result{o, b}
+			if r.reference[withList][o.name], err = again(ctx, listed, o); err != nil {
+				return nil, err
+			}
+			o.run = whole(sequence, job{Steps: 3, Bytes: 1 << 10, Inline: o.name == threeInline})
+			if r.reference[large][o.name], err = again(ctx, d, o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.longTimer, err = measureLongTimer(ctx, open)
+	return r, err
+}
+
+func again(ctx context.Context, d *deployment, o operation) (result, error) {
+	b, err := d.measure(ctx, o)
+	return result{o, b}, err
+}
+
+// measureLongTimer measures a timer of more than 15 minutes, on a deployment on which a second is long. One sweep is part
+// of it; in fact one a minute serves all timers.
+func measureLongTimer(ctx context.Context, open func(bool, time.Duration) (*deployment, error)) (result, error) {
+	d, err := open(false, time.Second)
+	if err != nil {
+		return result{}, err
+	}
+	defer d.stop()
+	o := operation{
+		name: "start, a timer of more than 15 minutes, end", budget: counts{4, 6, 1}, times: 1, ends: true,
+		stepFunctions: 2 * transition, durable: 2 * durableOperation, temporal: 2 * action,
+		run: func(ctx context.Context, d *deployment, id string) error {
+			if _, err := sleeper.Start(ctx, d.Client, id, job{Nap: 3 * time.Second}); err != nil {
+				return err
+			}
+			_, err := d.Invoke(ctx, string(adapter.Timer), []byte(`{"source":"aws.events"}`))
+			return err
+		},
+	}
+	return again(ctx, d, o)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// counts are the writes, strong reads and messages of an operation, as design.md §2 budgets them for processes that know
+// nothing yet.
+type counts struct{ writes, reads, messages int64 }
+
+// operation is a piece of canonical work.
+type operation struct {
+	name   string
+	budget counts
+	times  int
+	ends   bool // it ends the run
+	// prepare is done before, for each time, and not counted; nil is nothing.
+	prepare, run func(ctx context.Context, d *deployment, id string) error
+	// What the same costs elsewhere, in dollars; 0 is that there is no such thing, or that no price is known.
+	stepFunctions, durable, temporal float64
+}
+
+const (
+	threeOverSQS = "start, 3 activities, end: over SQS"
+	threeInline  = "start, 3 activities, end: inline"
+)
+
+// operations is the canonical work. Prices of the others follow their ways of counting: a state is a transition and an
+// execution has one more; a step, a wait or an iteration is an operation, and so is a start; a start, an activity, a timer,
+// a signal and an update (a refused one too) is an action.
+func operations() []operation {
+	all := []operation{
+		{
+			name: threeOverSQS, budget: counts{4, 4, 3}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200}),
+			stepFunctions: 4*transition + 3*invocation, durable: 4 * durableOperation, temporal: 4 * action,
+		},
+		{
+			name: threeInline, budget: counts{4, 2, 1}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200, Inline: true}),
+			stepFunctions: 4*transition + 3*invocation, durable: 4 * durableOperation, temporal: 4 * action,
+		},
+		{
+			name: "start, 100 activities that end together, end", budget: counts{11, 111, 200}, times: 1, ends: true,
+			run: func(ctx context.Context, d *deployment, id string) error {
+				const n = 100
+				return d.together(ctx, n, func() error { return whole(fanOut, job{Steps: n, Bytes: 200})(ctx, d, id) })
+			},
+			stepFunctions: 102*transition + 100*invocation, durable: 102 * durableOperation, temporal: 101 * action,
+		},
+		{
+			name: "start", budget: counts{1, 1, 0}, times: 5,
+			run: func(ctx context.Context, d *deployment, id string) error {
+				_, err := counter.Start(ctx, d.Client, id, workflow.None{})
+				return err
+			},
+		},
+		{
+			name: "start, a timer of up to 15 minutes, end", budget: counts{2, 2, 1}, times: 5, ends: true, run: whole(sleeper, job{Nap: time.Second}),
+			stepFunctions: 2 * transition, durable: 2 * durableOperation, temporal: 2 * action,
+		},
+	}
+	for _, o := range []operation{
+		{name: "signal", budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
+			return poke.Send(ctx, d.Client, id, 1)
+		}},
+		{name: "update refused", budget: counts{0, 1, 0}, temporal: action, run: refused},
+		{name: "update accepted and completed", budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
+			_, err := add.Call(ctx, d.Client, id, 1)
+			return err
+		}},
+		{name: "update accepted; an activity; completed", budget: counts{2, 2, 1}, temporal: 2 * action, run: func(ctx context.Context, d *deployment, id string) error {
+			_, err := work.Send(ctx, d.Client, id, job{Bytes: 200})
+			return err
+		}},
+		{name: "query", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
+			_, err := sum.Ask(ctx, d.Client, id, workflow.None{})
+			return err
+		}},
+		{name: "poll of a result", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
+			_, err := d.Describe(ctx, id, "")
+			return err
+		}},
+	} {
+		o.times = 5
+		o.prepare, o.run = running(o.run)
+		all = append(all, o)
+	}
+	return all
+}
+
+// measure does an operation as often as it says, and returns what that cost.
+func (d *deployment) measure(ctx context.Context, o operation) (bill, error) {
+	id := func(i int) string { return fmt.Sprintf("%x-%d", time.Now().UnixNano(), i) }
+	ids := make([]string, o.times)
+	for i := range ids {
+		ids[i] = id(i)
+		if o.prepare == nil {
+			continue
+		}
+		if err := o.prepare(ctx, d, ids[i]); err != nil {
+			return bill{}, err
+		}
+	}
+	if err := d.settle(ctx); err != nil {
+		return bill{}, err
+	}
+	before, err := d.total(ctx)
+	if err != nil {
+		return bill{}, err
+	}
+	for _, id := range ids {
+		if err := o.run(ctx, d, id); err != nil {
+			return bill{}, fmt.Errorf("%s: %w", o.name, err)
+		}
+		if err := d.settle(ctx); err != nil {
+			return bill{}, fmt.Errorf("%s: %w", o.name, err)
+		}
+	}
+	after, err := d.total(ctx)
+	if err != nil {
+		return bill{}, err
+	}
+	return after.minus(before), d.verify(ctx, o, ids)
+}
+
+// verify demands that what was measured is what was meant: runs that are to end have ended well.
+func (d *deployment) verify(ctx context.Context, o operation, ids []string) error {
+	for _, id := range ids {
+		if !o.ends {
+			continue
+		}
+		if _, err := d.Result(ctx, id, ""); err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package main
+
+// The list prices of us-east-1, in dollars, without free tiers and discounts. They were read on pricesRead; anchors of the
+// others are beside the operations that they price.
+const (
+	pricesRead = "2026-11-21"
+
+	million = 1e6
+
+	writeUnit = 0.625 / million // DynamoDB on demand, 1 KB
+	readUnit  = 0.125 / million // DynamoDB on demand, 4 KB, consistent
+	storage   = 0.25            // DynamoDB, a GB-month
+
+	standardRequest = 0.40 / million // SQS, 64 KB
+	fifoRequest     = 0.50 / million
+
+	invocation  = 0.20 / million // Lambda
+	gigaSecond  = 0.0000133334   // Lambda, arm64
+	httpRequest = 1.00 / million // API Gateway, HTTP API; a function URL costs nothing more
+
+	// Of the others: a state transition of Step Functions (Standard), an operation of Lambda durable functions, and an action
+	// of Temporal Cloud in its first tier.
+	transition       = 25.0 / million
+	durableOperation = 8.0 / million
+	action           = 50.0 / million
+)
+
+// What a task is taken to need of Lambda, where its duration is not measured: this machine is not Lambda.
+const (
+	taskSeconds   = 0.010
+	taskGigabytes = 0.25
+)
+
+// keptMonths is how long a run's items are kept: fourteen days.
+const keptMonths = 14.0 / 30

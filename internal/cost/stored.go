@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// itemOverhead is what DynamoDB adds to each item for what it stores of it besides.
+const itemOverhead = 100
+
+// stored is the size of all that stands in the table, as DynamoDB bills it.
+func (d *deployment) stored(ctx context.Context) (n int64, err error) {
+	pages := dynamodb.NewScanPaginator(d.tables, &dynamodb.ScanInput{TableName: aws.String(d.name)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return 0, err
+		}
+		for _, item := range page.Items {
+			n += itemOverhead
+			for name, value := range item {
+				n += int64(len(name)) + sizeOf(value)
+			}
+		}
+	}
+	return n, nil
+}
+
+func sizeOf(v types.AttributeValue) (n int64) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return int64(len(v.Value))
+	case *types.AttributeValueMemberB:
+		return int64(len(v.Value))
+	case *types.AttributeValueMemberN:
+		return int64(len(v.Value)+1)/2 + 1
+	case *types.AttributeValueMemberM:
+		n = 3
+		for name, value := range v.Value {
+			n += int64(len(name)) + sizeOf(value) + 1
+		}
+	}
+	return n
+}

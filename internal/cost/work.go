@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// job is what the workflows of the measurement are to do.
+type job struct {
+	Steps  int           `json:"steps,omitempty"`
+	Inline bool          `json:"inline,omitempty"`
+	Nap    time.Duration `json:"nap,omitempty"`
+	// Bytes is the size of each result, and Filling makes the input as large.
+	Bytes   int    `json:"bytes,omitempty"`
+	Filling string `json:"filling,omitempty"`
+}
+
+func (j job) filled() job {
+	j.Filling = strings.Repeat("x", j.Bytes)
+	return j
+}
+
+// The workflows of the measurement.
+var (
+	sequence = workflow.Declare[job, string]("sequence")
+	fanOut   = workflow.Declare[job, string]("fanOut")
+	sleeper  = workflow.Declare[job, string]("sleeper")
+	counter  = workflow.Declare[workflow.None, int]("counter")
+
+	add  = workflow.NewUpdate[int, int]("add")
+	work = workflow.NewUpdate[job, string]("work")
+	sum  = workflow.NewQuery[workflow.None, int]("sum")
+	poke = workflow.NewSignal[int]("poke")
+	end  = workflow.NewSignal[workflow.None]("end")
+
+	step   = activity.New("step", func(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil })
+	inline = step.With(activity.Options{Inline: true})
+)
+
+func runSequence(ctx workflow.Context, j job) (result string, err error) {
+	one := step
+	if j.Inline {
+		one = inline
+	}
+	for range j.Steps {
+		if result, err = one.Run(ctx, j.Bytes); err != nil {
+			return "", err
+		}
+	}
+	return result, nil
+}
+
+func runFanOut(ctx workflow.Context, j job) (string, error) {
+	var all []workflow.Future[string]
+	for range j.Steps {
+		all = append(all, step.Start(ctx, j.Bytes))
+	}
+	for _, f := range all {
+		if _, err := f.Get(ctx); err != nil {
+			return "", err
+		}
+	}
+	return "done", nil
+}
+
+func runSleeper(ctx workflow.Context, j job) (string, error) {
+	return "awake", workflow.Sleep(ctx, j.Nap)
+}
+
+func runCounter(ctx workflow.Context, _ workflow.None) (int, error) {
+	n, done := 0, false
+	sum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
+	add.Handle(ctx, func(_ workflow.Context, more int) (int, error) {
+		n += more
+		return n, nil
+	}, workflow.Validate(func(more int) error {
+		if more < 0 {
+			return errors.New("only more")
+		}
+		return nil
+	}))
+	work.Handle(ctx, func(ctx workflow.Context, j job) (string, error) { return step.Run(ctx, j.Bytes) })
+	for !done {
+		err := workflow.Select(ctx,
+			workflow.OnSignal(poke, func(more int) { n += more }),
+			workflow.OnSignal(end, func(workflow.None) { done = true }))
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// registry has the workflows and the activity.
+func registry() (*engine.Registry, error) {
+	r := &engine.Registry{}
+	var wrong []error
+	for _, registration := range []workflow.Registration{
+		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
+		workflow.Bind(counter, runCounter), step,
+	} {
+		wrong = append(wrong, registration.Register(r))
+	}
+	return r, errors.Join(wrong...)
+}
+
+// whole runs a workflow from its start to its result.
+func whole(t workflow.Type[job, string], j job) func(context.Context, *deployment, string) error {
+	return func(ctx context.Context, d *deployment, id string) error {
+		_, err := t.Start(ctx, d.Client, id, j.filled())
+		return err
+	}
+}
+
+// running starts a counter, and then does something with it.
+func running(do func(ctx context.Context, d *deployment, id string) error) (prepare, run func(context.Context, *deployment, string) error) {
+	return func(ctx context.Context, d *deployment, id string) error {
+		_, err := counter.Start(ctx, d.Client, id, workflow.None{})
+		return err
+	}, do
+}
+
+// refused sends an update that its validator refuses.
+func refused(ctx context.Context, d *deployment, id string) error {
+	if _, err := add.Call(ctx, d.Client, id, -1); err == nil || !strings.Contains(err.Error(), "only more") {
+		return fmt.Errorf("the update was not refused: %v", err)
+	}
+	return nil
+}
