@@ -4,7 +4,7 @@
 // A store belongs to one namespace: whoever opens it (one data directory, one table prefix) has fixed that, and nothing
 // that a caller passes in can reach another.
 //
-// The port is four small interfaces, by who needs them. [Log] is all that correctness rests on.
+// The port is a few small interfaces, by who needs them. [Log] is all that correctness rests on.
 //
 //   - Atomicity: Append puts all of its items or none.
 //   - Order and visibility: a read that begins after an Append returned sees its items. There are no stale reads in this
@@ -164,5 +164,25 @@ type Lister interface {
 	ListRuns(ctx context.Context, f Filter, token string, limit int) (runs []Summary, next string, err error)
 }
 
-// ErrBadToken is wrapped by what ListRuns returns for a token that it did not make.
+// ErrBadToken is wrapped by what ListRuns and Scan return for a token or a cursor that they did not make.
 var ErrBadToken = errors.New("store: this is not a page token")
+
+// Scanner is for the slow check over all runs: it finds what no message leads to. Nothing that is correct rests on it.
+type Scanner interface {
+	// Scan reads on over all commits of all workflows, from where cursor says; an empty cursor is the beginning. It returns
+	// at most limit items, perhaps none, and where to go on; next is empty at the end. The items of a workflow come one
+	// after the other, in order. A walk comes by every item that was there before it began and is there when it ends; what
+	// was put or deleted only just now, or meanwhile, it may show or not: the finding is a hint, to be looked at in the Log.
+	// A cursor that Scan did not make is an error that wraps ErrBadToken.
+	Scan(ctx context.Context, cursor string, limit int) (items []Item, next string, err error)
+	// Delete deletes these commits and attempts, in any order, each on the condition that it is still the one that was
+	// read: the commit with this id, the attempt with this number. One that is not there is no error, so that a Delete may
+	// be repeated; another one in its place stays, and is an error that wraps ErrStale. After an error some are deleted.
+	// The last commit of a run goes in a call of its own, after the others: without it a closed run would look open.
+	Delete(ctx context.Context, items []Item, attempts []Attempt) error
+	// ReadMark returns what WriteMark kept last; nothing at first.
+	ReadMark(ctx context.Context) ([]byte, error)
+	// WriteMark keeps a few bytes of the caller's, for instance a cursor, on the condition that old is what is kept.
+	// Otherwise it returns an error that wraps ErrStale.
+	WriteMark(ctx context.Context, old, mark []byte) error
+}

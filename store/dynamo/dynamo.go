@@ -36,6 +36,7 @@ var _ interface {
 	store.Log
 	store.Attempts
 	store.Timers
+	store.Scanner
 } = (*Store)(nil)
 
 var namespaces = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)

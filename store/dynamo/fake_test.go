@@ -2,10 +2,12 @@ package dynamo_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"maps"
 	"net/http"
@@ -56,7 +58,7 @@ type fault struct {
 }
 
 type request struct {
-	Item                                record
+	Item, Key                           record
 	ConditionExpression                 string
 	ExpressionAttributeValues           map[string]value
 	ReturnValuesOnConditionCheckFailure string
@@ -67,6 +69,8 @@ type request struct {
 	ScanIndexForward                    *bool
 	Limit                               int
 	ExclusiveStartKey                   record
+	ExpressionAttributeNames            map[string]string
+	Segment, TotalSegments              int
 }
 
 type batchWrite struct {
@@ -189,8 +193,18 @@ func (f *fake) handle(op string, in *request) (int, string) {
 			}
 		}
 		return http.StatusOK, "{}"
+	case "DeleteItem":
+		in.Item = in.Key
+		if standing, ok := f.check(in); !ok {
+			return failure("ConditionalCheckFailedException", "The conditional request failed", `,"Item":`+encode(standing))
+		}
+		pk, sk := in.Key.key()
+		delete(f.items[pk], sk)
+		return http.StatusOK, "{}"
 	case "Query":
 		return http.StatusOK, f.query(in)
+	case "Scan":
+		return http.StatusOK, f.scan(in)
 	}
 	return failure("UnknownOperationException", op, "")
 }
@@ -222,6 +236,13 @@ func (f *fake) check(in *request) (standing record, ok bool) {
 		old, _ := strconv.Atoi(*standing["number"].N)
 		n, _ := strconv.Atoi(*in.ExpressionAttributeValues[":n"].N)
 		return standing, old < n
+	}
+	same := standing != nil && encode(standing[in.ExpressionAttributeNames["#v"]]) == encode(in.ExpressionAttributeValues[":v"])
+	switch in.ConditionExpression {
+	case "attribute_not_exists(pk) OR #v = :v":
+		return standing, standing == nil || same
+	case "#v = :v":
+		return standing, same
 	}
 	panic("a condition that the fake does not know: " + in.ConditionExpression)
 }
@@ -292,6 +313,35 @@ func (f *fake) query(in *request) string {
 			break
 		}
 	}
+	return `{"Items":` + encode(found) + last + `}`
+}
+
+// scan reads a page of a segment: partitions in the order of a hash, items in that of their keys, filtered in the end.
+func (f *fake) scan(in *request) string {
+	hash := func(r record) uint32 { return crc32.ChecksumIEEE([]byte(r["pk"].text())) }
+	order := func(a, b record) int {
+		return cmp.Or(cmp.Compare(hash(a), hash(b)), strings.Compare(a["pk"].text(), b["pk"].text()), strings.Compare(a["sk"].text(), b["sk"].text()))
+	}
+	var found []record
+	for _, items := range f.items {
+		for _, item := range items {
+			if int(hash(item))%in.TotalSegments == in.Segment && (in.ExclusiveStartKey == nil || order(item, in.ExclusiveStartKey) > 0) {
+				found = append(found, item)
+			}
+		}
+	}
+	slices.SortFunc(found, order)
+	last := ""
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		end := found[in.Limit-1]
+		last = `,"LastEvaluatedKey":` + encode(record{"pk": end["pk"], "sk": end["sk"]})
+	}
+	found = slices.DeleteFunc(found, func(r record) bool {
+		pk, sk := r.key()
+		v := in.ExpressionAttributeValues
+		return !strings.HasPrefix(pk, v[":p"].text()) || !strings.HasPrefix(sk, v[":c"].text())
+	})
 	return `{"Items":` + encode(found) + last + `}`
 }
 

@@ -8,6 +8,7 @@
 //	attempts  workflow, run, event                        number, body
 //	timers    due, id                                     body
 //	expiry    when, workflow, run, slot                   -
+//	marks     "scan"                                      the mark of the slow check over all runs
 //
 // Numbers are big-endian and a workflow's id comes with its length, so that the order of the keys is the order that the
 // port wants and no id is a prefix of another.
@@ -33,6 +34,7 @@ var (
 	attemptsBucket = []byte("attempts")
 	timersBucket   = []byte("timers")
 	expiryBucket   = []byte("expiry")
+	marksBucket    = []byte("marks")
 )
 
 // MaxBody is the largest body that the store takes: more than the engine makes, and small enough for a page.
@@ -49,12 +51,13 @@ var _ interface {
 	store.Attempts
 	store.Timers
 	store.Lister
+	store.Scanner
 } = (*Store)(nil)
 
 // New returns the store in a file, and makes its buckets where they are not there. Whoever opened the file closes it.
 func New(db *disk.DB) (*Store, error) {
 	err := db.Write(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{logBucket, listBucket, rowsBucket, attemptsBucket, timersBucket, expiryBucket} {
+		for _, name := range [][]byte{logBucket, listBucket, rowsBucket, attemptsBucket, timersBucket, expiryBucket, marksBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}

@@ -51,12 +51,17 @@ func (s *Store) keep(run place, a *attempt) {
 		return
 	}
 	a.perishable = &perishable{at: a.Expires, remove: func() {
-		s.examineAttempt(a)
-		if delete(s.attempts[run], a.Event); len(s.attempts[run]) == 0 {
-			delete(s.attempts, run)
-		}
+		s.forget(run, a)
 	}}
 	s.expiry.add(a.perishable)
+}
+
+// forget takes an attempt out.
+func (s *Store) forget(run place, a *attempt) {
+	s.examineAttempt(a)
+	if delete(s.attempts[run], a.Event); len(s.attempts[run]) == 0 {
+		delete(s.attempts, run)
+	}
 }
 
 // ReadAttempts implements store.Attempts.

@@ -13,6 +13,8 @@ type record struct {
 	item store.Item
 	// digest is the item's when it was put.
 	digest uint64
+	// perishable is nil where it never expires.
+	perishable *perishable
 }
 
 // read returns the item for a reader to keep.

@@ -50,6 +50,7 @@ type Store struct {
 	expiry    expiry
 	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
 	commits map[[16]byte]uint64
+	mark    []byte
 }
 
 var _ interface {
@@ -57,6 +58,7 @@ var _ interface {
 	store.Attempts
 	store.Timers
 	store.Lister
+	store.Scanner
 } = (*Store)(nil)
 
 // place is a run of a workflow.
@@ -133,13 +135,18 @@ func (s *Store) put(item store.Item) {
 		s.rows[place{item.Workflow, item.Run}] = *item.Summary
 	}
 	if !item.Expires.IsZero() {
-		s.expiry.add(&perishable{at: item.Expires, remove: func() { s.expire(w, r) }})
+		r.perishable = &perishable{at: item.Expires, remove: func() {
+			r.perishable = nil
+			s.expire(w, r)
+		}}
+		s.expiry.add(r.perishable)
 	}
 }
 
-// expire takes a record out whose time has passed. The row of a run goes with its last item.
+// expire takes a record out whose time has passed, or that is deleted. The row of a run goes with its last item.
 func (s *Store) expire(w *workflow, r *record) {
 	s.examine(r)
+	s.expiry.drop(r.perishable)
 	w.remove(r)
 	if !w.has(r.item.Run) {
 		delete(s.rows, place{r.item.Workflow, r.item.Run})

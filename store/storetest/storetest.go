@@ -31,6 +31,7 @@ type Store interface {
 	store.Log
 	store.Attempts
 	store.Timers
+	store.Scanner
 }
 
 // Harness is what the suite knows of an adapter.
@@ -73,6 +74,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "Canceled", tests: cancelTests},
 		{name: "Attempts", tests: attemptTests},
 		{name: "Timers", tests: timerTests},
+		{name: "Scan", tests: scanTests},
 		{name: "List", tests: listTests, skip: !h.Lists},
 		{name: "Reopen", tests: reopenTests, skip: !h.Reopens},
 	}

@@ -1,0 +1,113 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Scan implements store.Scanner. The cursor is the token of the last item's place.
+func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []store.Item, next string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	after, err := parseToken(cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.workflows)) {
+		if name < after.workflow {
+			continue
+		}
+		for _, r := range s.workflows[name].records {
+			if cursor != "" && name == after.workflow && compare(r.item.Key, store.Key{Run: after.run, Slot: uint32(after.started)}) <= 0 {
+				continue
+			}
+			if len(items) == limit {
+				last := items[limit-1]
+				return items, rowPosition{int64(last.Slot), place{last.Workflow, last.Run}}.token(), nil
+			}
+			items = append(items, r.read())
+		}
+	}
+	return items, "", nil
+}
+
+// Delete implements store.Scanner. It reports a run whose last commit goes before the others.
+func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, item := range items {
+		s.inspectDelete(item.Key)
+	}
+	var stale error
+	for _, item := range items {
+		r := s.workflows[item.Workflow].at(item.Key)
+		switch {
+		case r == nil:
+		case r.item.Commit != item.Commit:
+			stale = fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key)
+		default:
+			s.expire(s.workflows[item.Workflow], r)
+		}
+	}
+	for _, a := range attempts {
+		run := place{a.Workflow, a.Run}
+		kept := s.attempts[run][a.Event]
+		switch {
+		case kept == nil:
+		case kept.Number != a.Number:
+			stale = fmt.Errorf("%w: attempt %d is recorded of event %d", store.ErrStale, kept.Number, a.Event)
+		default:
+			s.expiry.drop(kept.perishable)
+			s.forget(run, kept)
+		}
+	}
+	return stale
+}
+
+// inspectDelete reports a commit that is deleted while commits before it are there, and none after it.
+func (s *Store) inspectDelete(k store.Key) {
+	w := s.workflows[k.Workflow]
+	if w.at(k) == nil {
+		return
+	}
+	i, _ := w.find(k)
+	same := func(i int) bool { return i >= 0 && i < len(w.records) && w.records[i].item.Run == k.Run }
+	if same(i-1) && !same(i+1) {
+		s.violation("the last commit of its run is deleted, at %v, before the others", k)
+	}
+}
+
+// ReadMark implements store.Scanner.
+func (s *Store) ReadMark(ctx context.Context) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return bytes.Clone(s.mark), nil
+}
+
+// WriteMark implements store.Scanner.
+func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !bytes.Equal(s.mark, old) {
+		return fmt.Errorf("%w: the mark was moved", store.ErrStale)
+	}
+	s.mark = bytes.Clone(mark)
+	return nil
+}
