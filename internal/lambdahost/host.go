@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -66,6 +67,18 @@ type function struct {
 	mu    sync.Mutex
 	idle  []*Environment
 	all   []*Environment
+	stats Stats
+}
+
+// Stats is what a function has done so far.
+type Stats struct {
+	// Invocations are those that have come to an end, Failed those of them that did not answer, by the type of the error.
+	Invocations int
+	Failed      map[string]int
+	// Started is how many processes were started.
+	Started int
+	// Busy is how long all invocations took together.
+	Busy time.Duration
 }
 
 // New returns a host of functions. No process is started before the first event.
@@ -141,7 +154,9 @@ func (f *function) handle(inv *invocation) outcome {
 		e.used = true
 		err = e.hand(inv)
 		if err == nil {
+			begun := time.Now()
 			o := e.wait(inv)
+			f.count(o.err, time.Since(begun))
 			f.giveBack(e)
 			return o
 		}
@@ -166,8 +181,36 @@ func (f *function) take() (*Environment, error) {
 	e, err := start(f)
 	if err == nil {
 		f.all = append(f.all, e)
+		f.stats.Started++
 	}
 	return e, err
+}
+
+func (f *function) count(err error, took time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stats.Invocations++
+	f.stats.Busy += took
+	var failed *FunctionError
+	if errors.As(err, &failed) {
+		if f.stats.Failed == nil {
+			f.stats.Failed = map[string]int{}
+		}
+		f.stats.Failed[failed.Type]++
+	}
+}
+
+// Stats says what each function has done so far.
+func (h *Host) Stats() map[string]Stats {
+	all := map[string]Stats{}
+	for name, f := range h.functions {
+		f.mu.Lock()
+		s := f.stats
+		s.Failed = maps.Clone(s.Failed)
+		f.mu.Unlock()
+		all[name] = s
+	}
+	return all
 }
 
 func (f *function) giveBack(e *Environment) {

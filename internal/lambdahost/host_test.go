@@ -138,6 +138,9 @@ func TestFailures(t *testing.T) {
 			t.Errorf("after %s: %+v, %v", event, r, err)
 		}
 	}
+	if s := h.Stats()["f"]; s.Invocations != 8 || len(s.Failed) != 4 || s.Started < 3 || s.Busy == 0 {
+		t.Errorf("counted %+v", s)
+	}
 	if _, err := h.Invoke(t.Context(), "g", nil); err == nil {
 		t.Error("a function that there is not answered")
 	}

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"time"
 
@@ -59,12 +61,11 @@ func (d *deployment) disturb(ctx context.Context, c *chance) chaos {
 	}
 	d.disturbance.Set(deliveries)
 	did := chaos{map[string]int{}, map[string]int{}, map[string]int{}}
-	for each(ctx, time.Duration(c.intN(150))*time.Millisecond) {
-		busy := d.host.Busy()
-		if len(busy) == 0 {
+	for each(ctx, time.Duration(c.intN(int(2**every)))) {
+		e := d.pick(c)
+		if e == nil {
 			continue
 		}
-		e := busy[c.intN(len(busy))]
 		switch n := c.intN(100); {
 		case n < 75:
 			if e.Kill() {
@@ -85,6 +86,25 @@ func (d *deployment) disturb(ctx context.Context, c *chance) chaos {
 	d.disturbance.Set(lambdahost.Deliveries{})
 	return did
 }
+
+// pick picks a process that works on an event: first the function, because most of those that are at work wait for
+// something in the API, which is the least harmful moment.
+func (d *deployment) pick(c *chance) *lambdahost.Environment {
+	busy := map[string][]*lambdahost.Environment{}
+	for _, e := range d.host.Busy() {
+		busy[e.Function()] = append(busy[e.Function()], e)
+	}
+	names := slices.Sorted(maps.Keys(busy))
+	if len(names) == 0 {
+		return nil
+	}
+	all := busy[names[c.intN(len(names))]]
+	return all[c.intN(len(all))]
+}
+
+// lookAgain is how long who waits for something to happen waits before the next look: outside the function. Lambda has room
+// for all who wait in one; here there are a few processes, and who waits in one keeps others out.
+const lookAgain = 300 * time.Millisecond
 
 // lossy is the network between clients and the API: it loses some requests, and some answers.
 type lossy struct {
@@ -109,6 +129,11 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 		l.count("request lost")
 		return nil, errLost
 	}
+	if q := r.URL.Query(); q.Has("wait") {
+		q.Set("wait", "1ms")
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = q.Encode()
+	}
 	w := httptest.NewRecorder()
 	l.api.ServeHTTP(w, r)
 	if err := r.Context().Err(); err != nil {
@@ -121,6 +146,9 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 	response := w.Result()
 	response.Request = r
 	l.count(fmt.Sprint("status ", w.Code))
+	if w.Code == http.StatusAccepted {
+		each(r.Context(), lookAgain)
+	}
 	return response, nil
 }
 

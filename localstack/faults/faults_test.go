@@ -21,7 +21,8 @@ import (
 var (
 	seed      = flag.Uint64("seed", 0, "what the faults are drawn from; 0 is the time")
 	workflows = flag.Int("workflows", 1000, "how many workflows there are")
-	talkers   = flag.Int("clients", 150, "how many conversations are held at once")
+	talkers   = flag.Int("clients", 100, "how many conversations are held at once")
+	every     = flag.Duration("every", 200*time.Millisecond, "how often a process is killed or stopped, on average")
 )
 
 const (
@@ -39,7 +40,7 @@ func TestFaults(t *testing.T) {
 	if *seed == 0 {
 		*seed = uint64(time.Now().UnixNano())
 	}
-	t.Logf("-seed=%d -workflows=%d", *seed, *workflows)
+	t.Logf("-seed=%d -workflows=%d -every=%v", *seed, *workflows, *every)
 	d := deploy(t, *seed)
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
@@ -140,6 +141,9 @@ func (d *deployment) report(t *testing.T, network *lossy, did chaos) {
 		for op, faults := range p.Counts() {
 			t.Logf("%s %s: %v", name, op, faults)
 		}
+	}
+	for name, s := range d.host.Stats() {
+		t.Logf("%s: %d invocations in %d processes, %v each, failed: %v", name, s.Invocations, s.Started, s.Busy/time.Duration(max(s.Invocations, 1)), s.Failed)
 	}
 	t.Logf("deliveries: %v", d.disturbance.Counts())
 	t.Logf("killed in mid-flight: %v; stopped there: %v; retired: %v", did.kills, did.pauses, did.retires)

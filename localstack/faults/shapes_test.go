@@ -73,9 +73,13 @@ func is[T any](want T) func(T) bool { return func(got T) bool { return reflect.D
 // update sends an update and waits for its outcome.
 func update[In, Out any](ctx context.Context, t *talk, u workflow.Update[In, Out], in In) (Out, error) {
 	id := fmt.Sprintf("u%d", len(t.accepted)+len(t.refused))
-	out, err := u.Call(ctx, t.client, t.id, in, client.UpdateOptions{ID: id})
+	handle, err := u.Send(ctx, t.client, t.id, in, client.UpdateOptions{ID: id})
 	t.told(id, err)
-	return out, err
+	if err != nil {
+		var none Out
+		return none, err
+	}
+	return handle.Get(ctx)
 }
 
 // told keeps what became of an update. Where the client never learned it (ctx is over) that fails the test elsewhere.
