@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -19,7 +21,7 @@ import (
 type object = map[string]any
 
 // recorded reads an event as AWS documents it.
-func recorded(t *testing.T, name string) object {
+func recorded(t testing.TB, name string) object {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -35,7 +37,7 @@ func recorded(t *testing.T, name string) object {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // function is the function of a role over the service of a process.
-func function(t *testing.T, role Role, service *turn.Service, o Options) *Function {
+func function(t testing.TB, role Role, service *turn.Service, o Options) *Function {
 	t.Helper()
 	if o.Log == nil {
 		o.Log = quiet()
@@ -65,7 +67,7 @@ func invoke[T any](ctx context.Context, t *testing.T, f *Function, event object)
 }
 
 // process is a deployment with one process that knows these workflows and activities.
-func process(t *testing.T, registrations ...workflow.Registration) (*turntest.Deployment, *turntest.Process) {
+func process(t testing.TB, registrations ...workflow.Registration) (*turntest.Deployment, *turntest.Process) {
 	t.Helper()
 	d := turntest.New(t)
 	return d, d.Idle(turn.Options{}, registrations...)
@@ -90,4 +92,37 @@ func TestForeignEvents(t *testing.T) {
 	if _, err := New("web", p.Service, Options{}); err == nil || !strings.Contains(err.Error(), "WEFT_ROLE") {
 		t.Errorf("a role that there is not: %v", err)
 	}
+}
+
+// Whatever an event says, it is answered with JSON or refused: nothing panics, and no message that was not handled counts
+// as done.
+func FuzzEvents(f *testing.F) {
+	roles := map[string]Role{
+		"http-api.json": API, "function-url.json": API, "rest.json": API, "sqs-fifo.json": Workflow, "sqs-standard.json": Activity, "schedule.json": Timer,
+	}
+	_, p := process(f, cart.Registrations()...)
+	functions := map[Role]*Function{}
+	for name, role := range roles {
+		event, err := json.Marshal(recorded(f, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(event)
+		functions[role] = function(f, role, p.Service, Options{})
+	}
+	functions[Dead] = function(f, Dead, p.Service, Options{})
+	f.Fuzz(func(t *testing.T, event []byte) {
+		for role, f := range functions {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			out, err := f.Invoke(ctx, event)
+			cancel()
+			var answer struct{ BatchItemFailures []object }
+			if err == nil && json.Unmarshal(out, &answer) != nil {
+				t.Errorf("%s answers %s", role, out)
+			}
+			if unread := role == Workflow || role == Activity; unread && err == nil && len(answer.BatchItemFailures) == 0 {
+				t.Errorf("%s has handled %s", role, event)
+			}
+		}
+	})
 }

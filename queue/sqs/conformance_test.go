@@ -17,21 +17,34 @@ import (
 	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
 )
 
-// waiting is the clock of a server that has its own time: it waits.
-type waiting struct{}
+// server is what a server is like that is not quite like SQS. The zero value is SQS.
+type server struct {
+	// maxMessage is the largest message; 0 is 1 MiB.
+	maxMessage int
+	// late is how long after its time a message becomes visible again, at most.
+	late time.Duration
+	// visibility is the unit of time of the tests; 0 is 4 seconds. It is several times late.
+	visibility time.Duration
+}
+
+// servers are the servers of which something is known, by name.
+var servers = map[string]server{
+	"elasticmq":  {maxMessage: 256 << 10},
+	"localstack": {late: 1500 * time.Millisecond, visibility: 8 * time.Second}, // looks at its queues once a second
+}
+
+// waiting is the clock of a server that has its own time: it waits, until the server has noticed.
+type waiting struct{ late time.Duration }
 
 func (waiting) Now() time.Time { return time.Now() }
 
-func (waiting) Advance(d time.Duration) { <-time.After(d) }
-
-// limits are those of a server that takes less than SQS, which takes 1 MiB, by the server's name.
-var limits = map[string]int{"elasticmq": 256 << 10}
+func (w waiting) Advance(d time.Duration) { <-time.After(d + w.late) }
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for _, server := range awstest.SQS(t) {
-		client := awssqs.NewFromConfig(server.Config)
-		t.Run(server.Name, func(t *testing.T) {
+	for _, running := range awstest.SQS(t) {
+		client, like := awssqs.NewFromConfig(running.Config), servers[running.Name]
+		t.Run(running.Name, func(t *testing.T) {
 			t.Parallel()
 			queuetest.Run(t, queuetest.Harness{
 				New: func(t *testing.T, settings map[string]queue.Settings) (func() queuetest.Queue, queuetest.Clock) {
@@ -40,11 +53,11 @@ func TestConformance(t *testing.T) {
 						t.Fatal(err)
 					}
 					return func() queuetest.Queue {
-						return sqs.New(client, sqs.Options{URLs: urls, MaxMessage: limits[server.Name]})
-					}, waiting{}
+						return sqs.New(client, sqs.Options{URLs: urls, MaxMessage: like.maxMessage})
+					}, waiting{like.late}
 				},
-				Visibility: 4 * time.Second, Reopens: true,
-				MaxBody: cmp.Or(limits[server.Name], 1<<20) / 4 * 3,
+				Visibility: cmp.Or(like.visibility, 4*time.Second), Reopens: true,
+				MaxBody: cmp.Or(like.maxMessage, 1<<20) / 4 * 3,
 				// SQS promises no more; and a poll that is broken off may take a message all the same.
 				Duplicates: true,
 			})
