@@ -152,14 +152,15 @@ func fifoAgain(f *fixture) {
 }
 
 func fifoGiveBack(f *fixture) {
-	f.send(orders, "group", "first", "second", "third")
-	visible := f.in(1)
-	batch := f.wholeGroup(orders, 1, "first", "second")
-	f.giveBack(orders, batch[1]) // what comes before it is in flight
-	f.quiet(orders, visible)
-	f.giveBack(orders, batch[0])
-	f.drain(orders, 1, "first", "second", "third")
-
+	if !f.GroupLeaks {
+		f.send(orders, "group", "first", "second", "third")
+		visible := f.in(1)
+		batch := f.wholeGroup(orders, 1, "first", "second")
+		f.giveBack(orders, batch[1]) // what comes before it is in flight
+		f.quiet(orders, visible)
+		f.giveBack(orders, batch[0])
+		f.drain(orders, 1, "first", "second", "third")
+	}
 	f.send(orders, "group", "first", "second")
 	first := f.receive(orders, 1)
 	f.delete(orders, first...)

@@ -39,7 +39,11 @@ func (w *work) do(n int, fn func(batch []queue.Delivery) int) {
 	defer w.stop()
 	var receivers sync.WaitGroup
 	for r := range n {
-		receivers.Go(func() { w.receiver(1+(r*3)%queue.MaxBatch, fn) })
+		limit := 1 + (r*3)%queue.MaxBatch
+		if w.GroupLeaks && w.settings()[w.name].FIFO {
+			limit = 1
+		}
+		receivers.Go(func() { w.receiver(limit, fn) })
 	}
 	receivers.Wait()
 }

@@ -61,6 +61,9 @@ type Harness struct {
 	MaxBody int
 	// Duplicates says that a standard queue may deliver a message that is in flight.
 	Duplicates bool
+	// GroupLeaks says that a group is let go when one of its messages is given back, although another of it is in flight:
+	// a server lies. Then no group has more than one message in flight in a test that gives messages of it back.
+	GroupLeaks bool
 	// Reopens says that what was sent outlives the queues that were opened.
 	Reopens bool
 }

@@ -25,12 +25,14 @@ type server struct {
 	late time.Duration
 	// visibility is the unit of time of the tests; 0 is 4 seconds. It is several times late.
 	visibility time.Duration
+	// groupLeaks is that of the harness.
+	groupLeaks bool
 }
 
 // servers are the servers of which something is known, by name.
 var servers = map[string]server{
 	"elasticmq":  {maxMessage: 256 << 10},
-	"localstack": {late: 1500 * time.Millisecond, visibility: 8 * time.Second}, // looks at its queues once a second
+	"localstack": {late: 1500 * time.Millisecond, visibility: 8 * time.Second, groupLeaks: true}, // looks at its queues once a second
 }
 
 // waiting is the clock of a server that has its own time: it waits, until the server has noticed.
@@ -60,6 +62,7 @@ func TestConformance(t *testing.T) {
 				MaxBody: cmp.Or(like.maxMessage, 1<<20) / 4 * 3,
 				// SQS promises no more; and a poll that is broken off may take a message all the same.
 				Duplicates: true,
+				GroupLeaks: like.groupLeaks,
 			})
 		})
 	}
