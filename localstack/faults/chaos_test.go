@@ -102,9 +102,13 @@ func (d *deployment) pick(c *chance) *lambdahost.Environment {
 	return all[c.intN(len(all))]
 }
 
-// lookAgain is how long who waits for something to happen waits before the next look: outside the function. Lambda has room
-// for all who wait in one; here there are a few processes, and who waits in one keeps others out.
-const lookAgain = 300 * time.Millisecond
+// lookAgain is how long who waits for something to happen waits before the second look, and longer before each other:
+// outside the function. Lambda has room for all who wait in one; here there are a few processes, and who waits in one keeps
+// others out.
+const (
+	lookAgain  = 300 * time.Millisecond
+	lookAtMost = 3 * time.Second
+)
 
 // lossy is the network between clients and the API: it loses some requests, and some answers.
 type lossy struct {
@@ -112,6 +116,7 @@ type lossy struct {
 	chance *chance
 	mu     sync.Mutex
 	lost   map[string]int
+	looks  map[string]int  // by path
 	calm   <-chan struct{} // when closed, nothing is lost any more
 }
 
@@ -147,9 +152,17 @@ func (l *lossy) RoundTrip(r *http.Request) (*http.Response, error) {
 	response.Request = r
 	l.count(fmt.Sprint("status ", w.Code))
 	if w.Code == http.StatusAccepted {
-		each(r.Context(), lookAgain)
+		each(r.Context(), min(time.Duration(l.look(r.URL.Path))*lookAgain, lookAtMost))
 	}
 	return response, nil
+}
+
+// look counts the looks at one thing.
+func (l *lossy) look(path string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looks[path]++
+	return l.looks[path]
 }
 
 func (l *lossy) count(what string) {

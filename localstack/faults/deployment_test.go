@@ -30,7 +30,7 @@ import (
 // The settings of the deployment, all shorter than in earnest. The visibility is shorter than the functions' time-outs,
 // which AWS refuses: here it makes one more kind of duplicate, a message delivered again while it is handled.
 const (
-	visibility  = 6 * time.Second
+	visibility  = 4 * time.Second
 	maxReceives = 7
 	longTimer   = 2 * time.Second
 	grace       = 2 * time.Second

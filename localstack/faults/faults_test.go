@@ -21,7 +21,7 @@ import (
 var (
 	seed      = flag.Uint64("seed", 0, "what the faults are drawn from; 0 is the time")
 	workflows = flag.Int("workflows", 1000, "how many workflows there are")
-	talkers   = flag.Int("clients", 100, "how many conversations are held at once")
+	talkers   = flag.Int("clients", 200, "how many conversations are held at once")
 	every     = flag.Duration("every", 200*time.Millisecond, "how often a process is killed or stopped, on average")
 )
 
@@ -49,7 +49,7 @@ func TestFaults(t *testing.T) {
 
 	begun := time.Now()
 	faults, calm := context.WithCancel(ctx)
-	network := &lossy{api: lambdahost.Gateway(d.host, "api"), chance: newChance(*seed, 4), lost: map[string]int{}, calm: faults.Done()}
+	network := &lossy{api: lambdahost.Gateway(d.host, "api"), chance: newChance(*seed, 4), lost: map[string]int{}, looks: map[string]int{}, calm: faults.Done()}
 	var did chaos
 	disturbing := make(chan struct{})
 	go func() {
