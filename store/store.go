@@ -172,7 +172,8 @@ type Scanner interface {
 	// Scan reads on over all commits of all workflows, from where cursor says; an empty cursor is the beginning. It returns
 	// at most limit items, perhaps none, and where to go on; next is empty at the end. The items of a workflow come one
 	// after the other, in order. A walk comes by every item that was there before it began and is there when it ends; what
-	// was put or deleted only just now, or meanwhile, it may show or not: the finding is a hint, to be looked at in the Log.
+	// was put or deleted only just now, or meanwhile, it may show or not, and what stands behind a commit that was deleted
+	// meanwhile may be left to the next walk: what it finds is a hint, to be looked at in the Log.
 	// A cursor that Scan did not make is an error that wraps ErrBadToken.
 	Scan(ctx context.Context, cursor string, limit int) (items []Item, next string, err error)
 	// Delete deletes these commits and attempts, in any order, each on the condition that it is still the one that was

@@ -121,7 +121,7 @@ func open(ctx context.Context, role Role, get func(string) string, log *slog.Log
 		return nil, err
 	}
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
-	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: q}
+	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Scanner: s, Queue: q}
 	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 	})

@@ -71,13 +71,23 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 // Hung reports whether workflow code of this process has not come back. Such a process is to exit once it has answered.
 func (f *Function) Hung() bool { return f.service.Hung() > 0 }
 
-// sweep sends the long timers that have become near. What the event says does not matter: only its time does.
+// sweep sends the long timers that have become near, and makes a step of the slow check over all runs with what is left of
+// the invocation's time. What the event says does not matter: only its time does. The check may fail: no run waits for it
+// (turn.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
 	sent, err := f.service.Sweep(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, err)
 	}
-	return map[string]int{"sent": sent}, nil
+	did, err := f.service.Maintain(ctx)
+	if err != nil {
+		f.log.Error("the check over all runs failed; its next step will try again", "error", err)
+	}
+	answer := map[string]int{"sent": sent}
+	if did.Commits > 0 {
+		answer["checked"], answer["deleted"], answer["sentAgain"] = did.Commits, did.Deleted, did.Sent
+	}
+	return answer, nil
 }
 
 // encode encodes an answer. Unlike json.Marshal it does not make six bytes of each <, > and &: Lambda bounds what it

@@ -97,3 +97,34 @@ func (l *lister) ListRuns(ctx context.Context, f store.Filter, token string, lim
 	of(ctx).read()
 	return l.inner.ListRuns(ctx, f, token, limit)
 }
+
+// Scanner counts what goes through a scanner.
+func Scanner(inner store.Scanner) store.Scanner { return &scanner{inner} }
+
+type scanner struct{ inner store.Scanner }
+
+// Scan counts a read.
+func (s *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.Item, string, error) {
+	of(ctx).read()
+	return s.inner.Scan(ctx, cursor, limit)
+}
+
+// Delete counts a write for each commit and attempt.
+func (s *scanner) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
+	err := s.inner.Delete(ctx, items, attempts)
+	of(ctx).write(err, int64(len(items)+len(attempts)))
+	return err
+}
+
+// ReadMark counts a read.
+func (s *scanner) ReadMark(ctx context.Context) ([]byte, error) {
+	of(ctx).read()
+	return s.inner.ReadMark(ctx)
+}
+
+// WriteMark counts a write, or a lost race.
+func (s *scanner) WriteMark(ctx context.Context, old, mark []byte) error {
+	err := s.inner.WriteMark(ctx, old, mark)
+	of(ctx).write(err, 1)
+	return err
+}

@@ -86,11 +86,14 @@ func (p *Pump) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 	}
 }
 
-// sweep sends the long timers that have become near.
+// sweep sends the long timers that have become near, and goes on with the slow check over all runs.
 func (p *Pump) sweep(ctx context.Context) {
 	for {
 		if _, err := p.Service.Sweep(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Error("sweep failed", "error", err)
+		}
+		if _, err := p.Service.Maintain(ctx); err != nil && ctx.Err() == nil {
+			p.Log.Error("the check over all runs failed; its next step will try again", "error", err)
 		}
 		if p.World.Wait(ctx, turn.SweepEvery, nil) != nil {
 			return

@@ -21,7 +21,9 @@ type entry struct {
 	looked history.RunID
 	// highest is the highest run number that was seen, whatever became of the run.
 	highest uint32
-	loaded  time.Time
+	// first says that the first slot of the workflow's first run was seen taken, whatever became of that run.
+	first  bool
+	loaded time.Time
 	// size is about how many bytes it keeps.
 	size int
 }

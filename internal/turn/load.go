@@ -95,16 +95,20 @@ func (t *session) fold(items []store.Item) error {
 	return nil
 }
 
-// foldRun adds the items of one run.
+// foldRun adds the items of one run. One that lacks some is being deleted, and is not there any more.
 func (t *session) foldRun(number uint32, items []store.Item) error {
 	e := t.entry
 	e.highest = max(e.highest, number)
+	e.first = e.first || number == 1 && items[0].Slot == 0
 	if t.gone(items[0]) {
 		return nil
 	}
 	run := e.run
 	if run == nil || run.Number != number {
 		run = engine.NewRun(t.workflowID, number)
+	}
+	if deleted(run, items) {
+		return nil
 	}
 	for _, item := range items {
 		c, err := history.Decode(item.Slot, item.Body)
@@ -145,6 +149,9 @@ func (t *session) other(ctx context.Context, id history.RunID) (*engine.Run, err
 		if err != nil {
 			return nil, readProblem(err)
 		}
+		if gap(run, page.Items) {
+			return nil, nil // it is being deleted
+		}
 		for _, item := range page.Items {
 			if t.gone(item) {
 				return nil, nil
@@ -159,8 +166,8 @@ func (t *session) other(ctx context.Context, id history.RunID) (*engine.Run, err
 		}
 		more = page.More && len(page.Items) > 0
 	}
-	if len(run.Log) == 0 || run.State.RunID != id || run.Void() {
-		return nil, nil
+	if len(run.Log) == 0 || run.State.RunID != id || run.Void() || !run.State.Status.Closed() {
+		return nil, nil // a run before the latest has closed: without its end it has been deleted while it was read
 	}
 	return run, nil
 }

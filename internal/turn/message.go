@@ -130,6 +130,8 @@ func (t *session) find(m *engine.Message) (*engine.Run, place) {
 		return nil, notYet
 	case run.Number > number:
 		return run, never // a run before the latest has closed: all it was waiting for is moot
+	case run.State.RunID != m.RunID:
+		return nil, never // of a run that has been deleted, and whose number another has now
 	case int(m.Slot) < len(run.Log):
 		if run.Log[m.Slot].ID != m.Commit {
 			return nil, never

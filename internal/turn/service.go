@@ -12,12 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Ports are the stores and queues that a service works on. Lister may be nil: there is no list of workflows then.
+// Ports are the stores and queues that a service works on. Lister may be nil: there is no list of workflows then. So may
+// Scanner: Maintain does nothing then.
 type Ports struct {
 	Log      store.Log
 	Attempts store.Attempts
 	Timers   store.Timers
 	Lister   store.Lister
+	Scanner  store.Scanner
 	Queue    queue.Sender
 }
 
@@ -35,8 +37,12 @@ type Options struct {
 	Grace time.Duration
 	// LongTimer is the delay from which a message is kept in the store until it is near.
 	LongTimer time.Duration
-	// Retention is how long a run that has a deadline is kept after it.
+	// Retention is how long a run that has a deadline is kept after it, and any other after it has closed: those are kept
+	// for two hours at least.
 	Retention time.Duration
+	// CheckEvery is how often Maintain goes through all runs, at most, and CheckAtOnce how many commits one call looks at.
+	CheckEvery  time.Duration
+	CheckAtOnce int
 	// MaxPayload is the largest input or result, and MaxCommit the largest commit, in bytes.
 	MaxPayload, MaxCommit int
 	// CacheEntries and CacheBytes bound the runs that are kept in memory; negative keeps none.
@@ -60,7 +66,8 @@ func Defaults() Options {
 		Grace:         time.Minute,
 		LongTimer:     queue.MaxDelay,
 		Retention:     7 * 24 * time.Hour,
-		MaxPayload:    256 << 10, MaxCommit: 380 << 10,
+		CheckEvery:    24 * time.Hour, CheckAtOnce: 2000,
+		MaxPayload: 256 << 10, MaxCommit: 380 << 10,
 		CacheEntries: 10_000, CacheBytes: 256 << 20,
 		UpdatesTogether: 64,
 	}
@@ -87,6 +94,8 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.Grace, d.Grace)
 	setDefault(&o.LongTimer, d.LongTimer)
 	setDefault(&o.Retention, d.Retention)
+	setDefault(&o.CheckEvery, d.CheckEvery)
+	setDefault(&o.CheckAtOnce, d.CheckAtOnce)
 	setDefault(&o.MaxPayload, d.MaxPayload)
 	setDefault(&o.MaxCommit, d.MaxCommit)
 	setDefault(&o.CacheEntries, d.CacheEntries)
@@ -102,6 +111,9 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	ports.Timers, ports.Queue = meter.Timers(ports.Timers), meter.Sender(ports.Queue)
 	if ports.Lister != nil {
 		ports.Lister = meter.Lister(ports.Lister)
+	}
+	if ports.Scanner != nil {
+		ports.Scanner = meter.Scanner(ports.Scanner)
 	}
 	return &Service{
 		Ports: ports, registry: registry, world: world, options: o,
