@@ -139,7 +139,7 @@ var verbs = map[string]struct {
 		return err
 	}, history.TypeWorkflowExecutionStarted},
 	"signal": {func(ctx context.Context, c *client.Client) error {
-		return c.Signal(ctx, "a", "", "poke", history.Payload(`"x"`))
+		return c.Signal(ctx, "a", "poke", history.Payload(`"x"`), client.SignalOptions{})
 	}, history.TypeWorkflowExecutionSignaled},
 	"update": {func(ctx context.Context, c *client.Client) error {
 		_, err := c.Update(ctx, "a", "add", history.Payload("1"), client.UpdateOptions{})
@@ -308,13 +308,13 @@ func TestTheCallersClock(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		w.always = busy
-		if err := c.Signal(ctx, "a", "", "poke", nil); !errors.Is(err, client.ErrBusy) {
+		if err := c.Signal(ctx, "a", "poke", nil, client.SignalOptions{}); !errors.Is(err, client.ErrBusy) {
 			t.Errorf("%v, want that the server was busy to the end", err)
 		}
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
 		w.sent, w.always = nil, nil
-		if err := c.Signal(canceled, "a", "", "poke", nil); !errors.Is(err, context.Canceled) || len(w.requests()) > 1 {
+		if err := c.Signal(canceled, "a", "poke", nil, client.SignalOptions{}); !errors.Is(err, context.Canceled) || len(w.requests()) > 1 {
 			t.Errorf("a canceled context: %v after %d requests", err, len(w.requests()))
 		}
 	})

@@ -130,7 +130,9 @@ var refusals = map[string]struct {
 		_, _, err := c.Start(ctx, "x", "nothing", nil, client.StartOptions{})
 		return err
 	}},
-	"a workflow that there is not": {client.ErrNotFound, func(ctx context.Context, c *client.Client) error { return c.Signal(ctx, "nobody", "", "x", nil) }},
+	"a workflow that there is not": {client.ErrNotFound, func(ctx context.Context, c *client.Client) error {
+		return c.Signal(ctx, "nobody", "x", nil, client.SignalOptions{})
+	}},
 	"an id that a path cannot hold": {client.ErrInvalid, func(ctx context.Context, c *client.Client) error {
 		_, err := c.Describe(ctx, "a/b", "")
 		return err

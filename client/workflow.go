@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,19 +32,46 @@ type StartOptions struct {
 	StartDelay time.Duration
 }
 
-// Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
-// id is made by the server; the id comes back.
-func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
-	r := api.StartRequest{
-		Type: workflowType, Input: json.RawMessage(input), RequestID: o.RequestID,
+// Start is a run that an update or a signal opens where none is open that takes it.
+type Start struct {
+	Type    string
+	Input   history.Payload
+	Options StartOptions
+	// Err is why the input could not be encoded: the request is not sent then.
+	Err error
+}
+
+// request is the start in a request; its policy is policy where none is given.
+func (s *Start) request(policy string) *api.StartRequest {
+	if s == nil {
+		return nil
+	}
+	r := startRequest(s.Type, s.Input, s.Options)
+	r.IDConflictPolicy = cmp.Or(r.IDConflictPolicy, policy)
+	return r
+}
+
+func (s *Start) err() error {
+	if s == nil {
+		return nil
+	}
+	return s.Err
+}
+
+func startRequest(workflowType string, input history.Payload, o StartOptions) *api.StartRequest {
+	return &api.StartRequest{
+		Type: workflowType, Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, newID()),
 		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: api.Duration(o.RunTimeout),
 		StartDelay: api.Duration(o.StartDelay),
 	}
+}
+
+// Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
+// id is made by the server; the id comes back.
+func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
+	r := startRequest(workflowType, input, o)
 	if workflowID != "" {
 		r.WorkflowID = &workflowID
-	}
-	if r.RequestID == "" {
-		r.RequestID = newID()
 	}
 	var answer api.StartResponse
 	_, err = c.do(ctx, request{method: http.MethodPost, path: "/v1/workflows", body: r, answer: &answer})
@@ -56,12 +84,25 @@ func (c *Client) Start(ctx context.Context, workflowID, workflowType string, inp
 // errForm is an answer that is JSON and yet not the one to the request: something between client and server made it.
 func errForm(what string) error { return fmt.Errorf("weft: this is not the answer to a %s", what) }
 
-// Signal sends a signal to the latest run, or to the run with runID where that is not empty. It is durable when Signal
-// returns.
-func (c *Client) Signal(ctx context.Context, workflowID, runID, name string, input history.Payload) error {
+// SignalOptions tunes a signal. The zero value is the default.
+type SignalOptions struct {
+	// RequestID recognises the signal when it is sent again; empty, one is made.
+	RequestID string
+	// RunID pins a run; empty is the latest.
+	RunID string
+	// Start opens a run for the signal where none is open. Its IDConflictPolicy is "useExisting", unless it is
+	// "terminateExisting".
+	Start *Start
+}
+
+// Signal sends a signal. It is durable when Signal returns.
+func (c *Client) Signal(ctx context.Context, workflowID, name string, input history.Payload, o SignalOptions) error {
+	if err := o.Start.err(); err != nil {
+		return err
+	}
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: path(workflowID, "signals", url.PathEscape(name)), query: runQuery(runID),
-		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: newID()},
+		method: http.MethodPost, path: path(workflowID, "signals", url.PathEscape(name)), query: runQuery(o.RunID),
+		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, newID()), Start: o.Start.request("")},
 	})
 	return err
 }
@@ -178,6 +219,9 @@ type UpdateOptions struct {
 	ID string
 	// RunID pins a run; empty is the latest.
 	RunID string
+	// Start opens a run for the update where none is open. Run, first task and update are one put where the update is accepted;
+	// a refused one leaves the run open. Its IDConflictPolicy is "useExisting", unless another is given.
+	Start *Start
 }
 
 // Update sends an update and returns when it has been accepted or refused; it is durable then. Use the handle's Wait for
@@ -199,10 +243,13 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	if o.ID == "" {
 		o.ID = newID()
 	}
+	if err := o.Start.err(); err != nil {
+		return nil, err
+	}
 	var answer api.UpdateResponse
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: path(workflowID, "updates", url.PathEscape(name)), query: runQuery(o.RunID),
-		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage},
+		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: o.Start.request("useExisting")},
 		answer: &answer, also: http.StatusUnprocessableEntity,
 	})
 	if err != nil {

@@ -99,6 +99,14 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 	return Run[Out]{WorkflowID: id, RunID: string(runID), client: c}, err
 }
 
+// Opening is a run of this type for an update or a signal to open, where none is open that takes it:
+//
+//	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: Workflow.Opening(Start{Owner: "ada"})})
+func (t Type[In, Out]) Opening(in In, options ...StartOptions) *client.Start {
+	input, err := payload.Encode(in)
+	return &client.Start{Type: t.name, Input: input, Options: first(options), Err: err}
+}
+
 // Get returns a handle of the latest run of a workflow id. It does not ask whether there is one.
 func (t Type[In, Out]) Get(c *client.Client, workflowID string) Run[Out] {
 	return Run[Out]{WorkflowID: workflowID, client: c}

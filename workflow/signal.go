@@ -50,11 +50,15 @@ func (g Signal[T]) decode(p []byte) (v T, err error) {
 	return v, nil
 }
 
-// Send sends the signal to the latest run of a workflow. It is durable when Send returns.
-func (g Signal[T]) Send(ctx context.Context, c *client.Client, workflowID string, v T) error {
+// SendOptions tunes the sending of a signal. The zero value is the default.
+type SendOptions = client.SignalOptions
+
+// Send sends the signal to the latest run of a workflow, or to one that it starts (SendOptions.Start). It is durable when
+// Send returns.
+func (g Signal[T]) Send(ctx context.Context, c *client.Client, workflowID string, v T, options ...SendOptions) error {
 	input, err := payload.Encode(v)
 	if err != nil {
 		return err
 	}
-	return c.Signal(ctx, workflowID, "", g.name, input)
+	return c.Signal(ctx, workflowID, g.name, input, first(options))
 }

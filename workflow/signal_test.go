@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/stage"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -198,7 +199,7 @@ func TestPoisonThroughTheAPI(t *testing.T) {
 		if _, err := p.Client.Query(ctx, "w", "", query.Name(), body); err == nil {
 			t.Error("a query whose input panics: no error")
 		}
-		if err := p.Client.Signal(ctx, "w", "", word.Name(), body); err != nil {
+		if err := p.Client.Signal(ctx, "w", word.Name(), body, client.SignalOptions{}); err != nil {
 			t.Error(err)
 		}
 		if _, err := typ.Get(p.Client, "w").Result(ctx); err == nil {

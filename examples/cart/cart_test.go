@@ -108,3 +108,31 @@ func TestAnIdleCartReminds(t *testing.T) {
 		}
 	})
 }
+
+// The first item opens the cart, and a note does too where nothing is in it yet.
+func TestTheFirstItemOpensTheCart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := start(t)
+		if err := cart.Note.Send(ctx, p.Client, "cart-7", "hurry", workflow.SendOptions{Start: cart.Workflow.Opening(cart.Start{Owner: "ada"})}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			total, err := cart.AddItem.Call(ctx, p.Client, "cart-7", cart.Item{SKU: "tea", Quantity: 1}, workflow.CallOptions{
+				Start: cart.Workflow.Opening(cart.Start{Owner: "bob"}), // it is open
+			})
+			if err != nil || total.Items != i+1 {
+				t.Errorf("total %v, %v", total, err)
+			}
+		}
+		total, err := cart.AddItem.Call(ctx, p.Client, "cart-8", cart.Item{SKU: "tea", Quantity: 1}, workflow.CallOptions{
+			Start: cart.Workflow.Opening(cart.Start{Owner: "bob"}),
+		})
+		if err != nil || total.Items != 1 {
+			t.Errorf("total %v, %v", total, err)
+		}
+		contents, err := cart.Contents.Ask(ctx, p.Client, "cart-7", workflow.None{})
+		if err != nil || contents.Owner != "ada" || len(contents.Notes) != 1 {
+			t.Errorf("contents %+v, %v", contents, err)
+		}
+	})
+}

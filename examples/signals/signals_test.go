@@ -32,7 +32,7 @@ func TestSignals(t *testing.T) {
 		for i := range 20 { // while nobody looks
 			report(fmt.Sprint("gull ", i))
 		}
-		if err := p.Client.Signal(ctx, "voyage-1", "", signals.Sighted.Name(), []byte(`"a message in a bottle"`)); err != nil {
+		if err := p.Client.Signal(ctx, "voyage-1", signals.Sighted.Name(), []byte(`"a message in a bottle"`), client.SignalOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		report("island")

@@ -44,6 +44,16 @@ type StartResponse struct {
 type SignalRequest struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 	RequestID string          `json:"requestId,omitempty"`
+	// Start starts a run for the signal where none is open; absent, the signal is refused then. Its idConflictPolicy is
+	// useExisting (the default) or terminateExisting.
+	Start *StartRequest `json:"start,omitempty"`
+}
+
+// SignalResponse names the run that a signal with a start went to; it is empty for one without.
+type SignalResponse struct {
+	RunID history.RunID `json:"runId,omitempty"`
+	// Started says that this request opened the run.
+	Started *bool `json:"started,omitempty"`
 }
 
 // QueryRequest asks a query.
@@ -72,6 +82,9 @@ type UpdateRequest struct {
 	WaitFor string `json:"waitFor,omitempty"`
 	// Timeout is how long to wait for it, at most 20 s, which is the default.
 	Timeout Duration `json:"timeout,omitempty"`
+	// Start starts a run for the update where none is open, in the same put where the update is accepted. One that is refused
+	// leaves the run started. The idConflictPolicy has to be given.
+	Start *StartRequest `json:"start,omitempty"`
 }
 
 // UpdateResponse is the stage that an update has reached and, where it is completed or rejected, its outcome.
@@ -81,6 +94,8 @@ type UpdateResponse struct {
 	Stage    string           `json:"stage"`
 	Result   history.Payload  `json:"result,omitempty"`
 	Failure  *failure.Failure `json:"failure,omitempty"`
+	// Started says, of an update with a start, whether this request opened the run.
+	Started *bool `json:"started,omitempty"`
 }
 
 // EndRequest cancels or terminates a run.

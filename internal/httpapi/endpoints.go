@@ -32,8 +32,8 @@ func (h *handler) signal(r *http.Request) (int, any, error) {
 	if err := decode(r, &body); err != nil {
 		return 0, nil, err
 	}
-	err := h.service.Signal(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
-	return http.StatusAccepted, struct{}{}, err
+	answer, err := h.service.Signal(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
+	return http.StatusAccepted, answer, err
 }
 
 func (h *handler) query(r *http.Request) (int, any, error) {

@@ -118,7 +118,8 @@ func (s *simulation) start(id, requestID string, p program) {
 func (s *simulation) signal(id, requestID, text string) {
 	input, _ := json.Marshal(text)
 	_, err := s.insist("signal "+id+" "+text, func(ctx context.Context, t *turn.Service) error {
-		return t.Signal(ctx, id, "", note.Name(), api.SignalRequest{Input: input, RequestID: requestID})
+		_, err := t.Signal(ctx, id, "", note.Name(), api.SignalRequest{Input: input, RequestID: requestID})
+		return err
 	})
 	if err == nil {
 		s.audit.signaled(id, requestID)

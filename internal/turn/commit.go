@@ -46,7 +46,7 @@ func (t *session) commit(ctx context.Context, run *engine.Run, transition *engin
 	all := []*engine.Transition{transition}
 	if transition.Next != nil {
 		last := transition.Commit.Commands[len(transition.Commit.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
-		opened, first := t.opening(last.NewRunID, transition.Next, triggers...)
+		opened, first := t.opening(last.NewRunID, engine.Task{Brought: transition.Next}, triggers...)
 		changes, all = append(changes, opened), append(all, first)
 	}
 	if err := t.inOrder(ctx, changes, triggers); err != nil {

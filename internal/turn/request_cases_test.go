@@ -25,6 +25,7 @@ var cases = map[string]string{
 	"closing":   "65 66 68 71 72 73 74 75 77",
 	"replay":    "81 82 84 85 88",
 	"continue":  "28 34 35 70 77",
+	"withstart": "91 92 93 94 97",
 }
 
 // TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/turn -run TestUpdateCases -rewrite`, and hold

@@ -9,23 +9,38 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
-// Signal sends a signal to the latest run, or to the one that runID pins. The signal is in the log when Signal returns
-// nil, and the code has seen it unless it fails.
-func (s *Service) Signal(ctx context.Context, workflowID string, runID history.RunID, name string, r api.SignalRequest) error {
+// Signal sends a signal to the latest run, or to the one that runID pins, or to one that it opens. The signal is in the log
+// when Signal returns nil, and the code has seen it unless it fails.
+func (s *Service) Signal(ctx context.Context, workflowID string, runID history.RunID, name string, r api.SignalRequest) (*api.SignalResponse, error) {
 	if err := checkIDs(workflowID, runID); err != nil {
-		return err
+		return nil, err
 	}
 	if err := engine.CheckName("signal's name", name); err != nil {
-		return api.Invalid.New("%v", err)
+		return nil, api.Invalid.New("%v", err)
 	}
 	requestID, err := s.requestID(r.RequestID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.checkPayload(r.Input); err != nil {
-		return err
+		return nil, err
 	}
 	signal := history.Of(&history.WorkflowExecutionSignaled{SignalName: name, Input: history.Payload(r.Input), RequestID: requestID})
+	if r.Start == nil {
+		return &api.SignalResponse{}, s.signal(ctx, workflowID, runID, requestID, signal)
+	}
+	if r.Start.IDConflictPolicy == conflictFail {
+		return nil, api.Invalid.New("a signal with a start goes to the run that is open: give the idConflictPolicy %s or %s, or none", useExisting, terminateExisting)
+	}
+	w, err := s.checkWithStart(workflowID, runID, r.Start)
+	if err != nil {
+		return nil, err
+	}
+	err = s.request(ctx, workflowID, func(ctx context.Context, t *session) error { return t.signalWithStart(ctx, w, requestID, signal) })
+	return &api.SignalResponse{RunID: w.answer.RunID, Started: &w.answer.Started}, err
+}
+
+func (s *Service) signal(ctx context.Context, workflowID string, runID history.RunID, requestID string, signal history.Event) error {
 	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
 		run, err := t.openRun(ctx, runID)
 		switch {

@@ -30,13 +30,9 @@ func (s *Service) Start(ctx context.Context, r api.StartRequest) (*api.StartResp
 	if r.WorkflowID == nil {
 		r.WorkflowID = s.makeWorkflowID(r.RequestID)
 	}
-	requestID, err := s.checkStart(&r)
+	started, err := s.checkStart(&r)
 	if err != nil {
 		return nil, err
-	}
-	started := &history.WorkflowExecutionStarted{
-		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
-		StartDelay: history.Duration(r.StartDelay),
 	}
 	answer := &api.StartResponse{WorkflowID: *r.WorkflowID}
 	err = s.request(ctx, *r.WorkflowID, func(ctx context.Context, t *session) error {
@@ -57,43 +53,48 @@ func (s *Service) makeWorkflowID(requestID string) *string {
 	return &id
 }
 
-func (s *Service) checkStart(r *api.StartRequest) (requestID string, err error) {
+// checkStart refuses a start that cannot be, and returns the event that one which can opens its run with.
+func (s *Service) checkStart(r *api.StartRequest) (*history.WorkflowExecutionStarted, error) {
 	if err := checkIDs(*r.WorkflowID, ""); err != nil {
-		return "", err
+		return nil, err
 	}
-	if requestID, err = s.requestID(r.RequestID); err != nil {
-		return "", err
+	requestID, err := s.requestID(r.RequestID)
+	if err != nil {
+		return nil, err
 	}
 	workflow := s.registry.Workflow(r.Type)
 	switch {
 	case r.Type == "":
-		return "", api.Invalid.New("the type is missing: give one of %q", s.registry.WorkflowNames())
+		return nil, api.Invalid.New("the type is missing: give one of %q", s.registry.WorkflowNames())
 	case workflow == nil:
-		return "", api.Invalid.New("there is no workflow type %q: give one of %q", r.Type, s.registry.WorkflowNames())
+		return nil, api.Invalid.New("there is no workflow type %q: give one of %q", r.Type, s.registry.WorkflowNames())
 	case r.RunTimeout < 0:
-		return "", api.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
+		return nil, api.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
 	case r.StartDelay < 0:
-		return "", api.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
+		return nil, api.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
 	case r.RunTimeout > 0 && time.Duration(r.RunTimeout) < time.Millisecond:
-		return "", api.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
+		return nil, api.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
 	}
 	switch r.IDReusePolicy {
 	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
 	default:
-		return "", api.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", r.IDReusePolicy, allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate)
+		return nil, api.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", r.IDReusePolicy, allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate)
 	}
 	switch r.IDConflictPolicy {
 	case "", conflictFail, useExisting, terminateExisting:
 	default:
-		return "", api.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, conflictFail, useExisting, terminateExisting)
+		return nil, api.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, conflictFail, useExisting, terminateExisting)
 	}
 	if err := s.checkPayload(r.Input); err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := workflow.CheckInput(history.Payload(r.Input)); err != nil {
-		return "", api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
+		return nil, api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}
-	return requestID, nil
+	return &history.WorkflowExecutionStarted{
+		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
+		StartDelay: history.Duration(r.StartDelay),
+	}, nil
 }
 
 // start opens the next run of the workflow. A start takes the highest number that is physically there, plus one: it has
@@ -104,41 +105,51 @@ func (t *session) start(ctx context.Context, r *api.StartRequest, started *histo
 			return err
 		}
 	}
-	var ended *change
-	if latest := t.run(); latest != nil {
-		same, err := t.sameStart(ctx, latest, started.RequestID)
-		if err != nil {
-			return err
-		}
-		if same != "" {
-			answer.RunID = same
-			return nil
-		}
-		if latest.State.Status.Closed() {
-			err = mayReuse(latest, r.IDReusePolicy)
-		} else {
-			ended, err = t.mayReplace(latest, r.IDConflictPolicy, answer)
-		}
-		if err != nil || answer.RunID != "" {
-			return err
-		}
+	ended, err := t.room(ctx, r, started.RequestID, answer)
+	if err != nil || answer.RunID != "" {
+		return err
 	}
+	_, _, err = t.open(ctx, ended, answer, []history.Event{history.Of(started)})
+	return err
+}
+
+// room says whether there is room for another run: ended is what closes the one that is open. The run that an earlier
+// sending of the same start opened, or one that is to be used in its place, is in the answer.
+func (t *session) room(ctx context.Context, r *api.StartRequest, requestID string, answer *api.StartResponse) (ended *change, err error) {
+	latest := t.run()
+	if latest == nil {
+		return nil, nil
+	}
+	if answer.RunID, err = t.sameStart(ctx, latest, requestID); err != nil || answer.RunID != "" {
+		return nil, err
+	}
+	if latest.State.Status.Closed() {
+		return nil, mayReuse(latest, r.IDReusePolicy)
+	}
+	return t.mayReplace(latest, r.IDConflictPolicy, answer)
+}
+
+// open opens a run with these events and updates, and closes the one that stands in its way, if any, in the same put.
+func (t *session) open(ctx context.Context, ended *change, answer *api.StartResponse, brought []history.Event, updates ...engine.UpdateRequest) (*engine.Run, *engine.Transition, error) {
 	random := t.world.ID()
-	opened, transition := t.opening(history.NewRunID(t.entry.highest+1, [8]byte(random[:8])), []history.Event{history.Of(started)})
+	id := history.NewRunID(t.entry.highest+1, [8]byte(random[:8]))
+	opened, transition := t.opening(id, engine.Task{Brought: brought, Updates: updates})
 	changes := []*change{opened}
 	if ended != nil {
 		changes = []*change{ended, opened}
+	} else if void := t.first(); void != nil {
+		changes = []*change{void, opened}
 	}
 	if err := t.sendThenPut(ctx, changes...); err != nil {
-		return err
+		return nil, nil, err
 	}
 	t.settle(transition)
-	answer.RunID, answer.Started = opened.commit.RunID, true
-	return nil
+	answer.RunID, answer.Started = id, true
+	return opened.run, transition, nil
 }
 
 // opening makes the first commit of a new run, and runs its first task with that, if it is not to wait.
-func (t *session) opening(id history.RunID, brought []history.Event, triggers ...*engine.Message) (*change, *engine.Transition) {
+func (t *session) opening(id history.RunID, task engine.Task, triggers ...*engine.Message) (*change, *engine.Transition) {
 	t.dropInstance() // of the run before
 	run := engine.NewRun(t.workflowID, id.Number())
 	writer := func() *engine.Writer {
@@ -146,15 +157,15 @@ func (t *session) opening(id history.RunID, brought []history.Event, triggers ..
 		w.RunID = id
 		return w
 	}
-	started := brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	started := task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
 	if started.StartDelay == 0 {
-		transition := t.step(run, writer(), engine.Task{Brought: brought})
+		transition := t.step(run, writer(), task)
 		if transition.Next == nil {
 			return &change{run: run, commit: transition.Commit}, transition
 		}
 		t.dropInstance() // it continues as new at once: one put opens one run, and a message goes on
 	}
-	held := &engine.Transition{Commit: run.Hold(writer(), brought)}
+	held := &engine.Transition{Commit: run.Hold(writer(), task.Brought)}
 	return &change{run: run, commit: held.Commit}, held
 }
 

@@ -35,7 +35,12 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 		return nil, err
 	}
 	begun := s.world.Now()
-	if err := s.carryOut(ctx, workflowID, call); err != nil {
+	if r.Start == nil {
+		err = s.carryOut(ctx, workflowID, call)
+	} else {
+		err = s.carryOutWithStart(ctx, workflowID, runID, r.Start, call)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if call.answer.Stage != api.StageAccepted || r.WaitFor == api.StageAccepted {
@@ -43,6 +48,7 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 	}
 	left := wait - s.world.Now().Sub(begun)
 	if answer, err := s.pollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left, true); err == nil {
+		answer.Started = call.answer.Started
 		return answer, nil
 	}
 	return &call.answer, nil // it is accepted, whatever became of the wait
@@ -110,6 +116,23 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
 	t.updates(ctx, calls)
+	return call.err
+}
+
+// carryOutWithStart carries an update out that may open the run which it is for.
+func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runID history.RunID, r *api.StartRequest, call *updateCall) error {
+	if r.IDConflictPolicy == "" {
+		return api.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", conflictFail, useExisting, terminateExisting)
+	}
+	w, err := s.checkWithStart(workflowID, runID, r)
+	if err != nil {
+		return err
+	}
+	err = s.request(ctx, workflowID, func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
+	if err != nil {
+		return err
+	}
+	call.answer.Started = &w.answer.Started
 	return call.err
 }
 

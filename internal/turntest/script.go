@@ -258,7 +258,7 @@ var short = map[string]string{
 	"WorkflowExecutionStarted": "ExecStarted", "WorkflowExecutionCompleted": "ExecDone", "WorkflowExecutionFailed": "ExecFailed",
 	"WorkflowExecutionCanceled": "ExecCanceled", "WorkflowExecutionTerminated": "ExecTerminated",
 	"WorkflowExecutionTimedOut": "ExecTimedOut", "WorkflowExecutionContinuedAsNew": "ExecContinued",
-	"WorkflowExecutionSignaled": "Signaled",
+	"WorkflowExecutionSignaled":        "Signaled",
 	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
 	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
 	"WorkflowTaskCompleted": "TaskDone", "WorkflowTaskFailed": "TaskFail", "ActivityTaskScheduled": "ActSched",

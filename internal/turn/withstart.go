@@ -1,0 +1,115 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// withStart is a start that comes with an update or a signal: it opens a run where none is open that would take it.
+type withStart struct {
+	request *api.StartRequest
+	started *history.WorkflowExecutionStarted
+	answer  api.StartResponse
+}
+
+// checkWithStart refuses what cannot be together.
+func (s *Service) checkWithStart(workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
+	switch {
+	case runID != "":
+		return nil, api.Invalid.New("a request with a start cannot pin a run: leave the runId out")
+	case r.WorkflowID != nil && *r.WorkflowID != workflowID:
+		return nil, api.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
+	case r.StartDelay != 0:
+		return nil, api.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
+	}
+	r.WorkflowID = &workflowID
+	started, err := s.checkStart(r)
+	return &withStart{request: r, started: started}, err
+}
+
+// same reports whether an earlier sending of this start opened the latest run.
+func (w *withStart) same(ctx context.Context, t *session, latest *engine.Run) (bool, error) {
+	id, err := t.sameStart(ctx, latest, w.started.RequestID)
+	return id != "", err
+}
+
+// updateWithStart answers an update, after it has opened a run if need be. An update whose outcome is known, or that an open
+// run has accepted, has that outcome whatever the policies say.
+func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updateCall) error {
+	if !t.fresh {
+		if err := t.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	w.answer = api.StartResponse{}
+	if latest := t.run(); latest != nil {
+		same, err := w.same(ctx, t, latest)
+		if err != nil {
+			return err
+		}
+		known, open := latest.State.Updates[call.request.ID], !latest.State.Status.Closed()
+		attach := known != nil && (known.Completed != nil || open)
+		if attach || same || open && w.request.IDConflictPolicy == useExisting {
+			return t.updateTogether(ctx, []*updateCall{call})
+		}
+	}
+	ended, err := t.room(ctx, w.request, w.started.RequestID, &w.answer)
+	if err != nil {
+		return err
+	}
+	call.answer, call.err = api.UpdateResponse{UpdateID: call.request.ID}, nil
+	run, transition, err := t.open(ctx, ended, &w.answer, []history.Event{history.Of(w.started)}, call.request)
+	if err != nil {
+		return err
+	}
+	if transition.Failure == nil && transition.Updates == nil {
+		return t.updateTogether(ctx, []*updateCall{call}) // its first task waits
+	}
+	t.answer(run, call, transition, 0)
+	return nil
+}
+
+// signalWithStart brings a signal to the open run, or opens one with it.
+func (t *session) signalWithStart(ctx context.Context, w *withStart, requestID string, signal history.Event) error {
+	if !t.fresh {
+		if err := t.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	w.answer = api.StartResponse{}
+	if latest := t.run(); latest != nil {
+		w.answer.RunID = latest.State.RunID
+		same, err := w.same(ctx, t, latest)
+		if err != nil {
+			return err
+		}
+		arrived, err := t.arrived(ctx, latest, requestID)
+		switch open := !latest.State.Status.Closed(); {
+		case err != nil || arrived:
+			return err
+		case same && !open:
+			return runClosed(latest)
+		case same || open && w.request.IDConflictPolicy != terminateExisting:
+			return t.bring(ctx, latest, signal)
+		}
+		w.answer = api.StartResponse{}
+	}
+	ended, err := t.room(ctx, w.request, w.started.RequestID, &w.answer)
+	if err != nil {
+		return err
+	}
+	_, _, err = t.open(ctx, ended, &w.answer, []history.Event{history.Of(w.started), signal})
+	return err
+}
+
+// arrived reports whether a signal has arrived at a run, or at the one that it continues.
+func (t *session) arrived(ctx context.Context, run *engine.Run, requestID string) (bool, error) {
+	if run.State.Signaled(requestID) {
+		return true, nil
+	}
+	before, err := t.before(ctx, run)
+	return before != nil && before.State.Signaled(requestID), err
+}
