@@ -1,0 +1,27 @@
+package lines
+
+import "slices"
+
+// Purge loses all messages of a queue, those delayed and in flight included, as an operator can. It is for tests, and tells
+// no journal.
+func (q *Queue) Purge(name string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.advance()
+	l := q.lines[name]
+	if l == nil {
+		return
+	}
+	for way := l.next(); way != nil; way = l.next() {
+		for m := way.first; m != nil; m = m.next {
+			q.deliver(m, now)
+		}
+	}
+	for _, m := range slices.Clone(q.hidden) {
+		if m.line == l {
+			q.show(m)
+			l.remove(m)
+		}
+	}
+	q.setAlarm()
+}
