@@ -44,30 +44,23 @@ type Mapping struct {
 
 // Run delivers until ctx ends, and returns when what was being handled has been.
 func (m *Mapping) Run(ctx context.Context) {
-	var handling sync.WaitGroup
-	defer handling.Wait()
-	free := make(chan struct{}, cmp.Or(m.Concurrency, 1))
-	for {
-		select { // what nobody handles should not be in flight
-		case free <- struct{}{}:
-		case <-ctx.Done():
-			return
-		}
+	var pollers sync.WaitGroup
+	for range cmp.Or(m.Concurrency, 1) {
+		pollers.Go(func() { m.poll(ctx) })
+	}
+	pollers.Wait()
+}
+
+// poll receives a batch and handles it, again and again: what nobody handles should not be in flight.
+func (m *Mapping) poll(ctx context.Context) {
+	for ctx.Err() == nil {
 		batch, err := m.receive(ctx)
-		if ctx.Err() != nil && len(batch) == 0 {
-			return
-		}
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			m.log().Info("receive failed", "queue", m.URL, "error", err)
 		}
-		if len(batch) == 0 {
-			<-free
-			continue
-		}
-		handling.Go(func() {
-			defer func() { <-free }()
+		if len(batch) > 0 {
 			m.deliver(context.WithoutCancel(ctx), batch)
-		})
+		}
 	}
 }
 

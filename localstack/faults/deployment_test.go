@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -69,7 +70,10 @@ func deploy(t *testing.T, seed uint64) *deployment {
 	d.startHost(t, table)
 	disturbed := queues.Config.Copy()
 	disturbed.BaseEndpoint = aws.String(d.proxies["sqs"].URL())
-	d.mapQueues(t, sqs.NewFromConfig(disturbed))
+	// A mapping tries again sooner than a client should.
+	d.mapQueues(t, sqs.NewFromConfig(disturbed, func(o *sqs.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 100 * time.Millisecond })
+	}))
 	return d
 }
 

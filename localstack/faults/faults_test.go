@@ -60,7 +60,7 @@ func TestFaults(t *testing.T) {
 	calm()
 	<-disturbing
 	t.Logf("%d conversations took %v", len(talks), time.Since(begun).Round(time.Second))
-	d.report(t, network, did)
+	defer func() { d.report(t, network, did, talks) }()
 	if t.Failed() {
 		return
 	}
@@ -135,8 +135,13 @@ func (d *deployment) settle(t *testing.T, talks []*talk) {
 }
 
 // report says what was done to whom.
-func (d *deployment) report(t *testing.T, network *lossy, did chaos) {
+func (d *deployment) report(t *testing.T, network *lossy, did chaos, talks []*talk) {
 	t.Helper()
+	again := 0
+	for _, k := range talks {
+		again += k.again
+	}
+	t.Logf("checkouts that had to be repeated: %d", again)
 	for name, p := range d.proxies {
 		for op, faults := range p.Counts() {
 			t.Logf("%s %s: %v", name, op, faults)
@@ -158,10 +163,16 @@ func (d *deployment) readLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	lines := bufio.NewScanner(f)
+	const longest = 1 << 20 // stacks are in one line
+	lines.Buffer(nil, longest)
+	for lines.Scan() {
 		line := lines.Text()
 		if strings.Contains(line, "panic") || strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "received too often") {
 			t.Errorf("a function says %s", line)
 		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
 	}
 }
