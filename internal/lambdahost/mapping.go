@@ -64,9 +64,10 @@ func (m *Mapping) poll(ctx context.Context) {
 	}
 }
 
-// receive waits for messages for a while.
+// receive waits for messages for a while: not for as long as SQS allows, because ElasticMQ does not wake who waits when a
+// message becomes a dead letter.
 func (m *Mapping) receive(ctx context.Context) ([]types.Message, error) {
-	const seconds = 20
+	const seconds = 2
 	out, err := m.Queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &m.URL, MaxNumberOfMessages: int32(cmp.Or(m.BatchSize, 10)), WaitTimeSeconds: seconds,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},

@@ -148,7 +148,7 @@ func checkOut(ctx context.Context, t *talk) (receipt cart.Receipt, err error) {
 	for range 5 {
 		receipt, err = update(ctx, t, cart.Checkout, workflow.None{})
 		var late *workflow.ActivityError
-		if !errors.As(err, &late) {
+		if !errors.As(err, &late) || errors.Is(err, cart.ErrDeclined) {
 			break
 		}
 		t.again++
