@@ -49,10 +49,14 @@ func isGone(t *testing.T, p *turntest.Process, id, runID string) {
 	t.Helper()
 	base := "/v1/workflows/" + id
 	for _, r := range []turntest.Request{
-		{Method: http.MethodGet, Target: base}, {Method: http.MethodGet, Target: base + "/result"},
-		{Method: http.MethodGet, Target: base + "/history"}, {Method: http.MethodGet, Target: base + "/result?runId=" + runID},
-		{Method: http.MethodPost, Target: base + "/queries/sum"}, {Method: http.MethodPost, Target: base + "/updates/add", Body: `{"input":1}`},
-		{Method: http.MethodGet, Target: base + "/updates/do"}, {Method: http.MethodPost, Target: base + "/signals/poke", Body: `{"input":"x"}`},
+		{Method: http.MethodGet, Target: base},
+		{Method: http.MethodGet, Target: base + "/result"},
+		{Method: http.MethodGet, Target: base + "/history"},
+		{Method: http.MethodGet, Target: base + "/result?runId=" + runID},
+		{Method: http.MethodPost, Target: base + "/queries/sum"},
+		{Method: http.MethodPost, Target: base + "/updates/add", Body: `{"input":1}`},
+		{Method: http.MethodGet, Target: base + "/updates/do"},
+		{Method: http.MethodPost, Target: base + "/signals/poke", Body: `{"input":"x"}`},
 	} {
 		if a := p.Do(r.Method, r.Target, r.Body); a.Status != http.StatusNotFound || a.Cost.Writes > 0 {
 			t.Errorf("%s %s: %d %s", r.Method, r.Target, a.Status, a.Body)
