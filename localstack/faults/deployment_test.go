@@ -145,7 +145,9 @@ func (d *deployment) startHost(t *testing.T, table string) {
 	for role, f := range map[string]lambdahost.Function{
 		"api":      {Timeout: 10 * time.Second, Concurrency: 24},
 		"workflow": {Timeout: 10 * time.Second, Concurrency: 5},
-		"activity": {Timeout: 36 * time.Second, Concurrency: 6}, // more than the 30 s of an attempt
+		// The 30 s of an attempt, adapter.Reserve, and room for a process that is stopped before it has looked at the time: one
+		// that has less than 30 s left then fails its activity for good.
+		"activity": {Timeout: 45 * time.Second, Concurrency: 6},
 		"timer":    {Timeout: 10 * time.Second, Concurrency: 1},
 		"dead":     {Timeout: 10 * time.Second, Concurrency: 2},
 	} {

@@ -26,9 +26,10 @@ var (
 )
 
 const (
-	// patience is how long the conversations may take, and then how long it may take until nothing is left to do.
-	patience = 4 * time.Minute
-	drain    = 2 * time.Minute
+	// patience is how long the conversations may take, and then how long it may take until nothing is left to
+	// do: several times what it takes, for a machine that is busy with other tests.
+	patience = 8 * time.Minute
+	drain    = 4 * time.Minute
 )
 
 // The real binaries, on a table and queues behind proxies that lose, refuse, delay and repeat, and killed again and again
