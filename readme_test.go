@@ -38,7 +38,7 @@ var (
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
 	var code strings.Builder
-	for _, pattern := range []string{"examples/tickets/*.go", "examples/hello/*.go"} {
+	for _, pattern := range []string{"examples/tickets/*.go", "examples/hello/*.go", "functions/all/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
