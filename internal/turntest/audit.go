@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -63,44 +64,57 @@ func (d *Deployment) Snapshot() string {
 	return b.String()
 }
 
-// Runs returns the runs of a workflow as its log has them. Loading them checks that their events are numbered from 1
-// without a gap, and that each resolves what was pending.
+// Runs returns the runs of a workflow as its log has them; see RunsOf.
 func (d *Deployment) Runs(workflowID string) []*engine.Run {
 	d.t.Helper()
+	return RunsOf(d.t, workflowID, d.Store.Dump(workflowID))
+}
+
+// RunsOf returns the runs of a workflow that these items are the log of, in its order. Loading them checks that their
+// events are numbered from 1 without a gap, and that each resolves what was pending.
+func RunsOf(t testing.TB, workflowID string, items []store.Item) []*engine.Run {
+	t.Helper()
 	var runs []*engine.Run
-	for _, item := range d.Store.Dump(workflowID) {
+	for _, item := range items {
 		if n := len(runs); n == 0 || runs[n-1].Number != item.Run {
 			runs = append(runs, engine.NewRun(workflowID, item.Run))
 		}
 		c, err := history.Decode(item.Slot, item.Body)
 		if err != nil {
-			d.t.Fatal(err)
+			t.Fatal(err)
 		}
 		if err := runs[len(runs)-1].Append(c, len(item.Body)); err != nil {
-			d.t.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 	return runs
 }
 
-// CheckReplay replays all runs from their first event on with the code of a process, and reports those whose code does
-// something else than history records. A run whose task fails under the code is expected to fail, and one that other
-// builds had a part in is not run again as new: their validators may have been others.
+// CheckReplay replays all runs with the code of a process; see CheckRun.
 func (d *Deployment) CheckReplay(p *Process) {
 	d.t.Helper()
 	for _, id := range d.Workflows() {
 		for _, run := range d.Runs(id) {
-			code := p.registry.Workflow(run.State.Started.WorkflowType)
-			otherBuild := func(c *history.Commit) bool { return c.Task != nil && c.Task.Build != p.build }
-			switch {
-			case run.Void() || run.NotReady(p.build) != nil:
-			case !slices.ContainsFunc(run.Log, otherBuild):
-				ReplayRun(d.t, code, id, run.Log)
-			default:
-				if err := inReplay(code, id, run.Log, (*engine.Instance).Replay); err != nil {
-					d.t.Errorf("run %d of %s does not replay: %v", run.Number, id, err)
-				}
-			}
+			CheckRun(d.t, p.registry, p.build, run)
 		}
+	}
+}
+
+// CheckRun replays a run from its first event on with the code of a build, and reports code that does something else than
+// history records. A run whose task fails under the code is expected to fail, and one that other builds had a part in is
+// not run again as new: their validators may have been others.
+func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine.Run) {
+	t.Helper()
+	if run.Void() || run.NotReady(build) != nil {
+		return
+	}
+	code := registry.Workflow(run.State.Started.WorkflowType)
+	otherBuild := func(c *history.Commit) bool { return c.Task != nil && c.Task.Build != build }
+	if !slices.ContainsFunc(run.Log, otherBuild) {
+		ReplayRun(t, code, run.WorkflowID, run.Log)
+		return
+	}
+	if err := inReplay(code, run.WorkflowID, run.Log, (*engine.Instance).Replay); err != nil {
+		t.Errorf("run %d of %s does not replay: %v", run.Number, run.WorkflowID, err)
 	}
 }

@@ -75,7 +75,12 @@ func (h *Hooks) take(op Op) Hook {
 
 // Hook puts hooks between the log and the processes that are started from now on, until Hook is called again.
 func (d *Deployment) Hook() *Hooks {
-	h := &Hooks{Log: d.Store, next: map[Op][]Hook{}, always: map[Op]Hook{}}
+	h := NewHooks(d.Store)
 	d.Ports.Log = h
 	return h
+}
+
+// NewHooks puts hooks, none as yet, before a log.
+func NewHooks(log store.Log) *Hooks {
+	return &Hooks{Log: log, next: map[Op][]Hook{}, always: map[Op]Hook{}}
 }

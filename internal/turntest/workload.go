@@ -41,12 +41,8 @@ var (
 
 func work(ctx context.Context, job Job) (string, error) {
 	d, _ := time.ParseDuration(job.For) // none is no time
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return "", ctx.Err()
+	if err := pause(ctx, d); err != nil {
+		return "", err
 	}
 	attempt := activity.InfoOf(ctx).Attempt
 	switch {

@@ -1,0 +1,80 @@
+//go:build aws
+
+package turn_test
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers of the functions, with
+// the events that AWS would hand over, on each DynamoDB server. It expects the same of each line, costs included.
+//
+// LocalStack hands requests on to the DynamoDB Local that is another of the servers, and takes ten times as long: it gets
+// the first section.
+func TestUpdateCasesOnAWS(t *testing.T) {
+	t.Parallel()
+	for _, server := range awstest.DynamoDB(t) {
+		client := dynamodb.NewFromConfig(server.Config)
+		for section := range cases {
+			if server.Name == "localstack" && section != "accept" {
+				continue
+			}
+			t.Run(server.Name+"/"+section, func(t *testing.T) {
+				t.Parallel()
+				scenes := awspath.Scenes(awspath.DynamoDB(client, newTable(t, client)))
+				playAgain(t, filepath.Join("testdata", "cases", section), scenes)
+			})
+		}
+	}
+}
+
+// playAgain plays the scripts of a file on other scenes than those that wrote what it expects: -rewrite has no say here.
+func playAgain(t *testing.T, path string, scenes func(testing.TB, turntest.Args) turntest.Scene) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := turntest.NewScript(t, scenes)
+	defer script.Close()
+	datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
+		t.Helper()
+		if got := script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
+			t.Errorf("%s of %s: %s\n%s\ncame to\n%s\nexpected\n%s", d.Pos, path, d.Cmd, strings.TrimSpace(d.Input), got, d.Expected)
+		}
+		return d.Expected
+	})
+}
+
+// newTable makes a table, and deletes it when the test ends.
+func newTable(t *testing.T, client *dynamodb.Client) string {
+	t.Helper()
+	table := "weft-" + rand.Text()
+	if _, err := client.CreateTable(t.Context(), dynamo.Schema(table)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+			t.Error(err)
+		}
+	})
+	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = time.Second })
+	if err := waiter.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &table}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}

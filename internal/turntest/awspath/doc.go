@@ -1,0 +1,26 @@
+// Package awspath is the second scene of the scripts (the first is turntest.Bubble): Weft as it runs on AWS, in the process
+// of a test. The functions are those that Lambda would run, over a store that may be a real DynamoDB server, and get the
+// events that AWS would hand them.
+//
+//	script ─▶ lambdahost.Gateway ─ event 2.0 ─▶ api ──────────┐
+//	queue  ─▶ batches of SQS records ─────────▶ workflow      ├─ turn.Service ─▶ DynamoDB
+//	          (10; activities and dead 1)       activity      │        │
+//	                                            dead          │        ▼
+//	clock  ─▶ a schedule event each minute ───▶ timer ────────┘  queue (in memory)
+//
+// # Time
+//
+// What talks to a server cannot run in a bubble of testing/synctest. Here time is a [Clock], which is the turn.World of
+// all processes: it knows who waits, lets one of them go on at a time, and moves only when nothing else can happen. So a
+// script plays the same on each run, and its day takes no time. Real time passes only in the requests to the server, which
+// nobody waits for but the goroutine that makes them.
+//
+// # What is otherwise than on AWS
+//
+//   - The queues are queue/memory, which has SQS's semantics and follows the clock; SQS has a clock of its own. What
+//     queue/sqs makes of them is held to the same suite, and what is in an event is what it would have sent.
+//   - Invocations have no deadline: the activities of the scripts take up to two hours, which no Lambda function may. The
+//     functions' deadlines have tests of their own in functions/adapter.
+//   - All functions of a process share a service, and so a cache; on AWS each has its own. A scene has several processes.
+//   - The slow check over all runs (turn.Service.Maintain) is left out, as it is in the bubble.
+package awspath

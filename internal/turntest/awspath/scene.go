@@ -1,0 +1,204 @@
+package awspath
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Scene is a scene on the AWS path. Its methods implement turntest.Scene.
+type Scene struct {
+	t         testing.TB
+	clock     *Clock
+	store     Store
+	queue     *queuememory.Queue
+	options   turn.Options
+	processes map[int]*process
+	told      meter.Cost // what Delivered has told of
+}
+
+// Scenes returns the maker of the scenes of a script, which share a clock. Each has a store of its own.
+func Scenes(open func(t testing.TB, clock func() time.Time) Store) func(testing.TB, turntest.Args) turntest.Scene {
+	clock := NewClock()
+	return func(t testing.TB, args turntest.Args) turntest.Scene {
+		settings := queue.Standard()
+		activities := settings[queue.Activities]
+		activities.Visibility = activityVisibility
+		settings[queue.Activities] = activities
+		violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
+		s := &Scene{
+			t: t, clock: clock, store: open(t, clock.Now), processes: map[int]*process{},
+			queue: queuememory.New(settings, queuememory.Options{Clock: clock.Now, Violation: violation}),
+		}
+		t.Cleanup(s.queue.Check)
+		s.options.Engine.Limits.UpdatesInFlight, _ = strconv.Atoi(args["inflight"])
+		s.options.Engine.Limits.UpdatesInTotal, _ = strconv.Atoi(args["total"])
+		clock.source = s
+		s.Deploy(1, "build-1")
+		s.Deploy(2, "build-1")
+		return s
+	}
+}
+
+// Deploy replaces a process by a new one of a build, when what the one before it was handling has ended.
+func (s *Scene) Deploy(process int, build string) {
+	s.stop(s.processes[process])
+	if process == 1 {
+		s.told = meter.Cost{}
+	}
+	s.processes[process] = s.boot(build)
+	s.clock.Settle()
+}
+
+func (s *Scene) stop(p *process) {
+	if p == nil {
+		return
+	}
+	p.stopped = true
+	s.clock.drive(func() bool { return p.busy == 0 }, time.Time{})
+	s.clock.Await(s.clock.Go(p.service.Close))
+}
+
+// pending is a request that is being answered. A nil answer is a process that died.
+type pending struct {
+	answer *turntest.Answer
+	done   <-chan struct{}
+}
+
+func (s *Scene) send(process int, r turntest.Request) *pending {
+	p, handler := &pending{}, s.processes[process]
+	p.done = s.clock.Go(func() {
+		request := httptest.NewRequestWithContext(s.t.Context(), r.Method, r.Target, strings.NewReader(r.Body))
+		p.answer = turntest.Ask(s.t, handler, request)
+	})
+	return p
+}
+
+// Do has a process answer a request.
+func (s *Scene) Do(process int, r turntest.Request) *turntest.Answer {
+	p := s.send(process, r)
+	s.clock.Await(p.done)
+	s.clock.Settle()
+	return p.answer
+}
+
+// Together has a process answer requests at once.
+func (s *Scene) Together(process int, requests []turntest.Request) (answers []*turntest.Answer) {
+	op := turntest.OnPut
+	if requests[0].Method == http.MethodGet {
+		op = turntest.OnRead
+	}
+	held, release := make(chan struct{}), make(chan struct{})
+	s.Hook(process, op, false, func(do func() error) error {
+		close(held)
+		s.clock.Await(release)
+		return do()
+	})
+	all := []*pending{s.send(process, requests[0])}
+	s.clock.Await(held)
+	for _, r := range requests[1:] {
+		all = append(all, s.send(process, r))
+		s.clock.Settle()
+	}
+	close(release)
+	for _, p := range all {
+		s.clock.Await(p.done)
+		answers = append(answers, p.answer)
+	}
+	s.clock.Settle()
+	return answers
+}
+
+// Hook sets a hook of a process.
+func (s *Scene) Hook(process int, op turntest.Op, always bool, hook turntest.Hook) {
+	if always {
+		s.processes[process].hooks.Always(op, hook)
+	} else {
+		s.processes[process].hooks.Next(op, hook)
+	}
+}
+
+// Sleep lets time pass.
+func (s *Scene) Sleep(d time.Duration) { s.clock.Sleep(d) }
+
+// Delivered is what the events have cost that were not requests, without reads, since the last call.
+func (s *Scene) Delivered() meter.Cost {
+	before := s.told
+	s.told = s.processes[1].delivered.Cost()
+	return meter.Cost{
+		Writes: s.told.Writes - before.Writes, Lost: s.told.Lost - before.Lost, Messages: s.told.Messages - before.Messages,
+	}
+}
+
+// Snapshot is all that is stored and sent.
+func (s *Scene) Snapshot() string {
+	s.t.Helper()
+	stored, err := s.store.Dump(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, m := range mappings {
+		stored += fmt.Sprintln(m.queue, s.queue.Len(m.queue))
+	}
+	return stored
+}
+
+// Now is the time.
+func (s *Scene) Now() time.Time { return s.clock.Now() }
+
+// Close checks that all runs replay, and lets the clock strike the next hour, as the bubble does.
+func (s *Scene) Close() {
+	s.checkReplay()
+	for _, p := range s.processes {
+		s.stop(p)
+	}
+	s.clock.Sleep(s.Now().Truncate(time.Hour).Add(time.Hour).Sub(s.Now()))
+}
+
+// checkReplay replays all runs with the code of process 1.
+func (s *Scene) checkReplay() {
+	s.t.Helper()
+	ids, err := s.store.Workflows(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p := s.processes[1]
+	for _, id := range ids {
+		items, err := s.items(id)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, run := range turntest.RunsOf(s.t, id, items) {
+			turntest.CheckRun(s.t, p.registry, p.build, run)
+		}
+	}
+}
+
+// items is the log of a workflow.
+func (s *Scene) items(id string) (items []store.Item, err error) {
+	for before, more := (store.Key{}), true; more; {
+		var page store.Page
+		if page, err = s.store.Ports.Log.Backward(context.Background(), id, before, store.Key{}, 0); err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if more = page.More && len(page.Items) > 0; more {
+			before = items[len(items)-1].Key
+		}
+	}
+	slices.Reverse(items)
+	return items, nil
+}
