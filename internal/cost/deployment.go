@@ -49,11 +49,13 @@ type deployment struct {
 	stop     func()
 
 	// gate is held by those who receive from the workflow queue: whoever locks it has results come together.
-	gate    sync.RWMutex
-	metered awsmeter.Meter // by functions, and by mappings for what is not an empty answer
-	active  atomic.Int64   // invocations and deliveries that go on
-	mu      sync.Mutex
-	bill    bill
+	gate sync.RWMutex
+	// requests is held, for reading, by each request that is being answered.
+	requests sync.RWMutex
+	metered  awsmeter.Meter // by functions, and by mappings for what is not an empty answer
+	active   atomic.Int64   // invocations and deliveries that go on
+	mu       sync.Mutex
+	bill     bill
 }
 
 // deploy makes a table and queues, and the functions and mappings over them.
@@ -133,6 +135,10 @@ func (d *deployment) Invoke(ctx context.Context, function string, event []byte) 
 		return nil, err
 	}
 	defer end()
+	if function == string(adapter.API) {
+		d.requests.RLock()
+		defer d.requests.RUnlock()
+	}
 	begun := time.Now()
 	answer, err := f.Invoke(ctx, event)
 	d.mu.Lock()
@@ -151,8 +157,8 @@ type poller struct {
 	d *deployment
 }
 
-// ReceiveMessage receives messages. It counts only where there are any, and hands them on no sooner than a mapping does on
-// AWS: there a message never overtakes the commit that it names.
+// ReceiveMessage receives messages. It counts only where there are any, and hands them on when no request is being answered:
+// on AWS a delivery takes longer than a put, so that a message hardly ever overtakes the commit that it names.
 func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
 	ctx, m := awsmeter.With(ctx)
 	if aws.ToString(in.QueueUrl) == p.d.urls[queue.Workflow] {
@@ -164,8 +170,8 @@ func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput
 	if err == nil && len(out.Messages) > 0 {
 		p.d.active.Add(1)
 		defer p.d.active.Add(-1)
-		const latency = 25 * time.Millisecond
-		time.Sleep(latency)
+		p.d.requests.Lock()
+		defer p.d.requests.Unlock()
 		p.d.mu.Lock()
 		defer p.d.mu.Unlock()
 		c := m.Cost()
