@@ -22,5 +22,9 @@
 // happen: what was acknowledged is in the log, every caller of an update was told the same, a refused update left nothing,
 // no run is stranded, each run replays to its own commands, and results and answers are those that the log implies.
 //
+// What clients of one run are told about updates and queries is checked besides: each must have taken effect at one moment
+// between its request and its answer (linear_test.go, with porcupine; what nobody was told the outcome of, at any moment
+// after its request, or never).
+//
 // The simulation is itself tested: mutants_test.go breaks the protocol on purpose and demands that a seed finds it.
 package sim

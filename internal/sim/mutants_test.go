@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -14,7 +15,8 @@ type mutant struct {
 	name     string
 	file     string // from the root of the module
 	old, new string
-	more     bool // only with -all-mutants
+	more     bool   // only with -all-mutants
+	test     string // that must find it; empty is TestSeeds
 }
 
 var mutants = []mutant{
@@ -47,6 +49,14 @@ var mutants = []mutant{
 	{
 		name: "an answer without a write rests on what the cache knows", file: "internal/turn/request.go",
 		old: "	if t.fresh {\n		return err\n	}", new: "	if t.fresh || t.entry.run != nil {\n		return err\n	}", more: true,
+	},
+	{
+		name: "a query is answered from what the cache knows", file: "internal/turn/read.go", test: "TestLinearizable",
+		old: "		if !t.fresh {\n", new: "		if !t.fresh && t.run() == nil {\n",
+	},
+	{
+		name: "while a put's outcome is unknown, another is tried", file: "internal/turn/commit.go", test: "TestLinearizable",
+		old: "			unknown = true\n", new: "			return errLost\n", more: true,
 	},
 	{
 		name: "a signal that is sent again arrives again", file: "internal/turn/signal.go",
@@ -92,7 +102,7 @@ func TestMutants(t *testing.T) {
 				t.Skip("runs with `make sim`")
 			}
 			overlay := m.overlay(t, root)
-			cmd := exec.Command("go", "test", "-overlay", overlay, "./internal/sim", "-run", "TestSeeds", "-count=1", "-seeds=4000")
+			cmd := exec.Command("go", "test", "-overlay", overlay, "./internal/sim", "-run", cmp.Or(m.test, "TestSeeds"), "-count=1", "-seeds=4000")
 			cmd.Dir = root
 			out, err := cmd.CombinedOutput()
 			text := string(out)

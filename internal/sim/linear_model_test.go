@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// The history of a ledger is a sequence of tries: each request that was sent, also one that was sent again. What a try is
+// to do:
+type try struct {
+	kind  string // query, add or addSlow
+	id    int    // of the update: its place among all ids
+	n     int    // what is to be added
+	limit int    // the largest sum that add accepts
+}
+
+// said is what a try was answered. Of some nobody knows what became: they may take effect at any time after they were
+// made, or never. Never is not a case of its own, because at the end of a history nobody sees it.
+type said struct {
+	what string // done, rejected, failed or unknown
+	sum  int    // what a query saw, or an update came to
+}
+
+// maxIDs is how many ids of updates a history has at most.
+const maxIDs = 40
+
+// ledgerState is what a ledger is at a moment: its sum, and what the updates came to that it has completed.
+type ledgerState struct {
+	sum     int
+	results [maxIDs]int16 // 0 is an update that has not completed, failedResult one that has failed
+}
+
+const failedResult = -1
+
+// ledgerModel is what updates and queries of one run must look like: as if each took effect at one moment between its
+// request and its answer, one after the other, and each update once.
+var ledgerModel = porcupine.Model{
+	Init: func() any { return ledgerState{} },
+	Step: func(state, input, output any) (bool, any) {
+		ok, after := step(state.(ledgerState), input.(try), output.(said))
+		return ok, after
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
+}
+
+// step is one try. It reports whether it can have been answered like this.
+func step(l ledgerState, t try, s said) (bool, ledgerState) {
+	if t.kind == "query" {
+		return s.what == "done" && s.sum == l.sum, l
+	}
+	known := l.results[t.id] != 0
+	fits := t.kind == "addSlow" || l.sum+t.n <= t.limit
+	switch {
+	case s.what == "rejected":
+		return !known && !fits, l
+	case s.what == "failed" && !known:
+		l.results[t.id] = failedResult
+	case !known && fits:
+		l.sum += t.n
+		l.results[t.id] = int16(l.sum)
+	}
+	switch s.what {
+	case "failed":
+		return l.results[t.id] == failedResult, l
+	case "done":
+		return int(l.results[t.id]) == s.sum && s.sum > 0, l
+	}
+	return true, l // unknown
+}
+
+// The model tells right from wrong.
+func TestLedgerModel(t *testing.T) {
+	t.Parallel()
+	query := func(call, end int64, sum int) porcupine.Operation {
+		return porcupine.Operation{Input: try{kind: "query"}, Call: call, Output: said{"done", sum}, Return: end}
+	}
+	add := func(call, end int64, id, n int, what string, sum int) porcupine.Operation {
+		return porcupine.Operation{Input: try{"add", id, n, 10}, Call: call, Output: said{what, sum}, Return: end}
+	}
+	for _, c := range []struct {
+		name    string
+		right   bool
+		history []porcupine.Operation
+	}{
+		{"a query sees what was acknowledged", true, []porcupine.Operation{add(1, 2, 0, 3, "done", 3), query(3, 4, 3)}},
+		{"a query does not see what was acknowledged", false, []porcupine.Operation{add(1, 2, 0, 3, "done", 3), query(3, 4, 0)}},
+		{"a query sees what is under way", true, []porcupine.Operation{add(1, 9, 0, 3, "done", 3), query(3, 4, 3)}},
+		{"a query sees it, and a later one does not", false, []porcupine.Operation{add(1, 9, 0, 3, "done", 3), query(3, 4, 3), query(5, 6, 0)}},
+		{"an update of unknown outcome takes effect late", true, []porcupine.Operation{add(1, never, 0, 3, "unknown", 0), query(3, 4, 0), query(5, 6, 3)}},
+		{"it takes effect twice", false, []porcupine.Operation{add(1, never, 0, 3, "unknown", 0), query(5, 6, 6)}},
+		{"it is sent again, and takes effect once", true, []porcupine.Operation{add(1, never, 0, 3, "unknown", 0), add(5, 6, 0, 3, "done", 3), query(7, 8, 3)}},
+		{"both were accepted", false, []porcupine.Operation{add(1, 2, 0, 3, "done", 3), add(5, 6, 0, 3, "done", 6)}},
+		{"a rejection above the limit", true, []porcupine.Operation{add(1, 2, 0, 9, "done", 9), add(3, 4, 1, 2, "rejected", 0)}},
+		{"a rejection below it", false, []porcupine.Operation{add(1, 2, 0, 8, "done", 8), add(3, 4, 1, 2, "rejected", 0)}},
+		{"more than the limit is accepted", false, []porcupine.Operation{add(1, 2, 0, 9, "done", 9), add(3, 4, 1, 2, "done", 11)}},
+	} {
+		if got := porcupine.CheckOperations(ledgerModel, c.history); got != c.right {
+			t.Errorf("%s: linearizable is %v", c.name, got)
+		}
+	}
+}

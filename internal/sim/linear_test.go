@@ -1,0 +1,206 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	storememory "github.com/seed-41655fb1/weft/store/memory"
+)
+
+// observed is a simulation whose clients note each request to the only run there is, and its answer.
+type observed struct {
+	*simulation
+	program program
+	clock   int64 // counts requests and answers
+	ids     []string
+	history []porcupine.Operation
+}
+
+const (
+	theRun = "w0"
+	never  = math.MaxInt64
+)
+
+// observe simulates a seed with few clients on one run, and all the faults of other simulations.
+func observe(seed uint64) *observed {
+	random := rand.New(rand.NewPCG(seed, 0x2545f4914f6cdd1d))
+	s := &simulation{seed: seed, random: random, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), build: 1}
+	s.plan = plan{
+		processes: 2 + random.IntN(2), workflows: 1, faults: []float64{0, 0.01, 0.03, 0.06}[random.IntN(4)],
+		cacheEntries: []int{-1, 1000, 1000}[random.IntN(3)], slow: []float64{0, 0.01, 0.03}[random.IntN(3)],
+		duplicates: []float64{0, 0.1}[random.IntN(2)], deployAfter: 200 + random.IntN(2000),
+	}
+	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
+	now := func() time.Time { return s.now }
+	s.store = storememory.New(storememory.Options{Clock: now, Violation: violation})
+	s.queue = queuememory.New(queue.Standard(), queuememory.Options{Clock: now, Violation: violation})
+	s.audit, s.sweepAt = newAudit(s), s.now.Add(turn.SweepEvery)
+	o := &observed{simulation: s, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}
+	s.audit.programs[theRun] = o.program
+	for range s.plan.processes {
+		s.boot()
+	}
+	for c := range 2 + random.IntN(3) {
+		s.spawn(fmt.Sprint("client ", c), nil, func() { o.client(c) })
+	}
+	s.loop()
+	s.end()
+	return o
+}
+
+// client is the life of a client: it sends requests one after the other, some of them again where nobody knows what became
+// of them, and some ids that other clients send too.
+func (o *observed) client(number int) {
+	o.start(theRun, fmt.Sprint("start-", number), o.program)
+	for op := range 3 + o.random.IntN(5) {
+		id := fmt.Sprintf("%d-%d", number, op)
+		switch o.random.IntN(8) {
+		case 0, 1, 2:
+			o.send("add", id, 1+o.random.IntN(9))
+		case 3:
+			o.send("add", "shared", 4)
+		case 4:
+			o.send("addSlow", id, 1+o.random.IntN(9))
+		default:
+			o.look()
+		}
+		o.pause(wait{until: o.now.Add(time.Duration(o.random.IntN(1500)) * time.Millisecond)})
+	}
+}
+
+// send sends an update, up to three times.
+func (o *observed) send(kind, id string, n int) {
+	if !slices.Contains(o.ids, id) {
+		o.ids = append(o.ids, id)
+	}
+	o.audit.adding(theRun, id, n)
+	input, _ := json.Marshal(n) // a number always encodes
+	t := try{kind, slices.Index(o.ids, id), n, o.program.Most}
+	for range 1 + o.random.IntN(3) {
+		var answer *api.UpdateResponse
+		began := o.tick()
+		_, err := o.call(kind+" "+id, func(ctx context.Context, s *turn.Service) (err error) {
+			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: api.Duration(5 * time.Second)})
+			return err
+		})
+		if o.told(t, began, answer, err) {
+			return
+		}
+	}
+}
+
+// told notes what a try of an update was answered. It reports whether that settles it.
+func (o *observed) told(t try, began int64, answer *api.UpdateResponse, err error) bool {
+	switch {
+	case errors.Is(err, errDied), errors.Is(err, api.OutcomeUnknown):
+		o.note(t, began, said{what: "unknown"}, never)
+		return false
+	case errors.Is(err, api.Busy), errors.Is(err, api.UpdatesInFlight):
+		return false // nothing was done, and nothing will be
+	case err != nil:
+		o.fail("%+v: %v", t, err)
+		return true
+	}
+	switch {
+	case answer.Stage == api.StageRejected:
+		o.note(t, began, said{what: "rejected"}, o.tick())
+	case answer.Stage == api.StageAccepted:
+		o.note(t, began, said{what: "unknown"}, never)
+	case answer.Failure != nil:
+		o.note(t, began, said{what: "failed"}, o.tick())
+	default:
+		sum, err := decodeInt(answer.Result)
+		if err != nil {
+			o.fail("%+v: %v", t, err)
+		}
+		o.note(t, began, said{"done", sum}, o.tick())
+	}
+	return true
+}
+
+// look asks for the sum.
+func (o *observed) look() {
+	var answer *api.QueryResponse
+	began := o.tick()
+	_, err := o.call("query", func(ctx context.Context, s *turn.Service) (err error) {
+		answer, err = s.Query(ctx, theRun, "", total.Name(), nil)
+		return err
+	})
+	if err != nil {
+		return // it has seen nothing
+	}
+	sum, err := decodeInt(answer.Result)
+	if err != nil {
+		o.fail("query: %v", err)
+	}
+	o.note(try{kind: "query"}, began, said{"done", sum}, o.tick())
+}
+
+func (o *observed) tick() int64 {
+	o.clock++
+	return o.clock
+}
+
+func (o *observed) note(t try, began int64, s said, ended int64) {
+	o.history = append(o.history, porcupine.Operation{Input: t, Call: began, Output: s, Return: ended})
+}
+
+// text lists the history, in the order of its requests.
+func (o *observed) text() string {
+	var b strings.Builder
+	slices.SortFunc(o.history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	for _, op := range o.history {
+		ended := fmt.Sprint(op.Return)
+		if op.Return == never {
+			ended = "-"
+		}
+		fmt.Fprintf(&b, "%4d to %4s  %+v: %+v\n", op.Call, ended, op.Input, op.Output)
+	}
+	return b.String()
+}
+
+// TestLinearizable takes histories of updates and queries of one run, through several processes and with faults, and
+// demands that each update and each query took effect at one moment between its request and its answer. A failure prints
+// its seed; replay it with
+//
+//	go test ./internal/sim -run TestLinearizable -seed=N -seeds=1
+func TestLinearizable(t *testing.T) {
+	t.Parallel()
+	seen, tries, together := map[string]int{}, 0, 0
+	for i := range *seeds {
+		o := observe(*first + uint64(i))
+		if len(o.wrong) > 0 {
+			t.Fatal(o.report())
+		}
+		if !porcupine.CheckOperations(ledgerModel, o.history) {
+			t.Fatalf("%s\nthe history of seed %d is not linearizable:\n%s", o.report(), o.seed, o.text())
+		}
+		for _, op := range o.history {
+			tries++
+			seen[op.Input.(try).kind+" "+op.Output.(said).what]++
+			if op.Return > op.Call+1 && op.Return != never {
+				together++
+			}
+		}
+	}
+	t.Logf("%d histories, %d tries, %d of them beside others: %v", *seeds, tries, together, seen)
+	for _, kind := range []string{"query done", "add done", "add rejected", "add unknown", "addSlow done"} {
+		if *seeds >= 100 && seen[kind] < *seeds/10 {
+			t.Errorf("there were %d tries of the kind %q: too few to tell anything", seen[kind], kind)
+		}
+	}
+}
