@@ -19,7 +19,8 @@ type audit struct {
 	s        *simulation
 	boots    int
 	programs map[string]program
-	runs     map[string][]*engine.Run
+	runs     map[string][]*engine.Run // all that there ever were
+	current  current
 	told     map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
 	amounts  map[string]int                   // by workflow and update id
 	starts   []ack
@@ -35,7 +36,7 @@ type ack struct {
 
 func newAudit(s *simulation) *audit {
 	return &audit{
-		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, told: map[string][]*api.UpdateResponse{},
+		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, told: map[string][]*api.UpdateResponse{},
 		amounts: map[string]int{}, runsOf: map[string]int{},
 	}
 }
@@ -64,9 +65,9 @@ func (a *audit) landed(items []store.Item) {
 
 // run is the run that an item belongs to. The first item of a run may land only when the runs before it have closed.
 func (a *audit) run(k store.Key) *engine.Run {
-	runs := a.runs[k.Workflow]
-	if i := slices.IndexFunc(runs, func(r *engine.Run) bool { return r.Number == k.Run }); i >= 0 {
-		return runs[i]
+	runs, at := a.runs[k.Workflow], place{k.Workflow, k.Run}
+	if run := a.current[at]; run != nil {
+		return run
 	}
 	for _, before := range runs {
 		if !before.State.Status.Closed() {
@@ -75,7 +76,7 @@ func (a *audit) run(k store.Key) *engine.Run {
 		}
 	}
 	run := engine.NewRun(k.Workflow, k.Run)
-	a.runs[k.Workflow] = append(runs, run)
+	a.runs[k.Workflow], a.current[at] = append(runs, run), run
 	return run
 }
 
@@ -211,6 +212,9 @@ func (s *simulation) end() {
 		}
 	}
 	a.checkAcks()
+	if s.plan.upkeep && len(s.wrong) == 0 {
+		s.endUpkeep()
+	}
 	s.store.Check()
 	s.queue.Check()
 }

@@ -51,7 +51,18 @@ func (s *simulation) startClients() {
 		for c := range 1 + s.random.IntN(3) {
 			s.spawn(fmt.Sprintf("client %s.%d", id, c), nil, func() { s.client(id, c, program) })
 		}
+		if s.plan.upkeep && s.random.IntN(2) == 0 {
+			for c := range 1 + s.random.IntN(2) {
+				s.spawn("returning client "+id, nil, func() { s.returns(id, 10+c, program) })
+			}
+		}
 	}
+}
+
+// returns is the life of a client who comes back when the runs of a workflow may have been deleted, or are being deleted.
+func (s *simulation) returns(id string, number int, p program) {
+	s.pause(wait{until: s.now.Add(retention + time.Duration(s.random.IntN(4))*checkEvery + time.Duration(s.random.IntN(4000))*time.Millisecond)})
+	s.client(id, number, p)
 }
 
 func (s *simulation) program() program {

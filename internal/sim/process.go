@@ -29,8 +29,8 @@ func (s *simulation) boot() *process {
 	p := &process{number: s.audit.boots}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
-	o := turn.Options{Build: fmt.Sprintf("build-%d", s.build), CacheEntries: s.plan.cacheEntries, Logger: quiet}
-	p.service = turn.New(turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Queue: ports}, registry(s, s.build), world{s}, o)
+	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Queue: ports}
+	p.service = turn.New(all, registry(s, s.build), world{s}, s.options())
 	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: quiet}
 	s.processes = append(s.processes, p)
 	return p

@@ -30,6 +30,7 @@ type simulation struct {
 	audit     *audit
 	build     int
 	sweepAt   time.Time
+	upkeep    upkeep
 	calm      bool // no more faults: everything has to come to an end
 
 	steps int
@@ -46,6 +47,8 @@ type plan struct {
 	slow         float64 // the chance that an actor sleeps at a step
 	duplicates   float64
 	deployAfter  int // steps after which the mended build is deployed
+	upkeep       bool
+	purgeAfter   int // steps after which a queue is purged; 0 is never
 }
 
 // actor is a client, a request, or the handling of a message.
@@ -87,14 +90,17 @@ func run(seed uint64) *simulation {
 		processes: 1 + s.random.IntN(3), workflows: 1 + s.random.IntN(3),
 		faults: []float64{0, 0.005, 0.02, 0.05}[s.random.IntN(4)], cacheEntries: []int{-1, 1, 1000}[s.random.IntN(3)],
 		slow: []float64{0, 0.01, 0.03}[s.random.IntN(3)], duplicates: []float64{0, 0.05, 0.2}[s.random.IntN(3)],
-		deployAfter: 200 + s.random.IntN(2000),
+		deployAfter: 200 + s.random.IntN(2000), upkeep: s.random.IntN(2) == 0,
+	}
+	if s.plan.upkeep && s.random.IntN(4) == 0 {
+		s.plan.purgeAfter = 1 + s.random.IntN(3000)
 	}
 	clock := func() time.Time { return s.now }
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
 	s.store = storememory.New(storememory.Options{Clock: clock, Violation: violation})
 	s.queue = queuememory.New(queue.Standard(), queuememory.Options{Clock: clock, Violation: violation})
 	s.audit = newAudit(s)
-	s.sweepAt = s.now.Add(turn.SweepEvery)
+	s.sweepAt, s.upkeep.at = s.now.Add(turn.SweepEvery), s.now.Add(checkEvery)
 	for range s.plan.processes {
 		s.boot()
 	}
@@ -179,10 +185,11 @@ func (s *simulation) ready(a *actor) bool {
 func (s *simulation) loop() {
 	for s.steps = 0; s.steps < maxSteps && len(s.wrong) == 0; s.steps++ {
 		if !s.step() && !s.jump() {
-			if s.calm {
+			if !s.calm {
+				s.calmDown()
+			} else if !s.round() {
 				return
 			}
-			s.calmDown()
 		}
 	}
 	if s.steps >= maxSteps {
@@ -192,6 +199,7 @@ func (s *simulation) loop() {
 
 // step lets one thing happen that can happen now.
 func (s *simulation) step() bool {
+	s.purge()
 	var able []*actor
 	for _, a := range s.actors {
 		if s.ready(a) {
@@ -279,9 +287,22 @@ func (s *simulation) jump() bool {
 	if next.IsZero() {
 		return false
 	}
+	if s.plan.upkeep && s.upkeep.at.Before(next) {
+		s.now = maxTime(s.now, s.upkeep.at)
+		s.queue.Tick()
+		s.check()
+		return true
+	}
 	s.now = next
 	s.queue.Tick()
 	return true
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func (s *simulation) timersKept() bool {

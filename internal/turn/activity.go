@@ -44,17 +44,16 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 		w, err = t.admit(ctx, run, d)
 		return err
 	})
-	if err != nil && d.Received > 1 {
-		return true, err
-	}
-	if err != nil {
-		// No attempt was made, so none may be counted: a copy takes the message's place. (Only the first time: a message
-		// whose handlers overlap would multiply.)
+	if err != nil && (d.Received == 1 || errors.Is(err, errLate)) {
+		// No attempt was made, so none may be counted: a copy takes the message's place. (Only the first time, but for want of
+		// time: a message whose handlers overlap would multiply.)
 		later := *d.Message
 		later.Due = max(d.Due, s.now().Add(copyDelay))
 		if s.send(context.WithoutCancel(ctx), []engine.Message{later}) == nil {
 			return true, nil
 		}
+	}
+	if err != nil {
 		return true, err
 	}
 	if w == nil {
@@ -91,7 +90,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if a.CancelRequested {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Attempt: w.number}))
 	}
-	if d.Received > 1 {
+	if d.Received > 1 || d.Seen > 0 {
+		// Delivered before, or sent again by a message that may have run this very attempt inline: it was that message that
+		// had to send the next one.
 		merged, err := t.redelivered(ctx, run, w)
 		if merged || err != nil {
 			return nil, err
@@ -100,6 +101,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if a.Retry.MaximumAttempts > 0 && w.number > a.Retry.MaximumAttempts {
 		f := timeout(failure.StartToClose, "an attempt was interrupted, and may have done its work or not; there may be no other", nil)
 		return nil, t.resolve(ctx, run, w, w.timedOut(a.Retry.MaximumAttempts, f))
+	}
+	if d.late(w.limit, t.now()) {
+		return nil, errLate
 	}
 	if longest := d.Longest; longest > 0 && w.limit > longest {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: tooLong(a, w, longest), Attempt: w.number}))
@@ -194,6 +198,14 @@ func callActivity(ctx context.Context, code *engine.Activity, input history.Payl
 	}()
 	result, err := code.Run(ctx, input)
 	return attemptOutcome{result, failure.FromError(err)}
+}
+
+// errLate is an attempt for which there is no time left here, although there usually is: this process was held up.
+var errLate = errors.New("turn: there is no time left for the attempt")
+
+// late reports whether an attempt that may take this long would be cut off.
+func (d *Delivery) late(limit time.Duration, now history.Timestamp) bool {
+	return !d.Deadline.IsZero() && (d.Longest == 0 || limit <= d.Longest) && history.At(d.Deadline).Sub(now) < limit
 }
 
 // tooLong is the failure of an activity that could not end in time here.

@@ -26,43 +26,55 @@ import (
 // A crash anywhere leaves the last commit, and the next round finds the run by it; after 3 it finds it without being the
 // latest. Each deletion demands the commit that was read, so one that comes very late deletes nothing of a later run that
 // has the number again. Two processes that do the same do it once.
-func (s *Service) clean(ctx context.Context, part []store.Item) error {
+//
+// A run that was continued as new is kept while the run after it is open, because that one asks it for the ids of updates
+// and signals that may be sent again. clean reports whether it deleted the run.
+func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	last := part[len(part)-1]
 	t, err := s.open(ctx, last.Workflow)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer t.close()
 	t.forget() // nobody here goes on with what is deleted now
-	attempts, err := s.Attempts.ReadAttempts(ctx, last.Workflow, last.Run)
-	if err != nil {
-		return err
-	}
-	if len(attempts) > 0 {
-		if err := s.Scanner.Delete(ctx, nil, attempts); err != nil {
-			return err
-		}
-	}
-	if err := s.deleteBefore(ctx, part, last); err != nil {
-		return err
-	}
 	latest, err := s.Log.Backward(ctx, last.Workflow, store.Key{}, store.Key{}, 1)
+	if err != nil || len(latest.Items) == 0 { // another process was faster
+		return false, err
+	}
+	if asked, err := asks(latest.Items[0], last); asked || err != nil {
+		return false, err
+	}
+	attempts, err := s.Attempts.ReadAttempts(ctx, last.Workflow, last.Run)
+	if err == nil && len(attempts) > 0 {
+		err = s.Scanner.Delete(ctx, nil, attempts)
+	}
+	if err == nil {
+		err = s.deleteBefore(ctx, part, last)
+	}
+	if err == nil && latest.Items[0].Run == last.Run {
+		err = t.putVoid(ctx, last.Run+1)
+	}
+	if err == nil {
+		err = s.Scanner.Delete(ctx, []store.Item{last}, nil)
+	}
 	if err != nil {
-		return err
-	}
-	if len(latest.Items) == 0 {
-		return nil // another process was faster
-	}
-	if latest.Items[0].Run == last.Run {
-		if err := t.putVoid(ctx, last.Run+1); err != nil {
-			return err
-		}
-	}
-	if err := s.Scanner.Delete(ctx, []store.Item{last}, nil); err != nil {
-		return err
+		return false, err
 	}
 	s.options.Logger.Info("deleted a run whose retention has passed", "workflowId", last.Workflow, "run", last.Run)
-	return nil
+	return true, nil
+}
+
+// asks reports whether the run of the latest item of a workflow is open, and continues the one that ends with last.
+func asks(latest, last store.Item) (bool, error) {
+	if latest.Run != last.Run+1 {
+		return false, nil
+	}
+	c, err := history.Decode(latest.Slot, latest.Body)
+	if err != nil || c.Status.Closed() {
+		return false, err
+	}
+	c, err = history.Decode(last.Slot, last.Body)
+	return err == nil && c.Status == history.ContinuedAsNew, err
 }
 
 // deleteBefore deletes the commits of a run but the last. Where the scan did not see all of them, they are read: as a page

@@ -200,7 +200,7 @@ func oneIf(b bool) int {
 func (s *Service) examine(ctx context.Context, r *round, part []store.Item, last *history.Commit, did *Upkeep) error {
 	id, number := part[0].Workflow, part[0].Run
 	switch {
-	case last.Status == history.Void || s.gone(part[0]):
+	case last.Status == history.Void || s.gone(part[len(part)-1]):
 		return nil
 	case !last.Status.Closed():
 		if part[0].Slot == 0 && !s.mayWait(r, part) {
@@ -208,8 +208,8 @@ func (s *Service) examine(ctx context.Context, r *round, part []store.Item, last
 		}
 		return s.resend(ctx, r, id, number, did)
 	case last.Expires == 0 && r.Began.Sub(last.Time) > s.keep():
-		err := s.clean(ctx, part)
-		did.Deleted += oneIf(err == nil)
+		deleted, err := s.clean(ctx, part)
+		did.Deleted += oneIf(deleted)
 		return err
 	}
 	return nil

@@ -13,6 +13,8 @@ type record struct {
 	item store.Item
 	// digest is the item's when it was put.
 	digest uint64
+	// number counts the items that were put.
+	number int
 	// perishable is nil where it never expires.
 	perishable *perishable
 }

@@ -51,6 +51,7 @@ type Store struct {
 	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
 	commits map[[16]byte]uint64
 	mark    []byte
+	puts    int
 }
 
 var _ interface {
@@ -129,7 +130,8 @@ func (s *Store) put(item store.Item) {
 		w = &workflow{ends: map[uint32]uint32{}}
 		s.workflows[item.Workflow] = w
 	}
-	r := &record{item: item, digest: s.digest(item)}
+	s.puts++
+	r := &record{item: item, digest: s.digest(item), number: s.puts}
 	w.insert(r)
 	if item.Summary != nil {
 		s.rows[place{item.Workflow, item.Run}] = *item.Summary

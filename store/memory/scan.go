@@ -75,16 +75,22 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	return stale
 }
 
-// inspectDelete reports a commit that is deleted while commits before it are there, and none after it.
+// inspectDelete reports a commit that is deleted while commits are there on which it follows, and none after it.
 func (s *Store) inspectDelete(k store.Key) {
 	w := s.workflows[k.Workflow]
-	if w.at(k) == nil {
+	last := w.at(k)
+	if last == nil {
 		return
 	}
 	i, _ := w.find(k)
-	same := func(i int) bool { return i >= 0 && i < len(w.records) && w.records[i].item.Run == k.Run }
-	if same(i-1) && !same(i+1) {
-		s.violation("the last commit of its run is deleted, at %v, before the others", k)
+	if i+1 < len(w.records) && w.records[i+1].item.Run == k.Run {
+		return
+	}
+	for i--; i >= 0 && w.records[i].item.Run == k.Run; i-- {
+		if w.records[i].number < last.number {
+			s.violation("the last commit of its run is deleted, at %v, before the others", k)
+			return
+		}
 	}
 }
 

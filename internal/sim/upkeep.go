@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// upkeep is what a seed has of the slow check over all runs. In most seeds with it nothing is purged, and then it must find
+// nothing that waits in vain: so it hides no mistake of the protocol. Closed runs it deletes in all of them.
+type upkeep struct {
+	at     time.Time // when the next step is due
+	rounds int       // made after all has come to its end
+	purged bool
+	sent   int
+}
+
+const (
+	checkEvery  = 2 * time.Hour
+	retention   = 2 * time.Hour // the least that there is
+	lastRounds  = 3             // days, in which all that has closed is deleted
+	afterPurges = 20            // days, in which what may be tried only once is given up, too
+)
+
+// check has processes make a step of the check, two of them now and then.
+func (s *simulation) check() {
+	s.upkeep.at = s.now.Add(checkEvery)
+	for range 1 + oneIf(s.chance(0.2)) {
+		p := s.anyProcess()
+		s.spawn(fmt.Sprintf("p%d check", p.number), p, func() { s.maintain(p) })
+	}
+}
+
+// maintain goes on until the walk has come by everything, or its process fails.
+func (s *simulation) maintain(p *process) {
+	for {
+		did, err := p.service.Maintain(context.Background())
+		s.log("the check did %+v: %v", did, err)
+		if s.upkeep.sent += did.Sent; did.Sent > 0 && !s.upkeep.purged {
+			s.fail("the check found something that waits in vain, although nothing was purged")
+		}
+		if s.calm && (err != nil || did.Failed > 0) {
+			s.fail("the check fails although nothing else does: %+v, %v", did, err)
+		}
+		if err != nil || did.Ended || did.Commits == 0 {
+			return
+		}
+	}
+}
+
+// round is a day later, when nothing else happens any more. It reports false after enough of them, or where there is
+// something to complain about.
+func (s *simulation) round() bool {
+	most := lastRounds
+	if s.upkeep.purged {
+		most = afterPurges
+	}
+	if !s.plan.upkeep || s.upkeep.rounds == most || !s.upkeep.purged && s.audit.open() {
+		return false
+	}
+	s.upkeep.rounds++
+	s.now = s.now.Add(25 * time.Hour)
+	s.queue.Tick()
+	s.check()
+	return true
+}
+
+// purge loses all messages of a queue, once.
+func (s *simulation) purge() {
+	if s.plan.purgeAfter == 0 || s.steps < s.plan.purgeAfter || s.upkeep.purged || s.calm {
+		return
+	}
+	s.upkeep.purged = true
+	name := []string{queue.Activities, queue.Timers, queue.Workflow}[s.random.IntN(3)]
+	s.log("the queue %s is purged", name)
+	s.queue.Purge(name)
+	s.queue.Purge(queue.DeadLetters(name))
+}
+
+// endUpkeep demands that nothing is left of any run.
+func (s *simulation) endUpkeep() {
+	for workflow, runs := range s.audit.runs {
+		for _, item := range s.store.Dump(workflow) {
+			if c, err := history.Decode(item.Slot, item.Body); err != nil || c.Status != history.Void {
+				s.fail("%s is left, long after its run has closed", item.Key)
+			}
+		}
+		for _, run := range runs {
+			if left, err := s.store.ReadAttempts(context.Background(), workflow, run.Number); err != nil || len(left) > 0 {
+				s.fail("attempts %v of run %d of %s are left, long after it has closed: %v", left, run.Number, workflow, err)
+			}
+		}
+	}
+}
+
+// open reports whether a run is.
+func (a *audit) open() bool {
+	for _, runs := range a.runs {
+		for _, run := range runs {
+			if !run.State.Status.Closed() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// deleted forgets the number of a run whose first commit goes: a void run may have its place then.
+func (a *audit) deleted(item store.Item) {
+	at := place{item.Workflow, item.Run}
+	run := a.current[at]
+	if run != nil && !run.State.Status.Closed() {
+		a.s.fail("%s was deleted, and its run is open", item.Key)
+	}
+	if item.Slot == 0 {
+		delete(a.current, at)
+	}
+}
+
+// place is a run by its number.
+type place struct {
+	workflow string
+	run      uint32
+}
+
+// current are the runs that have a number now.
+type current map[place]*engine.Run
+
+// scanner is the ports of a process for the check.
+type scanner struct{ *ports }
+
+// Scan reads, in pages of any size.
+func (t scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.Item, string, error) {
+	t.point("before a scan")
+	if t.s.chance(t.s.plan.faults) {
+		return nil, "", store.ErrThrottled
+	}
+	if t.s.random.IntN(2) == 0 {
+		limit = 1 + t.s.random.IntN(5)
+	}
+	items, next, err := t.s.store.Scan(ctx, cursor, limit)
+	t.point("after a scan")
+	return items, next, err
+}
+
+// Delete deletes, or some, or lies about it.
+func (t scanner) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
+	s := t.s
+	items = slices.Clone(items)
+	s.random.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+	for _, item := range items {
+		t.point("before a deletion")
+		if s.chance(s.plan.faults) {
+			return store.ErrThrottled
+		}
+		s.log("%s is deleted", item.Key)
+		if err := s.store.Delete(context.WithoutCancel(ctx), []store.Item{item}, nil); err != nil {
+			return err
+		}
+		s.audit.deleted(item)
+	}
+	t.point("before attempts are deleted")
+	err := s.store.Delete(context.WithoutCancel(ctx), nil, attempts)
+	t.point("after a deletion")
+	if s.chance(s.plan.faults) {
+		return store.ErrUnknown
+	}
+	return err
+}
+
+// ReadMark reads.
+func (t scanner) ReadMark(ctx context.Context) ([]byte, error) {
+	t.point("before a read of the mark")
+	return t.s.store.ReadMark(ctx)
+}
+
+// WriteMark writes, or lies about it.
+func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
+	t.point("before the mark is moved")
+	if t.s.chance(t.s.plan.faults) {
+		return store.ErrUnknown
+	}
+	err := t.s.store.WriteMark(ctx, old, mark)
+	t.point("after the mark is moved")
+	if t.s.chance(t.s.plan.faults) {
+		return store.ErrUnknown
+	}
+	return err
+}
+
+// options are those of a process.
+func (s *simulation) options() turn.Options {
+	return turn.Options{
+		Build: fmt.Sprintf("build-%d", s.build), CacheEntries: s.plan.cacheEntries, Logger: quiet,
+		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20,
+	}
+}
