@@ -18,6 +18,7 @@
 //	NS/w/WORKFLOW      c/RUN/SLOT                   ... summary, list, place          one that opens or closes a run
 //	NS/t/SHARD         DUE/ID                       body                              a timer
 //	NS/t/SHARD         DUE#HASH                     body, timer                       a timer with a very long id
+//	NS/m               scan                         body                              the mark of the check over all runs
 //
 //	list               place
 //	NS/l/SHARD         STARTED/HASH/RUN/0           summary, expires                  of the commit that opened the run
@@ -33,7 +34,8 @@
 //
 //   - A commit is put once, on the condition that nothing stands at its key, and never changed. There is no other item to
 //     keep in step with it: no head, no lock, no index that correctness reads.
-//   - Every read of the log, the attempts and the timers is consistent. Only the list is read from an index.
+//   - Every read of the log, the attempts and the timers is consistent. Only the list is read from an index, and only a scan,
+//     whose findings are looked at in the log before anything rests on them, is not consistent.
 //   - Nothing that is correct depends on the memory of a process, on a clock here, or on an item having been deleted.
 //   - Each request is sent once. A request that was throttled was not carried out and is sent again, with jitter, as long as
 //     the context allows. The SDK's retries are off: after a connection that broke and then a throttle they would report the
@@ -95,6 +97,14 @@
 //
 // Options.NoList leaves the keys out. Runs that were opened while the list was off appear when they close while it is on.
 //
+// # The scan
+//
+// What must find runs without a list (those that no message leads to any more, and those that have closed and never expire)
+// is a Scan of the table in segments, with a filter for the commits of the namespace and a cursor that internal/turn keeps
+// under the mark. It passes over everything in the table, and is billed for it. IAM can not hold a Scan to a namespace:
+// dynamodb:LeadingKeys does not apply to it. A role that scans needs dynamodb:Scan on the table, and dynamodb:DeleteItem,
+// PutItem and Query on its namespace.
+//
 // # What a call costs
 //
 // In requests and units, for commits of up to about 900 bytes, as TestUnits measures them (tag aws):
@@ -109,5 +119,8 @@
 //	ReadAttempts                                       1 query            1 read unit for each 4 KB
 //	PutTimers, DeleteTimers                            1 for each 25      1 write unit a timer and 1 KB
 //	DueTimers that finds nothing                       4 queries          4 read units: 172,800 a month, at one sweep a minute
+//	Scan                                               1 scan             half a unit for each 4 KB passed, or for none
+//	Delete                                             1 for each item    1 write unit for each 1 KB; 1 of the index if listed
+//	ReadMark, WriteMark                                1 query, 1 put     1 unit
 //	ListRuns                                           8 queries          4 read units, and half a unit for each 4 KB of rows
 package dynamo
