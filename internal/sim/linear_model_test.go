@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"hash/maphash"
 	"testing"
 
 	"github.com/anishathalye/porcupine"
@@ -34,6 +35,8 @@ type ledgerState struct {
 
 const failedResult = -1
 
+var seed = maphash.MakeSeed()
+
 // ledgerModel is what updates and queries of one run must look like: as if each took effect at one moment between its
 // request and its answer, one after the other, and each update once.
 var ledgerModel = porcupine.Model{
@@ -41,6 +44,9 @@ var ledgerModel = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) {
 		ok, after := step(state.(ledgerState), input.(try), output.(said))
 		return ok, after
+	},
+	Hash: func(state any) uint64 {
+		return maphash.Comparable(seed, state.(ledgerState))
 	},
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
 }
@@ -70,6 +76,41 @@ func step(l ledgerState, t try, s said) (bool, ledgerState) {
 	return true, l // unknown
 }
 
+// lighter is a history that is linearizable if, and only if, this one is, with fewer tries of unknown outcome: each of them
+// may stand at any place, which makes the search long. An update takes effect once, so that of such tries with one id the
+// first can stand for all; and where somebody was told what the id came to, it had taken effect by then.
+func lighter(history []porcupine.Operation) []porcupine.Operation {
+	first, settled := map[int]int64{}, map[int]int64{}
+	atMost := func(least map[int]int64, id int, at int64) {
+		if before, found := least[id]; !found || at < before {
+			least[id] = at
+		}
+	}
+	for _, op := range history {
+		switch t, s := op.Input.(try), op.Output.(said); {
+		case s.what == "unknown":
+			atMost(first, t.id, op.Call)
+		case t.kind != "query" && s.what != "rejected":
+			atMost(settled, t.id, op.Return)
+		}
+	}
+	var light []porcupine.Operation
+	for _, op := range history {
+		if op.Output.(said).what == "unknown" {
+			id := op.Input.(try).id
+			end, found := settled[id]
+			if op.Call > first[id] || found && op.Call > end {
+				continue
+			}
+			if found {
+				op.Return = end
+			}
+		}
+		light = append(light, op)
+	}
+	return light
+}
+
 // The model tells right from wrong.
 func TestLedgerModel(t *testing.T) {
 	t.Parallel()
@@ -96,7 +137,7 @@ func TestLedgerModel(t *testing.T) {
 		{"a rejection below it", false, []porcupine.Operation{add(1, 2, 0, 8, "done", 8), add(3, 4, 1, 2, "rejected", 0)}},
 		{"more than the limit is accepted", false, []porcupine.Operation{add(1, 2, 0, 9, "done", 9), add(3, 4, 1, 2, "done", 11)}},
 	} {
-		if got := porcupine.CheckOperations(ledgerModel, c.history); got != c.right {
+		if got := porcupine.CheckOperations(ledgerModel, lighter(c.history)); got != c.right {
 			t.Errorf("%s: linearizable is %v", c.name, got)
 		}
 	}
