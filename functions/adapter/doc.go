@@ -27,7 +27,8 @@
 //
 // What is done in an invocation ends [Reserve] before the function's time-out, so that it can be committed and answered.
 // An activity whose attempts may take longer than that is refused with an error that says so: give the function a longer
-// time-out, or the activity a shorter one. The visibility of a queue is at least six times the time-out of the function
+// time-out, or the activity a shorter one. (Tell the function its time-out in WEFT_TIMEOUT: Lambda does not, and a process that
+// is held up for a moment has less left.) The visibility of a queue is at least six times the time-out of the function
 // that consumes it. The function shortens that of an activity's message only where it is [ShortenFrom] longer than the
 // attempt needs, because each change is billed: else an attempt whose process died is made again only when the queue's
 // visibility is over.

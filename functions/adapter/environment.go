@@ -36,6 +36,7 @@ import (
 //	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run
 //	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
 //	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a stage
+//	WEFT_TIMEOUT           the function's time-out, as in 60s; see Options.Timeout
 //	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m; else messages are never shortened
 //	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
 //	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
@@ -47,6 +48,7 @@ type environment struct {
 	urls                  map[string]string
 	build, basePath       string
 	visibility, longTimer time.Duration
+	timeout               time.Duration
 	grace                 time.Duration
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
 	cacheBytes int
@@ -73,12 +75,12 @@ func readEnvironment(get func(string) string) (environment, error) {
 		}
 		return d
 	}
-	const longestVisibility = 12 * time.Hour // SQS has no longer one
+	const longestVisibility, longestTimeout = 12 * time.Hour, 15 * time.Minute // SQS and Lambda have no longer ones
 	e := environment{
 		table: required("WEFT_TABLE"), namespace: get("WEFT_NAMESPACE"), urls: map[string]string{},
 		build: cmp.Or(get("WEFT_BUILD"), buildID()), basePath: get("WEFT_BASE_PATH"),
 		visibility: duration("WEFT_VISIBILITY", longestVisibility), longTimer: duration("WEFT_LONG_TIMER", queue.MaxDelay),
-		grace: duration("WEFT_GRACE", queue.MaxDelay),
+		grace: duration("WEFT_GRACE", queue.MaxDelay), timeout: duration("WEFT_TIMEOUT", longestTimeout),
 	}
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 		e.urls[name] = required("WEFT_QUEUE_" + strings.ToUpper(name))
@@ -125,7 +127,7 @@ func open(ctx context.Context, role Role, get func(string) string, log *slog.Log
 	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 	})
-	return New(role, service, Options{BasePath: e.basePath, Visibility: e.visibility, Extend: q.Extend, Log: log})
+	return New(role, service, Options{BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Log: log})
 }
 
 // register makes a registry. All that is wrong with what is registered is in the error.

@@ -22,6 +22,9 @@ type Options struct {
 	// either none is ever shortened.
 	Visibility time.Duration
 	Extend     func(ctx context.Context, queue, receipt string, d time.Duration) error
+	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
+	// up before an activity gives the message back, instead of failing the activity because its StartToClose is too long.
+	Timeout time.Duration
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
 }
@@ -59,7 +62,7 @@ func New(role Role, service *turn.Service, o Options) (*Function, error) {
 // Invoke answers an event. An error is an event that is none of the role's, or a sweep that failed: what can be answered
 // is answered, and a message that has to come again is listed in the answer.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
-	ctx, a, cancel := begin(ctx)
+	ctx, a, cancel := begin(ctx, f.options.Timeout)
 	defer cancel()
 	answer, err := f.serve(f, ctx, a, event)
 	if err != nil {

@@ -270,7 +270,7 @@ func TestReserve(t *testing.T) {
 			15 * time.Minute: 15*time.Minute - Reserve, time.Minute: time.Minute - Reserve, 2 * Reserve: Reserve, 3 * time.Second: 1500 * time.Millisecond,
 		} {
 			lambda, cancel := context.WithTimeout(t.Context(), whole)
-			ctx, a, end := begin(lambda)
+			ctx, a, end := begin(lambda, 0)
 			deadline, _ := ctx.Deadline()
 			if a.longest != longest || time.Until(a.deadline) != whole || time.Until(deadline) != longest {
 				t.Errorf("of %v the work has %v, an attempt %v and the process %v", whole, time.Until(deadline), a.longest, time.Until(a.deadline))
@@ -278,7 +278,14 @@ func TestReserve(t *testing.T) {
 			end()
 			cancel()
 		}
-		ctx, a, end := begin(t.Context())
+		ctx, a, end := begin(t.Context(), time.Minute)
+		late, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+		defer cancel()
+		if _, a, end := begin(late, time.Minute); a.longest != time.Minute-Reserve {
+			t.Errorf("held up for ten seconds of a minute, an attempt may take %v", a.longest)
+		} else {
+			end()
+		}
 		if _, limited := ctx.Deadline(); limited || a != (allowance{}) {
 			t.Error("an invocation without a deadline has got one")
 		}

@@ -72,3 +72,40 @@ func TestLongestAttempt(t *testing.T) {
 		}
 	})
 }
+
+// A process that was held up has no time left for an attempt that would fit: the message comes again, and no attempt is
+// counted.
+func TestNoTimeLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Idle(turn.Options{}, turntest.Workload("build-2")...)
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":1}`)
+		for received := 1; received <= 2; received++ {
+			deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := turn.DecodeMessage(deliveries[0].Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = p.Service.Handle(t.Context(), turn.Delivery{
+				Message: m, Received: received, Deadline: time.Now().Add(activity.DefaultStartToClose - time.Second), Longest: time.Minute,
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			if err := d.Queue.Delete(t.Context(), queue.Activities, deliveries[0].Receipt); err != nil {
+				t.Error(err)
+			}
+		}
+		d.Drain(t.Context(), func(string) *turntest.Process { return p })
+		if a := p.Do(http.MethodGet, "/v1/workflows/a/result", ""); !strings.Contains(string(a.Body), `"result":1`) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		if a := p.Do(http.MethodGet, "/v1/workflows/a/history", ""); !strings.Contains(string(a.Body), `"attempt":1`) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}

@@ -17,10 +17,11 @@ type Delivery struct {
 	Received int
 	// Extend keeps it invisible for this long from now on; nil where that is not needed.
 	Extend func(ctx context.Context, d time.Duration) error
-	// Deadline is when the process may be ended; zero is never. No activity is begun inline that may take longer.
+	// Deadline is when the process may be ended; zero is never. No attempt is begun that may take longer: its message comes
+	// again.
 	Deadline time.Time
-	// Longest is how long an attempt at an activity may take here at most; 0 is without limit. One that may take longer
-	// fails, and is not tried again.
+	// Longest is how long an attempt at an activity may take where this message is delivered, whatever is left of the time
+	// now; 0 is without limit. One that may take longer fails, and is not tried again.
 	Longest time.Duration
 }
 

@@ -145,15 +145,15 @@ func (d *deployment) startHost(t *testing.T, table string) {
 	for role, f := range map[string]lambdahost.Function{
 		"api":      {Timeout: 10 * time.Second, Concurrency: 24},
 		"workflow": {Timeout: 10 * time.Second, Concurrency: 5},
-		// The 30 s of an attempt, adapter.Reserve, and room for a process that is stopped before it has looked at the time: one
-		// that has less than 30 s left then fails its activity for good.
-		"activity": {Timeout: 45 * time.Second, Concurrency: 6},
+		// The 30 s of an attempt, adapter.Reserve, and hardly any room for a process that is stopped before it has looked at the
+		// time: one that has less than 30 s left then gives the message back.
+		"activity": {Timeout: 36 * time.Second, Concurrency: 6},
 		"timer":    {Timeout: 10 * time.Second, Concurrency: 1},
 		"dead":     {Timeout: 10 * time.Second, Concurrency: 2},
 	} {
 		f.Name, f.Bootstrap, f.Log, f.Memory, f.Freeze = role, program, logs, 256, true
 		f.Environment = map[string]string{
-			"WEFT_ROLE": role, "WEFT_TABLE": table, "WEFT_BUILD": "faults", "WEFT_LONG_TIMER": longTimer.String(), "WEFT_GRACE": grace.String(),
+			"WEFT_ROLE": role, "WEFT_TABLE": table, "WEFT_BUILD": "faults", "WEFT_LONG_TIMER": longTimer.String(), "WEFT_GRACE": grace.String(), "WEFT_TIMEOUT": f.Timeout.String(),
 			"AWS_ENDPOINT_URL_DYNAMODB": d.proxies["dynamodb"].URL(), "AWS_ENDPOINT_URL_SQS": d.proxies["sqs"].URL(),
 		}
 		for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
