@@ -79,7 +79,7 @@ func checkUnits(t *testing.T, s *dynamo.Store, noList bool) {
 	}
 	closing, successor := opening("order", 1), opening("order", 2)
 	closing.Slot, closing.Commit, closing.Summary = 3, [16]byte{9}, summary(1, "completed", noon)
-	log, attempts, timers := meter.Log(s), meter.Attempts(s), meter.Timers(s)
+	log, attempts, timers, scanner := meter.Log(s), meter.Attempts(s), meter.Timers(s), meter.Scanner(s)
 	appending := func(items ...store.Item) func(context.Context) error {
 		return func(ctx context.Context) error { return log.Append(ctx, items...) }
 	}
@@ -105,6 +105,15 @@ func checkUnits(t *testing.T, s *dynamo.Store, noList bool) {
 			return err
 		}, awsmeter.Cost{StrongReads: 4, ReadUnits: 4}},
 		{"its deletion", func(ctx context.Context) error { return timers.DeleteTimers(ctx, timer) }, awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+		{"a deletion of 2,000 bytes", func(ctx context.Context) error {
+			return scanner.Delete(ctx, []store.Item{commit("other", 0, 0)}, nil)
+		}, awsmeter.Cost{Writes: 1, WriteUnits: 3}},
+		{"a deletion of what was listed", func(ctx context.Context) error {
+			return scanner.Delete(ctx, []store.Item{opening("order", 1)}, nil)
+		}, awsmeter.Cost{Writes: 1, WriteUnits: 1, IndexUnits: index}},
+		{"the mark", func(ctx context.Context) error { return scanner.WriteMark(ctx, nil, []byte("x")) }, awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+		{"a look at the mark", func(ctx context.Context) error { _, err := scanner.ReadMark(ctx); return err }, awsmeter.Cost{StrongReads: 1, ReadUnits: 1}},
+		{"a scan", func(ctx context.Context) error { _, _, err := scanner.Scan(ctx, "", 1); return err }, awsmeter.Cost{EventualReads: 1, ReadUnits: 0.5}},
 	}
 	if !noList {
 		steps = append(steps, step{"the list", func(ctx context.Context) error {
