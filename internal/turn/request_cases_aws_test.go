@@ -5,8 +5,10 @@ package turn_test
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,21 +24,32 @@ import (
 
 // TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers of the functions, with
 // the events that AWS would hand over, on each DynamoDB server. It expects the same of each line, costs included.
-//
-// LocalStack hands requests on to the DynamoDB Local that is another of the servers, and takes ten times as long: it gets
-// the first section.
 func TestUpdateCasesOnAWS(t *testing.T) {
 	t.Parallel()
+	onAWS(t, "cases", slices.Sorted(maps.Keys(cases)))
+}
+
+// TestSpeculativeWorkflowTaskOnAWS does that with the scripts of TestSpeculativeWorkflowTask.
+func TestSpeculativeWorkflowTaskOnAWS(t *testing.T) {
+	t.Parallel()
+	onAWS(t, "seed", seedRows)
+}
+
+// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack hands requests on to the DynamoDB Local that is
+// another of the servers, and takes ten times as long: it gets the first script.
+func onAWS(t *testing.T, folder string, scripts []string) {
+	t.Helper()
 	for _, server := range awstest.DynamoDB(t) {
 		client := dynamodb.NewFromConfig(server.Config)
-		for section := range cases {
-			if server.Name == "localstack" && section != "accept" {
-				continue
-			}
-			t.Run(server.Name+"/"+section, func(t *testing.T) {
+		played := scripts
+		if server.Name == "localstack" {
+			played = scripts[:1]
+		}
+		for _, name := range played {
+			t.Run(server.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				scenes := awspath.Scenes(awspath.DynamoDB(client, newTable(t, client)))
-				playAgain(t, filepath.Join("testdata", "cases", section), scenes)
+				playAgain(t, filepath.Join("testdata", folder, name), scenes)
 			})
 		}
 	}

@@ -274,19 +274,24 @@ func (t *session) lookUpOlder(ctx context.Context, calls []*updateCall) error {
 }
 
 // lookUpBefore answers the calls whose ids the run before knows, which this one continues: the caller may not know that
-// there is another one now. It returns the other calls.
+// there is another one now. It returns the other calls. The answers hold only if this run is the latest: a later one may
+// have accepted an id of theirs anew.
 func (t *session) lookUpBefore(ctx context.Context, run *engine.Run, calls []*updateCall) ([]*updateCall, error) {
 	before, err := t.before(ctx, run)
 	if err != nil || before == nil {
 		return calls, err
 	}
-	return slices.DeleteFunc(calls, func(c *updateCall) bool {
+	others := slices.DeleteFunc(slices.Clone(calls), func(c *updateCall) bool {
 		known := c.runID == "" && before.State.Updates[c.request.ID] != nil
 		if known {
 			c.outcome(before)
 		}
 		return known
-	}), nil
+	})
+	if len(others) < len(calls) && !t.fresh {
+		return nil, t.final(ctx, nil)
+	}
+	return others, nil
 }
 
 // outcome answers a call from the log: the update was accepted.

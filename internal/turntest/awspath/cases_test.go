@@ -14,12 +14,13 @@ import (
 // line as in the bubble that wrote them. With `make test-aws` TestUpdateCasesOnAWS plays them on DynamoDB.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(filepath.Join("..", "..", "turn", "testdata", "cases", "*"))
-	if err != nil || len(paths) < 5 {
+	paths, err := filepath.Glob(filepath.Join("..", "..", "turn", "testdata", "*", "*"))
+	if err != nil || len(paths) < 15 {
 		t.Fatalf("the scripts are %q, %v", paths, err)
 	}
 	for _, path := range paths {
-		t.Run(filepath.Base(path), func(t *testing.T) {
+		folder, name := filepath.Split(path)
+		t.Run(filepath.Join(filepath.Base(folder), name), func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(path)
 			if err != nil {
