@@ -55,7 +55,7 @@ lint: ## vet, staticcheck, formatting
 check: lint test ## the linters, and the tests that need no server
 
 sim: ## search for a counterexample: SEEDS=n seeds, and every break of the protocol must be found
-	go test -timeout 60m ./internal/sim -run 'TestSeeds|TestMutants' -v -seeds=$(SEEDS) -all-mutants
+	go test -timeout 60m ./internal/sim -run 'TestSeeds|TestLinearizable|TestMutants' -v -seeds=$(SEEDS) -all-mutants
 
 fuzz: ## fuzz every decoder for FUZZTIME each
 	@for p in $$(go list ./...); do \

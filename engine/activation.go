@@ -206,8 +206,14 @@ func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
 	status, name := history.Completed, ""
 	var canceled *failure.CanceledError
 	var next *ContinueAsNew
+	large := tooLarge("the result of the workflow", len(in.result))
+	if errors.As(in.err, &next) {
+		large = tooLarge("the input of the run that continues this one", len(next.Input))
+	}
 	switch {
-	case errors.As(in.err, &next):
+	case large != nil:
+		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: large}
+	case next != nil:
 		status, name = history.ContinuedAsNew, next.WorkflowType
 		a = &history.WorkflowExecutionContinuedAsNew{NewRunID: nextRunID, WorkflowType: next.WorkflowType, Input: next.Input}
 	case in.err == nil:

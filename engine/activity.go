@@ -36,7 +36,9 @@ func (in *Instance) StartActivity(scope *coro.Scope, call history.ActivityTaskSc
 		return &a.future
 	}
 	if !in.replaying {
-		call.Input = encode()
+		if call.Input = encode(); len(call.Input) > MaxPayload {
+			call.Input, call.Oversize = nil, len(call.Input)
+		}
 	}
 	a.command = in.issue(&command{
 		typ: history.TypeActivityTaskScheduled, name: call.ActivityType,

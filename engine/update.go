@@ -230,6 +230,9 @@ func (in *Instance) accept(u *update) {
 func (in *Instance) complete(u *update, result history.Payload, err error) {
 	in.updates.inFlight--
 	failed := failure.FromError(err)
+	if f := tooLarge("the result of update "+u.request.Name, len(result)); f != nil {
+		result, failed = nil, f
+	}
 	in.issue(&command{
 		typ: history.TypeWorkflowExecutionUpdateCompleted, name: u.request.ID,
 		attributes: func() history.Attributes {

@@ -28,6 +28,8 @@ type ActivityTaskScheduled struct {
 	Retry RetryPolicy `cbor:"5,keyasint,omitempty" json:"retryPolicy,omitzero"`
 	// Inline lets the invocation that schedules the activity run it as well.
 	Inline bool `cbor:"6,keyasint,omitempty" json:"inline,omitempty"`
+	// Oversize is the size in bytes of an input that was too large to be recorded: the activity fails without an attempt.
+	Oversize int `cbor:"7,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 }
 
 // Type is TypeActivityTaskScheduled.

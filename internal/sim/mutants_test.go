@@ -63,6 +63,10 @@ var mutants = []mutant{
 		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
 	},
 	{
+		name: "an attempt that was run inline is taken for another chain's", file: "internal/turn/activity.go",
+		old: "if d.Received > 1 || d.Seen > 0 {", new: "if d.Received > 1 {", more: true,
+	},
+	{
 		name: "what the run before has left unsent is not sent again", file: "internal/turn/message.go",
 		old: "return t.send(ctx, next.Owed([]*engine.Message{&all}, nil))", new: "return nil", more: true,
 	},

@@ -90,6 +90,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if a.CancelRequested {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Attempt: w.number}))
 	}
+	if f := engine.Oversize(a.ActivityTaskScheduled); f != nil {
+		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number}))
+	}
 	if d.Received > 1 || d.Seen > 0 {
 		// Delivered before, or sent again by a message that may have run this very attempt inline: it was that message that
 		// had to send the next one.

@@ -67,7 +67,7 @@ func Defaults() Options {
 		LongTimer:     queue.MaxDelay,
 		Retention:     7 * 24 * time.Hour,
 		CheckEvery:    24 * time.Hour, CheckAtOnce: 2000,
-		MaxPayload: 256 << 10, MaxCommit: 380 << 10,
+		MaxPayload: engine.MaxPayload, MaxCommit: 380 << 10,
 		CacheEntries: 10_000, CacheBytes: 256 << 20,
 		UpdatesTogether: 64,
 	}
