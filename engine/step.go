@@ -124,8 +124,12 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	})
 }
 
+// suggest reports whether code is given the hint to continue as new: the history has become long, or nine tenths of the
+// updates that it may accept have been accepted.
 func (r *Run) suggest(o *Options) bool {
-	return o.SuggestAfterEvents > 0 && r.State.NextEventID > o.SuggestAfterEvents ||
+	most := o.Limits.UpdatesInTotal
+	return most > 0 && 10*len(r.State.Updates) >= 9*most ||
+		o.SuggestAfterEvents > 0 && r.State.NextEventID > o.SuggestAfterEvents ||
 		o.SuggestAfterBytes > 0 && r.State.Bytes > o.SuggestAfterBytes
 }
 

@@ -26,6 +26,7 @@ var cases = map[string]string{
 	"replay":    "81 82 84 85 88",
 	"continue":  "28 34 35 70 77",
 	"withstart": "91 92 93 94 97",
+	"limits":    "98",
 }
 
 // TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/turn -run TestUpdateCases -rewrite`, and hold
