@@ -38,13 +38,14 @@ var (
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
 	var code strings.Builder
-	for _, pattern := range []string{"examples/tickets/*.go", "examples/hello/*.go", "functions/all/*.go"} {
+	for _, pattern := range []string{"examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range files {
-			code.WriteString(strings.ReplaceAll(readFile(t, file), "\n\t\t", "\n\t"))
+			text := strings.Replace(readFile(t, file), "func Example()", "func main()", 1)
+			code.WriteString(strings.ReplaceAll(text, "\n\t\t", "\n\t"))
 		}
 	}
 	blocks := goBlock.FindAllStringSubmatch(readFile(t, "README.md"), -1)

@@ -3,6 +3,9 @@
 package examples
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/seed-41655fb1/weft/examples/approval"
 	"github.com/seed-41655fb1/weft/examples/cancellation"
 	"github.com/seed-41655fb1/weft/examples/cart"
@@ -43,4 +46,9 @@ func Registrations() map[string][]workflow.Registration {
 		"timeouts":     timeouts.Registrations(),
 		"timers":       timers.Registrations(),
 	}
+}
+
+// All is Registrations in one list.
+func All() []workflow.Registration {
+	return slices.Concat(slices.Collect(maps.Values(Registrations()))...)
 }

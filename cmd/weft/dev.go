@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
@@ -23,10 +21,7 @@ func (d *dev) Run(ctx context.Context) error {
 }
 
 // registry has all the examples.
-func registry() *weft.Registry {
-	all := slices.Collect(maps.Values(examples.Registrations()))
-	return weft.Register(slices.Concat(all...)...)
-}
+func registry() *weft.Registry { return weft.Register(examples.All()...) }
 
 // greet prints lines to paste.
 func greet(out io.Writer, url string) {

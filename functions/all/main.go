@@ -3,13 +3,10 @@
 package main
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/functions/adapter"
 )
 
 func main() {
-	adapter.Main(adapter.FromEnvironment(), slices.Concat(slices.Collect(maps.Values(examples.Registrations()))...)...)
+	adapter.Main(adapter.FromEnvironment(), examples.All()...)
 }

@@ -3,8 +3,6 @@
 package main
 
 import (
-	"maps"
-	"slices"
 
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/functions/adapter"
@@ -12,6 +10,6 @@ import (
 )
 
 func main() {
-	registrations := slices.Concat(slices.Collect(maps.Values(examples.Registrations()))...)
+	registrations := examples.All()
 	adapter.Main(adapter.FromEnvironment(), append(registrations, faults.Registrations()...)...)
 }
