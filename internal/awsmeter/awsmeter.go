@@ -37,19 +37,26 @@ type Cost struct {
 	Messages int64
 }
 
-func (c *Cost) add(d Cost) {
-	c.Writes += d.Writes
-	c.Lost += d.Lost
-	c.StrongReads += d.StrongReads
-	c.EventualReads += d.EventualReads
-	c.Throttled += d.Throttled
-	c.WriteUnits += d.WriteUnits
-	c.IndexUnits += d.IndexUnits
-	c.ReadUnits += d.ReadUnits
-	c.Requests += d.Requests
-	c.Chunks += d.Chunks
-	c.FIFOChunks += d.FIFOChunks
-	c.Messages += d.Messages
+// Minus is what c has more than d.
+func (c Cost) Minus(d Cost) Cost {
+	c.add(d, -1)
+	return c
+}
+
+// add adds d, sign times.
+func (c *Cost) add(d Cost, sign int64) {
+	c.Writes += sign * d.Writes
+	c.Lost += sign * d.Lost
+	c.StrongReads += sign * d.StrongReads
+	c.EventualReads += sign * d.EventualReads
+	c.Throttled += sign * d.Throttled
+	c.WriteUnits += float64(sign) * d.WriteUnits
+	c.IndexUnits += float64(sign) * d.IndexUnits
+	c.ReadUnits += float64(sign) * d.ReadUnits
+	c.Requests += sign * d.Requests
+	c.Chunks += sign * d.Chunks
+	c.FIFOChunks += sign * d.FIFOChunks
+	c.Messages += sign * d.Messages
 }
 
 // Meter adds up costs. Its zero value is ready to use, by many goroutines.
@@ -68,7 +75,7 @@ func (m *Meter) Cost() Cost {
 func (m *Meter) add(c Cost) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.cost.add(c)
+	m.cost.add(c, 1)
 }
 
 // chain is the meters of a context, the one that was added last first.

@@ -15,18 +15,7 @@ type bill struct {
 
 // minus is what has been added since an earlier bill.
 func (b bill) minus(e bill) bill {
-	b.Writes -= e.Writes
-	b.Lost -= e.Lost
-	b.StrongReads -= e.StrongReads
-	b.EventualReads -= e.EventualReads
-	b.Throttled -= e.Throttled
-	b.WriteUnits -= e.WriteUnits
-	b.IndexUnits -= e.IndexUnits
-	b.ReadUnits -= e.ReadUnits
-	b.Cost.Requests -= e.Cost.Requests
-	b.Chunks -= e.Chunks
-	b.FIFOChunks -= e.FIFOChunks
-	b.Messages -= e.Messages
+	b.Cost = b.Cost.Minus(e.Cost)
 	b.Invocations -= e.Invocations
 	b.APIRequests -= e.APIRequests
 	b.Seconds -= e.Seconds

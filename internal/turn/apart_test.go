@@ -42,6 +42,24 @@ func TestActivitiesApart(t *testing.T) {
 	})
 }
 
+// attempt has a process handle the next message of the activity queue, with what else the delivery says.
+func attempt(t *testing.T, d *turntest.Deployment, p *turntest.Process, with turn.Delivery) {
+	t.Helper()
+	deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if with.Message, err = turn.DecodeMessage(deliveries[0].Body); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Service.Handle(t.Context(), with); err != nil {
+		t.Error(err)
+	}
+	if err := d.Queue.Delete(t.Context(), queue.Activities, deliveries[0].Receipt); err != nil {
+		t.Error(err)
+	}
+}
+
 // An attempt that could not end where it would begin is not begun: the activity fails, and says what to do.
 func TestLongestAttempt(t *testing.T) {
 	t.Parallel()
@@ -49,20 +67,7 @@ func TestLongestAttempt(t *testing.T) {
 		d := turntest.New(t)
 		p := d.Idle(turn.Options{}, turntest.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":1}`)
-		deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := turn.DecodeMessage(deliveries[0].Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: m, Received: 1, Longest: activity.DefaultStartToClose - time.Second}); err != nil {
-			t.Error(err)
-		}
-		if err := d.Queue.Delete(t.Context(), queue.Activities, deliveries[0].Receipt); err != nil {
-			t.Error(err)
-		}
+		attempt(t, d, p, turn.Delivery{Received: 1, Longest: activity.DefaultStartToClose - time.Second})
 		events, err := p.History(t.Context(), "a")
 		if err != nil || turntest.Count(events, history.TypeActivityTaskFailed) != 1 {
 			t.Errorf("%v, %v", events, err)
@@ -82,23 +87,9 @@ func TestNoTimeLeft(t *testing.T) {
 		p := d.Idle(turn.Options{}, turntest.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":1}`)
 		for received := 1; received <= 2; received++ {
-			deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := turn.DecodeMessage(deliveries[0].Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = p.Service.Handle(t.Context(), turn.Delivery{
-				Message: m, Received: received, Deadline: time.Now().Add(activity.DefaultStartToClose - time.Second), Longest: time.Minute,
+			attempt(t, d, p, turn.Delivery{
+				Received: received, Deadline: time.Now().Add(activity.DefaultStartToClose - time.Second), Longest: time.Minute,
 			})
-			if err != nil {
-				t.Error(err)
-			}
-			if err := d.Queue.Delete(t.Context(), queue.Activities, deliveries[0].Receipt); err != nil {
-				t.Error(err)
-			}
 		}
 		d.Drain(t.Context(), func(string) *turntest.Process { return p })
 		if a := p.Do(http.MethodGet, "/v1/workflows/a/result", ""); !strings.Contains(string(a.Body), `"result":1`) {

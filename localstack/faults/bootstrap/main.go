@@ -3,7 +3,6 @@
 package main
 
 import (
-
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/localstack/faults"
