@@ -14,8 +14,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turntest"
 )
 
-// cases are the update cases that exist today, by section. They are played by the scripts in testdata/cases: the command
-// case begins each on a new deployment and names its numbers.
+// cases are the update cases, by section. They are played by the scripts in testdata/cases: the command case begins each on
+// a new deployment and names its numbers. Not among them are
+//
+//	50       there is no inbox: a signal that comes meanwhile takes the slot, and the update runs again (48)
+//	62       a speculative task has no timer of its own: a process that is killed is case 61
+//	63       no hand-off is queued: the request runs the task itself
+//	64       no registry, sticky queue or remote worker can be lost; the nearest are 26, 33 and 61
+//	78, 99   request_warning_test.go and request_large_test.go
+//	80       there is no pause
 var cases = map[string]string{
 	"accept":    "1 2 3 4 5 6 7 8 9 10",
 	"reject":    "11 12 14 15 16 17 18 19 20 21 22 26 27",
