@@ -79,8 +79,12 @@ func operations() []operation {
 			_, err := sum.Ask(ctx, d.Client, id, workflow.None{})
 			return err
 		}},
-		{name: "poll of a result", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
-			_, err := d.Describe(ctx, id, "")
+		{name: "update sent again", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
+			_, err := add.Call(ctx, d.Client, id, 1, workflow.CallOptions{ID: polled})
+			return err
+		}},
+		{name: "poll of an update", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
+			_, err := d.Handle(id, "", polled).Wait(ctx)
 			return err
 		}},
 	} {

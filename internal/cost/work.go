@@ -119,10 +119,16 @@ func whole(t workflow.Type[job, string], j job) func(context.Context, *deploymen
 	}
 }
 
+// polled is the id of an update that each counter has accepted before it is measured.
+const polled = "polled"
+
 // running starts a counter, and then does something with it.
 func running(do func(ctx context.Context, d *deployment, id string) error) (prepare, run func(context.Context, *deployment, string) error) {
 	return func(ctx context.Context, d *deployment, id string) error {
-		_, err := counter.Start(ctx, d.Client, id, workflow.None{})
+		if _, err := counter.Start(ctx, d.Client, id, workflow.None{}); err != nil {
+			return err
+		}
+		_, err := add.Call(ctx, d.Client, id, 1, workflow.CallOptions{ID: polled})
 		return err
 	}, do
 }
