@@ -52,7 +52,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a query is answered from what the cache knows", file: "internal/turn/read.go", test: "TestLinearizable",
-		old: "		if !t.fresh {\n", new: "		if !t.fresh && t.run() == nil {\n",
+		old: "		if err := t.current(ctx); err != nil {\n", new: "		if err := t.known(ctx); err != nil {\n",
 	},
 	{
 		name: "while a put's outcome is unknown, another is tried", file: "internal/turn/commit.go", test: "TestLinearizable",

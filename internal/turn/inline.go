@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"encoding/binary"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -37,8 +36,7 @@ func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Messa
 	if !d.Deadline.IsZero() && d.Deadline.Sub(s.world.Now()) < w.limit+inlineReserve {
 		return false
 	}
-	id := s.world.ID()
-	m.Wave, m.Seen, m.Sent, m.Send = c.of.delivery.Wave, c.of.delivery.Seen, s.now(), binary.BigEndian.Uint64(id[:])
+	m.Wave, m.Seen, m.Sent, m.Send = c.of.delivery.Wave, c.of.delivery.Seen, s.now(), s.sending()
 	c.next = w
 	return true
 }

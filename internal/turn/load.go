@@ -25,6 +25,14 @@ func (t *session) known(ctx context.Context) error {
 	return t.refresh(ctx)
 }
 
+// current makes sure that what is known was read in this session: an answer that writes nothing needs that.
+func (t *session) current(ctx context.Context) error {
+	if t.fresh {
+		return nil
+	}
+	return t.refresh(ctx)
+}
+
 // refresh brings what is known up to now, with a read that begins now.
 func (t *session) refresh(ctx context.Context) error {
 	until, limit := store.Key{}, firstPage+t.expect

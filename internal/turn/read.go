@@ -18,10 +18,8 @@ func (s *Service) look(ctx context.Context, workflowID string, runID history.Run
 		return err
 	}
 	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if !t.fresh {
-			if err := t.refresh(ctx); err != nil {
-				return err
-			}
+		if err := t.current(ctx); err != nil {
+			return err
 		}
 		run := t.run()
 		if run == nil {

@@ -27,10 +27,8 @@ const (
 func (s *Service) resend(ctx context.Context, r *round, workflowID string, number uint32, did *Upkeep) error {
 	var messages []engine.Message
 	err := s.at(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if !t.fresh {
-			if err := t.refresh(ctx); err != nil {
-				return err
-			}
+		if err := t.current(ctx); err != nil {
+			return err
 		}
 		run := t.run()
 		if run == nil || run.Number != number || run.State.Status.Closed() {

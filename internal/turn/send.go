@@ -37,8 +37,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		if m.Sent == 0 {
 			m.Sent = now
 		}
-		id := s.world.ID()
-		m.Send = binary.BigEndian.Uint64(id[:])
+		m.Send = s.sending()
 		body, err := encodeMessage(m)
 		if err != nil {
 			return err
@@ -68,6 +67,12 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		}
 	}
 	return nil
+}
+
+// sending makes the id that tells a sending from others of the same message.
+func (s *Service) sending() uint64 {
+	id := s.world.ID()
+	return binary.BigEndian.Uint64(id[:])
 }
 
 func (s *Service) sendBatches(ctx context.Context, name string, messages []queue.Message) error {

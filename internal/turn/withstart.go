@@ -39,10 +39,8 @@ func (w *withStart) same(ctx context.Context, t *session, latest *engine.Run) (b
 // updateWithStart answers an update, after it has opened a run if need be. An update whose outcome is known, or that an open
 // run has accepted, has that outcome whatever the policies say.
 func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updateCall) error {
-	if !t.fresh {
-		if err := t.refresh(ctx); err != nil {
-			return err
-		}
+	if err := t.current(ctx); err != nil {
+		return err
 	}
 	w.answer = api.StartResponse{}
 	if latest := t.run(); latest != nil {
@@ -74,10 +72,8 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 
 // signalWithStart brings a signal to the open run, or opens one with it.
 func (t *session) signalWithStart(ctx context.Context, w *withStart, requestID string, signal history.Event) error {
-	if !t.fresh {
-		if err := t.refresh(ctx); err != nil {
-			return err
-		}
+	if err := t.current(ctx); err != nil {
+		return err
 	}
 	w.answer = api.StartResponse{}
 	if latest := t.run(); latest != nil {
