@@ -12,13 +12,17 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
 // flags are the command line of a program that calls Main.
 type flags struct {
 	Addr string `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
 	Data string `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	limits.Flags
 }
 
 // Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It
@@ -28,7 +32,7 @@ func Main(r *Registry) {
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := Serve(ctx, r, Options{Addr: f.Addr, Data: f.Data}); err != nil {
+	if err := Serve(ctx, r, Options{Addr: f.Addr, Data: f.Data, Limits: f.Engine()}); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
 	}
@@ -40,6 +44,9 @@ type Options struct {
 	Addr string
 	// Data is the directory in which everything is kept, by this process alone; empty is .weft.
 	Data string
+	// Limits bounds the updates of a run. A field that is 0 is its default (10 in flight, 20 MiB of their inputs, any number in
+	// total); one that is negative is no limit.
+	Limits engine.Limits
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -66,7 +73,7 @@ func Serve(ctx context.Context, r *Registry, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := local.Open(r.types, local.Options{Dir: o.Data, Log: o.Log})
+	server, err := local.Open(r.types, local.Options{Dir: o.Data, Log: o.Log, Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}}})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

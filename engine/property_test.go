@@ -112,7 +112,7 @@ func (p *play) on(t *rapid.T) *stage.Stage {
 	mended := false
 	s := stage.Open(t, interpret(&mended))
 	t.Cleanup(func() { mended = true })
-	s.Cold, s.Plain, s.Limits.UpdatesInFlight = p.cold, true, 3
+	s.Cold, s.Plain, s.Limits = p.cold, true, engine.Limits{UpdatesInFlight: 3, UpdateBytesInFlight: 45}
 	s.Start(p.program)
 	for i, h := range p.script {
 		if s.Run.State.Status.Closed() {

@@ -80,8 +80,8 @@ func (p *player) play(d *datadriven.TestData) {
 		}
 		p.clock = p.clock.Add(by)
 	case "limit":
-		n, _ := strconv.Atoi(arg(d, "in-flight"))
-		p.options.Limits.UpdatesInFlight = n
+		p.options.Limits.UpdatesInFlight, _ = strconv.Atoi(arg(d, "in-flight"))
+		p.options.Limits.UpdateBytesInFlight, _ = strconv.Atoi(arg(d, "bytes"))
 	default:
 		d.Fatalf(p.t, "no such command")
 	}

@@ -35,8 +35,8 @@ type State struct {
 	Timers     map[int64]*PendingTimer
 	// Updates are those that were accepted, by id.
 	Updates map[string]*Update
-	// UpdatesInFlight is how many of them have not completed.
-	UpdatesInFlight int
+	// UpdatesInFlight is how many of them have not completed, and UpdateBytesInFlight what their inputs come to.
+	UpdatesInFlight, UpdateBytesInFlight int
 	// CancelRequested says that the run was asked to end.
 	CancelRequested bool
 
@@ -69,6 +69,8 @@ type PendingTimer struct {
 type Update struct {
 	ID, Name        string
 	AcceptedEventID int64
+	// Bytes is the size of its input.
+	Bytes int
 	// Completed is its outcome; nil while its handler runs.
 	Completed *history.WorkflowExecutionUpdateCompleted
 }
@@ -191,9 +193,10 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 		if s.Updates[a.UpdateID] != nil {
 			return corrupt("event %d accepts update %q a second time", id, a.UpdateID)
 		}
-		u := &Update{ID: a.UpdateID, Name: a.UpdateName, AcceptedEventID: id}
+		u := &Update{ID: a.UpdateID, Name: a.UpdateName, AcceptedEventID: id, Bytes: len(a.Input)}
 		s.Updates[a.UpdateID], s.accepted[id] = u, u
 		s.UpdatesInFlight++
+		s.UpdateBytesInFlight += u.Bytes
 	case *history.WorkflowExecutionUpdateCompleted:
 		u := s.accepted[a.AcceptedEventID]
 		if u == nil || u.Completed != nil {
@@ -201,6 +204,7 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 		}
 		u.Completed = a
 		s.UpdatesInFlight--
+		s.UpdateBytesInFlight -= u.Bytes
 	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled,
 		*history.WorkflowExecutionContinuedAsNew:
 		s.Close = a

@@ -117,7 +117,7 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	if err := r.CatchUp(in); err != nil {
 		return nil, err
 	}
-	in.updates.inFlight, in.updates.accepted = r.State.UpdatesInFlight, len(r.State.Updates)
+	in.updates.inFlight, in.updates.bytes, in.updates.accepted = r.State.UpdatesInFlight, r.State.UpdateBytesInFlight, len(r.State.Updates)
 	return in.Activate(&Activation{
 		FirstEventID: c.FirstEventID, Time: c.Time, Brought: task.Brought, Updates: task.Updates, Limits: w.Options.Limits,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,

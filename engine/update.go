@@ -45,7 +45,8 @@ const (
 	Rejected
 	// Invalid is a request without the input that its handler needs.
 	Invalid
-	// TooManyInFlight is a request beyond the limit of updates that have been accepted and not completed.
+	// TooManyInFlight is a request beyond a limit of updates that have been accepted and not completed: of their number or
+	// of their bytes.
 	TooManyInFlight
 	// TooManyInTotal is a request beyond the limit of updates that a run accepts.
 	TooManyInTotal
@@ -57,10 +58,13 @@ type UpdateResult struct {
 	Failure *failure.Failure
 }
 
-// Limits bounds what a run accepts. Zero is no limit.
+// Limits bounds what a run accepts. Zero or less is no limit.
 type Limits struct {
 	// UpdatesInFlight is how many updates may be accepted and not completed at any moment.
 	UpdatesInFlight int
+	// UpdateBytesInFlight is how many bytes the inputs of the updates in flight may have for another one to be accepted,
+	// however large that is: they come to less than this and one input more.
+	UpdateBytesInFlight int
 	// UpdatesInTotal is how many updates a run accepts in its life.
 	UpdatesInTotal int
 }
@@ -71,6 +75,7 @@ type updates struct {
 	queue    []*update // handed over before any handler was set, in order
 	running  []*update // being validated, or accepted and not completed
 	inFlight int       // accepted and not completed
+	bytes    int       // of the inputs of those
 	accepted int       // accepted in the life of the run
 	limits   Limits
 }
@@ -171,6 +176,8 @@ func (in *Instance) overLimit(u *update) bool {
 		u.refuse(in, TooManyInTotal, fmt.Errorf("this run has accepted %d updates, which is its limit: continue it as new", in.updates.accepted))
 	case l.UpdatesInFlight > 0 && in.updates.inFlight >= l.UpdatesInFlight:
 		u.refuse(in, TooManyInFlight, fmt.Errorf("%d updates of this run are in flight, which is its limit: try again when one has completed", in.updates.inFlight))
+	case l.UpdateBytesInFlight > 0 && in.updates.bytes >= l.UpdateBytesInFlight:
+		u.refuse(in, TooManyInFlight, fmt.Errorf("the updates of this run that are in flight have %d bytes of input, and the limit is %d: try again when one has completed", in.updates.bytes, l.UpdateBytesInFlight))
 	default:
 		return false
 	}
@@ -213,6 +220,7 @@ func (u *update) refuse(in *Instance, v Verdict, err error) {
 
 func (in *Instance) accept(u *update) {
 	in.updates.inFlight++
+	in.updates.bytes += len(u.request.Input)
 	in.updates.accepted++
 	u.result.Verdict = Accepted
 	sequencing := in.info.HistoryLength - 1 // the WorkflowTaskScheduled event
@@ -229,6 +237,7 @@ func (in *Instance) accept(u *update) {
 
 func (in *Instance) complete(u *update, result history.Payload, err error) {
 	in.updates.inFlight--
+	in.updates.bytes -= len(u.request.Input)
 	failed := failure.FromError(err)
 	if f := tooLarge("the result of update "+u.request.Name, len(result)); f != nil {
 		result, failed = nil, f

@@ -7,17 +7,19 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
+	"github.com/seed-41655fb1/weft/internal/limits"
 )
 
 // dev runs the local server.
 type dev struct {
 	Addr string `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
 	Data string `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	limits.Flags
 }
 
 // Run runs the server until it is interrupted.
 func (d *dev) Run(ctx context.Context) error {
-	return weft.Serve(ctx, registry(), weft.Options{Addr: d.Addr, Data: d.Data, Greeting: greet})
+	return weft.Serve(ctx, registry(), weft.Options{Addr: d.Addr, Data: d.Data, Limits: d.Engine(), Greeting: greet})
 }
 
 // registry has all the examples.

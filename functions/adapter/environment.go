@@ -15,6 +15,7 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -41,6 +42,12 @@ import (
 //	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
 //	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
 //
+// the limits of updates, which are those of package limits,
+//
+//	WEFT_UPDATES_IN_FLIGHT         how many updates of a run may be accepted and not completed; else 10
+//	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait; else 20 MiB
+//	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; else any number
+//
 // The SDK reads its own: credentials, AWS_REGION, AWS_ENDPOINT_URL.
 type environment struct {
 	table, namespace      string
@@ -50,6 +57,7 @@ type environment struct {
 	visibility, longTimer time.Duration
 	timeout               time.Duration
 	grace                 time.Duration
+	limits                engine.Limits
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
 	cacheBytes int
 }
@@ -95,6 +103,10 @@ func readEnvironment(get func(string) string) (environment, error) {
 	if megabytes, err := strconv.Atoi(get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")); err == nil {
 		e.cacheBytes = megabytes << 20 / 4
 	}
+	var err error
+	if e.limits, err = limits.Environment(get); err != nil {
+		wrong = append(wrong, err)
+	}
 	if wrong != nil {
 		return e, fmt.Errorf("the environment is not that of a function: %w", errors.Join(wrong...))
 	}
@@ -126,6 +138,7 @@ func open(ctx context.Context, role Role, get func(string) string, log *slog.Log
 	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Scanner: s, Queue: q}
 	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
+		Engine: engine.Options{Limits: e.limits},
 	})
 	return New(role, service, Options{BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Log: log})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -42,10 +43,11 @@ func TestEnvironment(t *testing.T) {
 
 	vars["WEFT_NAMESPACE"], vars["WEFT_LIST"], vars["WEFT_BASE_PATH"] = "shop", "off", "/shop"
 	vars["WEFT_VISIBILITY"], vars["WEFT_LONG_TIMER"], vars["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = "1h", "30s", "256"
-	vars["WEFT_GRACE"] = "2s"
+	vars["WEFT_GRACE"], vars["WEFT_UPDATES_IN_FLIGHT"] = "2s", "none"
+	vars["WEFT_UPDATE_BYTES_IN_FLIGHT"], vars["WEFT_UPDATES_IN_TOTAL"] = "1000", "2000"
 	want.namespace, want.noList, want.basePath = "shop", true, "/shop"
 	want.visibility, want.longTimer, want.cacheBytes = time.Hour, 30*time.Second, 64<<20
-	want.grace = 2 * time.Second
+	want.grace, want.limits = 2*time.Second, engine.Limits{UpdatesInFlight: -1, UpdateBytesInFlight: 1000, UpdatesInTotal: 2000}
 	check("all")
 
 	delete(vars, "WEFT_BUILD")
@@ -58,9 +60,9 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {
-		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h"}[name]
+		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0"}[name]
 	})
-	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE"} {
+	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v does not name %s", err, text)
 		}

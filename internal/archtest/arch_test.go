@@ -101,6 +101,7 @@ var rules = []rule{
 	{"queue", nil},
 	{"internal/disk", nil},
 	{"internal/where", nil},
+	{"internal/limits", []string{"engine"}},
 	{"internal/attempt", nil},
 	{"internal/awsmeter", nil},
 	{"internal/meter", []string{"store", "queue"}},

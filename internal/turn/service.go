@@ -27,7 +27,7 @@ type Ports struct {
 type Options struct {
 	// Build names the code that runs, so that a run that fails under one build is tried again under the next.
 	Build string
-	// Engine are the limits of the engine.
+	// Engine are the limits of the engine. A negative one is none.
 	Engine engine.Options
 	// SoftLimit is how long a request is tried, or waits for what has not happened yet.
 	SoftLimit time.Duration
@@ -58,7 +58,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Engine: engine.Options{
-			Limits:             engine.Limits{UpdatesInFlight: 10},
+			Limits:             engine.Limits{UpdatesInFlight: 10, UpdateBytesInFlight: 20 << 20},
 			SuggestAfterEvents: 10_000, SuggestAfterBytes: 4 << 20,
 		},
 		SoftLimit:     20 * time.Second,
@@ -102,6 +102,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.CacheBytes, d.CacheBytes)
 	setDefault(&o.UpdatesTogether, d.UpdatesTogether)
 	setDefault(&o.Engine.Limits.UpdatesInFlight, d.Engine.Limits.UpdatesInFlight)
+	setDefault(&o.Engine.Limits.UpdateBytesInFlight, d.Engine.Limits.UpdateBytesInFlight)
 	setDefault(&o.Engine.SuggestAfterEvents, d.Engine.SuggestAfterEvents)
 	setDefault(&o.Engine.SuggestAfterBytes, d.Engine.SuggestAfterBytes)
 	if o.Logger == nil {

@@ -57,13 +57,18 @@ type hooked struct {
 	asked meter.Meter // what its requests cost
 }
 
-// NewBubble returns a scene with process 1 on build-1 and process 2, which handles no messages, on the same. The
-// arguments inflight and total bound the updates of a run.
+// OptionsOf are the options of a scene's processes: the arguments inflight, bytes and total bound the updates of a run.
+func OptionsOf(args Args) (o turn.Options) {
+	l := &o.Engine.Limits
+	l.UpdatesInFlight, _ = strconv.Atoi(args["inflight"]) // 0 is the default
+	l.UpdateBytesInFlight, _ = strconv.Atoi(args["bytes"])
+	l.UpdatesInTotal, _ = strconv.Atoi(args["total"])
+	return o
+}
+
+// NewBubble returns a scene with process 1 on build-1 and process 2, which handles no messages, on the same.
 func NewBubble(t testing.TB, args Args) Scene {
-	var o turn.Options
-	o.Engine.Limits.UpdatesInFlight, _ = strconv.Atoi(args["inflight"])
-	o.Engine.Limits.UpdatesInTotal, _ = strconv.Atoi(args["total"])
-	b := &Bubble{t: t, d: New(t), options: o, processes: map[int]*hooked{}}
+	b := &Bubble{t: t, d: New(t), options: OptionsOf(args), processes: map[int]*hooked{}}
 	b.Deploy(1, "build-1")
 	b.Deploy(2, "build-1")
 	return b

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -44,8 +43,7 @@ func Scenes(open func(t testing.TB, clock func() time.Time) Store) func(testing.
 			queue: queuememory.New(settings, queuememory.Options{Clock: clock.Now, Violation: violation}),
 		}
 		t.Cleanup(s.queue.Check)
-		s.options.Engine.Limits.UpdatesInFlight, _ = strconv.Atoi(args["inflight"])
-		s.options.Engine.Limits.UpdatesInTotal, _ = strconv.Atoi(args["total"])
+		s.options = turntest.OptionsOf(args)
 		clock.source = s
 		s.Deploy(1, "build-1")
 		s.Deploy(2, "build-1")

@@ -1,0 +1,73 @@
+package limits_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// parse reads a command line.
+func parse(t *testing.T, args ...string) (engine.Limits, error) {
+	t.Helper()
+	var program struct {
+		limits.Flags
+	}
+	parser, err := kong.New(&program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(args)
+	return program.Engine(), err
+}
+
+// The flags' defaults are those of a service that is given nothing.
+func TestDefaults(t *testing.T) {
+	got, err := parse(t)
+	want := turn.Defaults().Engine.Limits
+	if want.UpdatesInTotal = -1; err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+	if got, err := limits.Environment(func(string) string { return "" }); err != nil || got != (engine.Limits{}) {
+		t.Errorf("an empty environment: %+v, %v", got, err)
+	}
+}
+
+// Flags and environment read the same, and refuse the same with an error that says what to give.
+func TestLimits(t *testing.T) {
+	for text, want := range map[string]int{"1": 1, "20": 20, "none": -1, "0": 0, "-1": 0, "10MB": 0, "": 0, "9999999999999999999": 0} {
+		got, err := parse(t, "--updates-in-flight="+text, "--update-bytes-in-flight="+text, "--updates-in-total="+text)
+		check(t, "flags "+text, got, err, want)
+		if text != "" {
+			got, err = limits.Environment(func(string) string { return text })
+			check(t, "environment "+text, got, err, want)
+		}
+	}
+}
+
+func check(t *testing.T, what string, got engine.Limits, err error, want int) {
+	t.Helper()
+	if want == 0 {
+		if err == nil || !strings.Contains(err.Error(), "give a number above 0, or none") {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+		return
+	}
+	if all := (engine.Limits{UpdatesInFlight: want, UpdateBytesInFlight: want, UpdatesInTotal: want}); err != nil || got != all {
+		t.Errorf("%s: %+v, %v; want %+v", what, got, err, all)
+	}
+}
+
+// All that is wrong in the environment is told, by its name.
+func TestEnvironmentIsWrong(t *testing.T) {
+	_, err := limits.Environment(func(name string) string { return name })
+	for _, name := range []string{"WEFT_UPDATES_IN_FLIGHT", "WEFT_UPDATE_BYTES_IN_FLIGHT", "WEFT_UPDATES_IN_TOTAL"} {
+		if err == nil || !strings.Contains(err.Error(), name+" is") {
+			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+}
