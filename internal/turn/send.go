@@ -50,7 +50,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 			later = append(later, store.Timer{ID: timerID(m), Due: m.Due.Time(), Body: body})
 			continue
 		}
-		name, group := route(m, delay)
+		name, group := route(m)
 		if batches[name] == nil {
 			queues = append(queues, name)
 		}
@@ -93,12 +93,13 @@ func roundUp(d time.Duration) time.Duration {
 }
 
 // route is the queue of a message, and its group there. A result that comes back from the dead letters waits on the timer
-// queue: a FIFO queue delays nothing.
-func route(m *engine.Message, delay time.Duration) (name, group string) {
+// queue: a FIFO queue delays nothing. It goes there also when its wait is over, so that which queues a function sends to
+// does not depend on the clock: its rights name them.
+func route(m *engine.Message) (name, group string) {
 	switch {
 	case m.Kind == engine.RunActivity:
 		return queue.Activities, ""
-	case m.Kind == engine.TakeResult && delay == 0:
+	case m.Kind == engine.TakeResult && m.Due == 0:
 		return queue.Workflow, m.WorkflowID
 	}
 	return queue.Timers, ""
