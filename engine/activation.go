@@ -137,7 +137,7 @@ func (in *Instance) run(a *Activation) ([]*update, error) {
 	in.info.HistoryLength = a.FirstEventID + int64(len(a.Brought)) + 1
 	in.info.HistoryBytes = a.HistoryBytes
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
-	in.updates.limits = a.Limits
+	in.updates.limits, in.updates.outcomes = a.Limits, 0
 	for _, events := range [][]history.Event{in.carry, a.Brought} {
 		for _, e := range events {
 			if err := in.deliver(e); err != nil {

@@ -10,6 +10,10 @@ import (
 // did.
 const MaxPayload = 256 << 10
 
+// MaxOutcomes is how many bytes the results of the updates have that complete in one task, together: they share a commit. An
+// update whose result does not fit any more fails alone. It is a constant for the same reason.
+const MaxOutcomes = 340 << 10
+
 // tooLarge is the failure of what has a payload of this size; nil where it is not too large.
 func tooLarge(what string, size int) *failure.Failure {
 	if size <= MaxPayload {

@@ -77,6 +77,7 @@ type updates struct {
 	inFlight int       // accepted and not completed
 	bytes    int       // of the inputs of those
 	accepted int       // accepted in the life of the run
+	outcomes int       // bytes of the results of those that completed in this activation
 	limits   Limits
 }
 
@@ -239,9 +240,15 @@ func (in *Instance) complete(u *update, result history.Payload, err error) {
 	in.updates.inFlight--
 	in.updates.bytes -= len(u.request.Input)
 	failed := failure.FromError(err)
-	if f := tooLarge("the result of update "+u.request.Name, len(result)); f != nil {
+	f := tooLarge("the result of update "+u.request.Name, len(result))
+	if f == nil && in.updates.outcomes+len(result) > MaxOutcomes {
+		f = failure.FromError(failure.Newf("TooLarge", "the result of update %s has %d bytes, and those of the updates that completed just before it %d: together the limit is %d; pass larger things by reference",
+			u.request.Name, len(result), in.updates.outcomes, MaxOutcomes).Final())
+	}
+	if f != nil {
 		result, failed = nil, f
 	}
+	in.updates.outcomes += len(result)
 	in.issue(&command{
 		typ: history.TypeWorkflowExecutionUpdateCompleted, name: u.request.ID,
 		attributes: func() history.Attributes {

@@ -5,13 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
 // maxDepth bounds how many causes are kept: a chain that is longer, or that runs in a circle, is cut there.
 const maxDepth = 16
 
-// FromError returns the failure that stands for err, its causes included. It returns nil for nil.
-func FromError(err error) *Failure { return fromError(err, maxDepth) }
+// The largest text of a failure, and the largest details, in bytes. A failure is part of a commit, and is shown to people:
+// one that is larger is cut, so that an error which quotes a whole document does no harm. Details are cut by leaving them out.
+const (
+	maxText    = 8 << 10
+	maxDetails = 64 << 10
+)
+
+// FromError returns the failure that stands for err, its causes included. It returns nil for nil. A text of more than 8 KiB
+// is cut, and details of more than 64 KiB are left out.
+func FromError(err error) *Failure {
+	f := fromError(err, maxDepth)
+	for part := f; part != nil; part = part.Cause {
+		part.Type, part.Message, part.Stack = cut(part.Type), cut(part.Message), cut(part.Stack)
+		if len(part.Details) > maxDetails {
+			part.Details = nil
+		}
+	}
+	return f
+}
+
+// cut returns the beginning of a text that is too long, and says so. What it has cut it leaves as it is.
+func cut(text string) string {
+	const note = 40 // what it adds is shorter
+	if len(text) <= maxText+note {
+		return text
+	}
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
+}
 
 func fromError(err error, depth int) *Failure {
 	if err == nil || depth == 0 {
@@ -93,7 +120,7 @@ func (f *Failure) Err() error {
 
 // Panic returns the failure of code that panicked with value.
 func Panic(value any, stack []byte) *Failure {
-	return &Failure{Kind: KindPanic, Message: panicText(value), Stack: string(stack)}
+	return &Failure{Kind: KindPanic, Message: cut(panicText(value)), Stack: cut(string(stack))}
 }
 
 func panicText(value any) (text string) {

@@ -252,13 +252,18 @@ func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.T
 // retryTask is the next attempt at a task that failed. One that fails again sends the message of the one after it before
 // its own is deleted, so the chain never ends, and there is one: a later commit ends it.
 func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Message) error {
-	transition := t.step(run, t.writer(m), engine.Task{Attempt: m.Attempt})
-	if transition.Commit == nil {
-		t.discard()
-		next := *m
-		next.Attempt++
-		next.Due, next.Sent = t.now().Add(engine.TaskRetryDelay(m.Attempt)), 0
-		return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure, run.State.Expires)
+	task := engine.Task{Attempt: m.Attempt}
+	transition := t.step(run, t.writer(m), task)
+	if transition.Commit != nil {
+		err := t.commit(ctx, run, transition, m)
+		if !errors.Is(err, errTooLarge) {
+			return err
+		}
+		transition = run.Fail(t.writer(m), task, tooLarge())
 	}
-	return t.commit(ctx, run, transition, m)
+	t.discard()
+	next := *m
+	next.Attempt++
+	next.Due, next.Sent = t.now().Add(engine.TaskRetryDelay(m.Attempt)), 0
+	return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure, run.State.Expires)
 }

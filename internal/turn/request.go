@@ -34,6 +34,9 @@ func (s *Service) request(ctx context.Context, workflowID string, fn func(contex
 func (t *session) insist(ctx context.Context, fn func(context.Context, *session) error) error {
 	for try := 0; ; {
 		err := fn(ctx, t)
+		if errors.Is(err, errTooLarge) {
+			err = t.final(ctx, err) // it writes nothing either
+		}
 		switch {
 		case errors.Is(err, errStale):
 			continue

@@ -21,7 +21,6 @@ import (
 //	62       a speculative task has no timer of its own: a process that is killed is case 61
 //	63       no hand-off is queued: the request runs the task itself
 //	64       no registry, sticky queue or remote worker can be lost; the nearest are 26, 33 and 61
-//	78, 99   request_warning_test.go and request_large_test.go
 //	80       there is no pause
 var cases = map[string]string{
 	"accept":    "1 2 3 4 5 6 7 8 9 10",
@@ -34,6 +33,8 @@ var cases = map[string]string{
 	"continue":  "28 34 35 70 77",
 	"withstart": "91 92 93 94 97",
 	"limits":    "98",
+	"warning":   "78",
+	"large":     "99",
 }
 
 // TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/turn -run TestUpdateCases -rewrite`, and hold

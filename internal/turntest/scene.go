@@ -34,6 +34,8 @@ type Scene interface {
 	Sleep(d time.Duration)
 	// Delivered is what handling messages has cost, without reads, since the last call.
 	Delivered() meter.Cost
+	// Warnings is what the processes have told operators since the last call.
+	Warnings() string
 	// Snapshot is all that is stored and sent, for comparison.
 	Snapshot() string
 	// Now is the time.
@@ -49,6 +51,7 @@ type Bubble struct {
 	options   turn.Options
 	processes map[int]*hooked
 	delivered meter.Cost
+	warnings  Warnings
 }
 
 type hooked struct {
@@ -91,7 +94,7 @@ func (b *Bubble) Deploy(process int, build string) {
 	}
 	hooks := b.d.Hook()
 	o := b.options
-	o.Build = build
+	o.Build, o.Logger = build, b.warnings.Logger()
 	start := b.d.Idle
 	if process == 1 {
 		start = b.d.Start
@@ -173,6 +176,9 @@ func (b *Bubble) Delivered() meter.Cost {
 		Messages: b.delivered.Messages - before.Messages,
 	}
 }
+
+// Warnings implements Scene.
+func (b *Bubble) Warnings() string { return b.warnings.Take() }
 
 // Snapshot implements Scene.
 func (b *Bubble) Snapshot() string { return b.d.Snapshot() }

@@ -27,7 +27,9 @@ import (
 //	sleep for=1h                    lets time pass
 //	history id=a [run=...]          lists the events of a run in short
 //	deliveries                      what handling messages has cost since the last time
+//	warnings                        what operators have been told since the last time
 //
+// In a body $x100 stands for a hundred times the letter x, and a long row of that letter in an answer is shown so.
 // After each request that wrote and sent nothing the store and the queues are compared with what they were before it.
 type Script struct {
 	t     testing.TB
@@ -108,6 +110,8 @@ func (s *Script) Play(command string, args Args, input string) string {
 	case "deliveries":
 		c := s.scene.Delivered()
 		return fmt.Sprintf("writes=%d, messages=%d, lost=%d\n", c.Writes, c.Messages, c.Lost)
+	case "warnings":
+		return s.mask(s.scene.Warnings())
 	default:
 		s.t.Fatalf("there is no command %q", command)
 	}
@@ -205,6 +209,7 @@ var varying = regexp.MustCompile(`:\d\d\.\d+Z|\b\d+-[0-9a-f]{16}\b|\bw-[0-9a-f]{
 	`("nextPageToken": ?)"[A-Za-z0-9_-]{20,}"|("stack": ?)"(?:[^"\\]|\\.)*"|("history(?:SizeBytes|Bytes)": ?)\d+`)
 
 func (s *Script) mask(text string) string {
+	text = row.ReplaceAllStringFunc(text, func(found string) string { return fmt.Sprintf("$x%d", len(found)) })
 	return varying.ReplaceAllStringFunc(text, func(found string) string {
 		if strings.HasPrefix(found, ":") {
 			return found[:3] + "Z"
@@ -230,12 +235,19 @@ func (s *Script) mask(text string) string {
 	})
 }
 
-var reference = regexp.MustCompile(`\$(?:run|workflow|id)\d+|\$token`)
+var (
+	reference = regexp.MustCompile(`\$(?:run|workflow|id|x)\d+|\$token`)
+	row       = regexp.MustCompile(`x{100,}`)
+)
 
 func (s *Script) expand(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(name string) string {
 		if name == "$token" {
 			return s.token
+		}
+		if length, isRow := strings.CutPrefix(name, "$x"); isRow {
+			n, _ := strconv.Atoi(length) // digits
+			return strings.Repeat("x", n)
 		}
 		return s.names[name]
 	})

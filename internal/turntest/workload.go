@@ -371,12 +371,13 @@ func sleeper(ctx workflow.Context, d string) (string, error) {
 
 // Workload is what a build of the scenarios registers.
 func Workload(build string) []workflow.Registration {
-	return []workflow.Registration{
+	return append(largeWorkload(build),
 		workflow.Bind(Counter, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
 		}),
 		workflow.Bind(Watcher, watcher(build)), workflow.Bind(Registrar, registrar(build)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
-	}
+		workflow.Bind(leaver, runLeaver),
+	)
 }

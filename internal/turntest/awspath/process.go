@@ -46,7 +46,7 @@ func (s *Scene) boot(build string) *process {
 	}
 	ports.Log, ports.Queue = p.hooks, s.queue
 	o := s.options
-	o.Build, o.Logger = build, log
+	o.Build, o.Logger = build, s.warnings.Logger()
 	p.service = turn.New(ports, p.registry, s.clock, o)
 	for _, role := range []adapter.Role{adapter.API, adapter.Workflow, adapter.Activity, adapter.Timer, adapter.Dead} {
 		f, err := adapter.New(role, p.service, adapter.Options{Visibility: activityVisibility, Extend: s.queue.Extend, Log: log})

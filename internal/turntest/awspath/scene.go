@@ -27,6 +27,7 @@ type Scene struct {
 	options   turn.Options
 	processes map[int]*process
 	told      meter.Cost // what Delivered has told of
+	warnings  turntest.Warnings
 }
 
 // Scenes returns the maker of the scenes of a script, which share a clock. Each has a store of its own.
@@ -140,6 +141,9 @@ func (s *Scene) Delivered() meter.Cost {
 		Writes: s.told.Writes - before.Writes, Lost: s.told.Lost - before.Lost, Messages: s.told.Messages - before.Messages,
 	}
 }
+
+// Warnings is what the processes have told operators.
+func (s *Scene) Warnings() string { return s.warnings.Take() }
 
 // Snapshot is all that is stored and sent.
 func (s *Scene) Snapshot() string {
