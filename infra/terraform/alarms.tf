@@ -1,0 +1,122 @@
+# docs/operations.md says of each alarm what it means and what to do. Each is silent where there is nothing to measure.
+locals {
+  alarms  = var.alarms ? 1 : 0
+  watched = var.alarms ? local.queues : {}
+}
+
+# The dead function takes a dead letter away at once, so that none may be there when they are counted: what was received
+# counts, too.
+resource "aws_cloudwatch_metric_alarm" "dead_letters" {
+  for_each = local.watched
+
+  alarm_name          = "${var.name}-dead-letters-${each.key}"
+  alarm_description   = "Messages of the queue ${each.key} were received too often: the function that handles them fails or dies."
+  comparison_operator = "GreaterThanThreshold"
+  threshold           = 0
+  evaluation_periods  = 1
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_topics
+  ok_actions          = var.alarm_topics
+
+  metric_query {
+    id          = "dead"
+    expression  = "FILL(waiting, 0) + FILL(received, 0)"
+    label       = "dead letters"
+    return_data = true
+  }
+  metric_query {
+    id = "waiting"
+    metric {
+      namespace   = "AWS/SQS"
+      metric_name = "ApproximateNumberOfMessagesVisible"
+      dimensions  = { QueueName = aws_sqs_queue.dead[each.key].name }
+      period      = 300
+      stat        = "Maximum"
+    }
+  }
+  metric_query {
+    id = "received"
+    metric {
+      namespace   = "AWS/SQS"
+      metric_name = "NumberOfMessagesReceived"
+      dimensions  = { QueueName = aws_sqs_queue.dead[each.key].name }
+      period      = 300
+      stat        = "Sum"
+    }
+  }
+}
+
+resource "aws_cloudwatch_metric_alarm" "age" {
+  for_each = local.watched
+
+  alarm_name          = "${var.name}-age-${each.key}"
+  alarm_description   = "Messages of the queue ${each.key} wait: the function is throttled, too slow, or fails."
+  namespace           = "AWS/SQS"
+  metric_name         = "ApproximateAgeOfOldestMessage"
+  dimensions          = { QueueName = aws_sqs_queue.queue[each.key].name }
+  statistic           = "Maximum"
+  period              = 300
+  evaluation_periods  = 1
+  comparison_operator = "GreaterThanThreshold"
+  threshold           = var.age_alarm_seconds
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_topics
+  ok_actions          = var.alarm_topics
+}
+
+resource "aws_cloudwatch_metric_alarm" "errors" {
+  for_each = var.alarms ? local.functions : {}
+
+  alarm_name          = "${var.name}-errors-${each.key}"
+  alarm_description   = "The ${each.key} function failed, died or ran out of time."
+  namespace           = "AWS/Lambda"
+  metric_name         = "Errors"
+  dimensions          = { FunctionName = aws_lambda_function.function[each.key].function_name }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 1
+  comparison_operator = "GreaterThanThreshold"
+  threshold           = 0
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_topics
+  ok_actions          = var.alarm_topics
+}
+
+# Once is nothing: messages come again. A quarter of an hour is too little concurrency.
+resource "aws_cloudwatch_metric_alarm" "throttles" {
+  for_each = var.alarms ? local.functions : {}
+
+  alarm_name          = "${var.name}-throttles-${each.key}"
+  alarm_description   = "The ${each.key} function is not let run as often as it is called."
+  namespace           = "AWS/Lambda"
+  metric_name         = "Throttles"
+  dimensions          = { FunctionName = aws_lambda_function.function[each.key].function_name }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 3
+  comparison_operator = "GreaterThanThreshold"
+  threshold           = 0
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_topics
+  ok_actions          = var.alarm_topics
+}
+
+# A stuck run is tried again every 15 minutes at least: one attempt in 20 minutes says that it still is.
+resource "aws_cloudwatch_metric_alarm" "stuck" {
+  count = local.alarms
+
+  alarm_name          = "${var.name}-stuck-runs"
+  alarm_description   = "Workflow code fails or differs from its history: runs are held until other code is deployed."
+  namespace           = "Weft"
+  metric_name         = "StuckTasks"
+  dimensions          = { Namespace = var.namespace }
+  statistic           = "Sum"
+  period              = 300
+  evaluation_periods  = 4
+  datapoints_to_alarm = 1
+  comparison_operator = "GreaterThanOrEqualToThreshold"
+  threshold           = 1
+  treat_missing_data  = "notBreaching"
+  alarm_actions       = var.alarm_topics
+  ok_actions          = var.alarm_topics
+}

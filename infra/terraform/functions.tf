@@ -1,0 +1,93 @@
+resource "aws_cloudwatch_log_group" "function" {
+  for_each = local.functions
+
+  name              = "/aws/lambda/${var.name}-${each.key}"
+  retention_in_days = var.log_retention_days
+  kms_key_id        = local.key_arn
+}
+
+# One program is every function: a user's repository then has one main, builds one zip, and all functions agree on which
+# build they are. Where packages gives a function another one, that may ignore WEFT_ROLE.
+resource "aws_lambda_function" "function" {
+  for_each = local.functions
+
+  function_name                  = "${var.name}-${each.key}"
+  role                           = aws_iam_role.function[each.key].arn
+  runtime                        = "provided.al2023"
+  handler                        = "bootstrap"
+  architectures                  = [var.architecture]
+  filename                       = lookup(var.packages, each.key, var.package)
+  source_code_hash               = filebase64sha256(lookup(var.packages, each.key, var.package))
+  memory_size                    = each.value.memory
+  timeout                        = each.value.timeout
+  reserved_concurrent_executions = each.value.reserved
+
+  environment {
+    variables = merge(
+      var.environment,
+      {
+        WEFT_ROLE             = each.key
+        WEFT_TABLE            = var.name
+        WEFT_NAMESPACE        = var.namespace
+        WEFT_LIST             = var.list ? "on" : "off"
+        WEFT_BUILD            = var.build
+        WEFT_BASE_PATH        = var.base_path
+        WEFT_LONG_TIMER       = var.long_timer
+        WEFT_VISIBILITY       = "${var.activity_visibility}s"
+        WEFT_QUEUE_WORKFLOW   = aws_sqs_queue.queue["workflow"].url
+        WEFT_QUEUE_TIMERS     = aws_sqs_queue.queue["timers"].url
+        WEFT_QUEUE_ACTIVITIES = aws_sqs_queue.queue["activities"].url
+      },
+      each.key == "activity" ? { WEFT_TIMEOUT = "${var.activity_timeout}s" } : {},
+    )
+  }
+
+  logging_config {
+    log_format = "JSON"
+    log_group  = aws_cloudwatch_log_group.function[each.key].name
+  }
+
+  tracing_config {
+    mode = var.tracing ? "Active" : "PassThrough"
+  }
+
+  # A function is not to begin before it may log, nor a mapping before the function may receive.
+  depends_on = [aws_iam_role_policy.function, aws_iam_role_policy.key]
+
+  lifecycle {
+    precondition {
+      condition     = each.key != "workflow" || each.value.reserved < 0 || each.value.reserved >= var.workflow_maximum_concurrency + var.timer_maximum_concurrency
+      error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together: messages would be received in vain, and come to the dead letters."
+    }
+    precondition {
+      condition     = each.key != "activity" || each.value.reserved < 0 || each.value.reserved >= var.activity_maximum_concurrency
+      error_message = "activity_reserved_concurrency is less than activity_maximum_concurrency: messages would be received in vain, and come to the dead letters."
+    }
+  }
+}
+
+# A workflow is a chain of messages: Lambda would stop it after about 16 rounds.
+resource "aws_lambda_function_recursion_config" "function" {
+  for_each = local.functions
+
+  function_name  = aws_lambda_function.function[each.key].function_name
+  recursive_loop = "Allow"
+}
+
+# The sweep. A rule, as a schedule of EventBridge Scheduler would need a role of its own.
+resource "aws_cloudwatch_event_rule" "sweep" {
+  name                = "${var.name}-sweep"
+  schedule_expression = "rate(1 minute)"
+}
+
+resource "aws_cloudwatch_event_target" "sweep" {
+  rule = aws_cloudwatch_event_rule.sweep.name
+  arn  = aws_lambda_function.function["timer"].arn
+}
+
+resource "aws_lambda_permission" "sweep" {
+  action        = "lambda:InvokeFunction"
+  function_name = aws_lambda_function.function["timer"].function_name
+  principal     = "events.amazonaws.com"
+  source_arn    = aws_cloudwatch_event_rule.sweep.arn
+}

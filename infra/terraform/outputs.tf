@@ -1,0 +1,47 @@
+output "url" {
+  description = "The address of the API; paths begin with /v1."
+  value = (
+    local.http ? aws_apigatewayv2_api.this[0].api_endpoint :
+    local.rest ? aws_api_gateway_stage.this[0].invoke_url :
+    trimsuffix(aws_lambda_function_url.this[0].function_url, "/")
+  )
+}
+
+output "api_id" {
+  description = "The id of the API; of a function URL the id in its address."
+  value = (
+    local.http ? aws_apigatewayv2_api.this[0].id :
+    local.rest ? aws_api_gateway_rest_api.this[0].id :
+    aws_lambda_function_url.this[0].url_id
+  )
+}
+
+output "table" {
+  description = "The name of the table."
+  value       = aws_dynamodb_table.this.name
+}
+
+output "queue_urls" {
+  description = "The URLs of the queues: workflow, timers, activities."
+  value       = { for name, queue in aws_sqs_queue.queue : name => queue.url }
+}
+
+output "dead_queue_urls" {
+  description = "The URLs of their dead letters."
+  value       = { for name, queue in aws_sqs_queue.dead : name => queue.url }
+}
+
+output "function_names" {
+  description = "The names of the functions: api, workflow, activity, timer, dead."
+  value       = { for role, function in aws_lambda_function.function : role => function.function_name }
+}
+
+output "role_names" {
+  description = "The names of their roles. What activities need besides is for the role activity, and for workflow where activities run there."
+  value       = { for role, r in aws_iam_role.function : role => r.name }
+}
+
+output "key_arn" {
+  description = "The ARN of the key; null where it is AWS's own."
+  value       = local.key_arn
+}

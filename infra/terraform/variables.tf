@@ -1,0 +1,428 @@
+# infra/sam/template.yaml has a parameter for each of these, in capitals: workflow_timeout is WorkflowTimeout. Only
+# name, package, packages and environment have none there: a stack has a name, and SAM builds the package.
+
+# ---- what runs ----
+
+variable "name" {
+  description = "What every resource is called, or begins with. One account may have many deployments in a region."
+  type        = string
+  default     = "weft"
+
+  validation {
+    condition     = can(regex("^[A-Za-z][A-Za-z0-9-]{0,27}$", var.name))
+    error_message = "The name begins with a letter and has up to 28 letters, digits and hyphens."
+  }
+}
+
+variable "package" {
+  description = "The path of a zip with the program, as the file bootstrap, built for Linux and the architecture. It is deployed as each function, with its role in WEFT_ROLE."
+  type        = string
+
+  validation {
+    condition     = fileexists(var.package)
+    error_message = "There is no such file. Build it first: GOOS=linux GOARCH=arm64 go build -tags lambda.norpc -o bootstrap . && zip weft.zip bootstrap"
+  }
+}
+
+variable "packages" {
+  description = "The path of another zip for some functions (keys: api, workflow, activity, timer, dead), where the code of activities is deployed apart from that of workflows."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = length(setsubtract(keys(var.packages), ["api", "workflow", "activity", "timer", "dead"])) == 0
+    error_message = "The functions are api, workflow, activity, timer and dead."
+  }
+}
+
+variable "environment" {
+  description = "Environment variables for the program, besides those of Weft: what activities need to know. Keep secrets elsewhere, and give the activity function's role the right to read them."
+  type        = map(string)
+  default     = {}
+
+  validation {
+    condition     = alltrue([for name in keys(var.environment) : !startswith(name, "WEFT_")])
+    error_message = "Names that begin with WEFT_ are set by the other variables."
+  }
+}
+
+variable "architecture" {
+  description = "What the program is built for: arm64 (GOARCH=arm64), which costs less, or x86_64 (GOARCH=amd64)."
+  type        = string
+  default     = "arm64"
+
+  validation {
+    condition     = contains(["arm64", "x86_64"], var.architecture)
+    error_message = "The architecture is arm64 or x86_64."
+  }
+}
+
+variable "namespace" {
+  description = "What of the table this deployment may touch, and the dimension of its metrics."
+  type        = string
+  default     = "default"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9_.-]{1,128}$", var.namespace))
+    error_message = "A namespace has up to 128 letters, digits, underscores, dots and hyphens."
+  }
+}
+
+variable "list" {
+  description = "Whether runs can be listed. It costs an index write when a run opens, and one when it closes."
+  type        = bool
+  default     = true
+}
+
+variable "build" {
+  description = "The name of the code; empty takes the commit that it was built from."
+  type        = string
+  default     = ""
+}
+
+variable "base_path" {
+  description = "What stands before /v1/workflows in the paths of requests, besides a stage: the path of a custom domain's mapping."
+  type        = string
+  default     = ""
+}
+
+variable "long_timer" {
+  description = "Timers from this delay on, for example 30s, wait in the table; a queue delays by 15 minutes at most."
+  type        = string
+  default     = "15m"
+
+  validation {
+    condition     = can(regex("^[0-9]+[sm]$", var.long_timer))
+    error_message = "Give a duration up to 15m, for example 30s."
+  }
+}
+
+# ---- time, memory, concurrency ----
+
+variable "memory" {
+  description = "Megabytes of the api, workflow, timer and dead functions. A quarter of it keeps runs that were loaded."
+  type        = number
+  default     = 256
+
+  validation {
+    condition     = var.memory >= 128 && var.memory <= 10240
+    error_message = "Lambda has 128 to 10240 megabytes."
+  }
+}
+
+variable "activity_memory" {
+  description = "Megabytes of the activity function."
+  type        = number
+  default     = 256
+
+  validation {
+    condition     = var.activity_memory >= 128 && var.activity_memory <= 10240
+    error_message = "Lambda has 128 to 10240 megabytes."
+  }
+}
+
+variable "workflow_timeout" {
+  description = "Seconds that the workflow function and the dead function may take for a batch."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = var.workflow_timeout >= 10 && var.workflow_timeout <= 900
+    error_message = "Give 10 to 900 seconds."
+  }
+}
+
+variable "workflow_visibility" {
+  description = "Seconds after which a crashed workflow task comes back; AWS asks for six times the function's time-out."
+  type        = number
+  default     = 180
+
+  validation {
+    condition     = var.workflow_visibility >= 10 && var.workflow_visibility <= 43200
+    error_message = "Give 10 to 43200 seconds."
+  }
+}
+
+variable "activity_timeout" {
+  description = "Seconds that the activity function may take; no activity may have a longer StartToClose."
+  type        = number
+  default     = 60
+
+  validation {
+    condition     = var.activity_timeout >= 10 && var.activity_timeout <= 900
+    error_message = "Give 10 to 900 seconds: for longer activities, see completion from outside."
+  }
+}
+
+variable "activity_visibility" {
+  description = "Seconds after which a crashed activity comes back; AWS asks for six times the function's time-out."
+  type        = number
+  default     = 360
+
+  validation {
+    condition     = var.activity_visibility >= 10 && var.activity_visibility <= 43200
+    error_message = "Give 10 to 43200 seconds."
+  }
+}
+
+variable "max_receives" {
+  description = "How often a message is received before it goes to the dead letters."
+  type        = number
+  default     = 10
+
+  validation {
+    condition     = var.max_receives >= 2 && var.max_receives <= 1000
+    error_message = "Give 2 to 1000: with 1, a process that dies once would be enough."
+  }
+}
+
+variable "max_message_size" {
+  description = "The largest message of a queue, in bytes: 1 MiB, which results of activities above 190 KiB need. Provider versions before 6.8 refuse more than 262144."
+  type        = number
+  default     = 1048576
+
+  validation {
+    condition     = var.max_message_size >= 262144 && var.max_message_size <= 1048576
+    error_message = "Give 262144 to 1048576."
+  }
+}
+
+variable "workflow_batch_size" {
+  description = "How many messages of the workflow queue an invocation takes at most. Those of one workflow are committed together."
+  type        = number
+  default     = 10
+
+  validation {
+    condition     = var.workflow_batch_size >= 1 && var.workflow_batch_size <= 10
+    error_message = "Give 1 to 10."
+  }
+}
+
+variable "timer_batch_size" {
+  description = "How many messages of the timer queue an invocation takes at most."
+  type        = number
+  default     = 10
+
+  validation {
+    condition     = var.timer_batch_size >= 1 && var.timer_batch_size <= 10
+    error_message = "Give 1 to 10."
+  }
+}
+
+variable "activity_batch_size" {
+  description = "How many activities an invocation makes attempts at. They share the function's time-out."
+  type        = number
+  default     = 1
+
+  validation {
+    condition     = var.activity_batch_size >= 1 && var.activity_batch_size <= 10
+    error_message = "Give 1 to 10."
+  }
+}
+
+variable "workflow_maximum_concurrency" {
+  description = "How many invocations the workflow queue has at once, 2 to 1000; 0 is no limit but the account's."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.workflow_maximum_concurrency == 0 || (var.workflow_maximum_concurrency >= 2 && var.workflow_maximum_concurrency <= 1000)
+    error_message = "Give 2 to 1000, or 0."
+  }
+}
+
+variable "timer_maximum_concurrency" {
+  description = "How many invocations the timer queue has at once, 2 to 1000; 0 is no limit but the account's."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.timer_maximum_concurrency == 0 || (var.timer_maximum_concurrency >= 2 && var.timer_maximum_concurrency <= 1000)
+    error_message = "Give 2 to 1000, or 0."
+  }
+}
+
+variable "activity_maximum_concurrency" {
+  description = "How many invocations the activity queue has at once, 2 to 1000; 0 is no limit but the account's. It protects what activities call."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.activity_maximum_concurrency == 0 || (var.activity_maximum_concurrency >= 2 && var.activity_maximum_concurrency <= 1000)
+    error_message = "Give 2 to 1000, or 0."
+  }
+}
+
+variable "api_reserved_concurrency" {
+  description = "How much of the account's concurrency only the api function has, and no more than that; -1 reserves none and sets no limit."
+  type        = number
+  default     = -1
+
+  validation {
+    condition     = var.api_reserved_concurrency == -1 || var.api_reserved_concurrency >= 1
+    error_message = "Give 1 or more, or -1."
+  }
+}
+
+variable "workflow_reserved_concurrency" {
+  description = "The same of the workflow function. Not less than the maximum concurrency of its two queues together, or messages are received in vain."
+  type        = number
+  default     = -1
+
+  validation {
+    condition     = var.workflow_reserved_concurrency == -1 || var.workflow_reserved_concurrency >= 1
+    error_message = "Give 1 or more, or -1."
+  }
+}
+
+variable "activity_reserved_concurrency" {
+  description = "The same of the activity function. Not less than the maximum concurrency of its queue."
+  type        = number
+  default     = -1
+
+  validation {
+    condition     = var.activity_reserved_concurrency == -1 || var.activity_reserved_concurrency >= 1
+    error_message = "Give 1 or more, or -1."
+  }
+}
+
+# ---- the API ----
+
+variable "api" {
+  description = "http: an HTTP API, cheaper and faster than a REST API. rest: a REST API, which has usage plans and WAF. url: a function URL, which costs nothing besides the function."
+  type        = string
+  default     = "http"
+
+  validation {
+    condition     = contains(["http", "rest", "url"], var.api)
+    error_message = "The API is http, rest or url."
+  }
+}
+
+variable "api_authorization" {
+  description = "AWS_IAM asks callers for a signature (SigV4). JWT asks for a token (http only). NONE lets everybody in who finds the address (http and rest only)."
+  type        = string
+  default     = "AWS_IAM"
+
+  validation {
+    condition     = contains(["AWS_IAM", "JWT", "NONE"], var.api_authorization)
+    error_message = "The authorization is AWS_IAM, JWT or NONE."
+  }
+}
+
+variable "jwt_issuer" {
+  description = "Who issues the tokens, for JWT: an address with /.well-known/openid-configuration."
+  type        = string
+  default     = ""
+}
+
+variable "jwt_audience" {
+  description = "Whom the tokens are for, for JWT: a token has to name one of these."
+  type        = list(string)
+  default     = []
+}
+
+variable "jwt_scopes" {
+  description = "What the tokens allow, for JWT: a token has to have one of these scopes. Empty asks for none."
+  type        = list(string)
+  default     = []
+}
+
+variable "cors_origins" {
+  description = "The origins whose pages may call the API, for example https://app.example.com (http and url only). Empty is none."
+  type        = list(string)
+  default     = []
+}
+
+variable "throttling_rate" {
+  description = "Requests a second that the API takes (http and rest; a function URL is limited by the concurrency of its function)."
+  type        = number
+  default     = 500
+
+  validation {
+    condition     = var.throttling_rate >= 1
+    error_message = "Give 1 or more."
+  }
+}
+
+variable "throttling_burst" {
+  description = "Requests that the API takes at once above that rate."
+  type        = number
+  default     = 1000
+
+  validation {
+    condition     = var.throttling_burst >= 1
+    error_message = "Give 1 or more."
+  }
+}
+
+variable "access_log" {
+  description = "Whether each request is logged: who, when, which path, the status; never a body. (http and rest; for rest the account has to have a role for it, see README.md.)"
+  type        = bool
+  default     = true
+}
+
+# ---- keeping and watching ----
+
+variable "deletion_protection" {
+  description = "Whether the table refuses to be deleted. Set it to false, and apply, before you destroy."
+  type        = bool
+  default     = true
+}
+
+variable "kms" {
+  description = "The key for the table, the queues and the logs: none takes AWS's own, create makes one, and the ARN of a key takes that."
+  type        = string
+  default     = "none"
+
+  validation {
+    condition     = contains(["none", "create"], var.kms) || can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", var.kms))
+    error_message = "Give none, create, or the ARN of a key (not of an alias)."
+  }
+}
+
+variable "log_retention_days" {
+  description = "Days for which logs are kept."
+  type        = number
+  default     = 30
+
+  validation {
+    condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
+    error_message = "CloudWatch keeps logs for 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653 days."
+  }
+}
+
+variable "tracing" {
+  description = "Whether Lambda, and a REST API, send traces to X-Ray. They are billed by the trace."
+  type        = bool
+  default     = false
+}
+
+variable "alarms" {
+  description = "Whether there are alarms."
+  type        = bool
+  default     = true
+}
+
+variable "alarm_topics" {
+  description = "The ARNs of the SNS topics that learn when an alarm begins and when it ends."
+  type        = list(string)
+  default     = []
+}
+
+variable "age_alarm_seconds" {
+  description = "How old the oldest message of a queue may be before there is an alarm. Some wait for 15 minutes as they should."
+  type        = number
+  default     = 1800
+
+  validation {
+    condition     = var.age_alarm_seconds > 900
+    error_message = "Give more than 900: a delayed message waits that long."
+  }
+}
+
+variable "dashboard" {
+  description = "Whether there is a dashboard. AWS gives three an account for nothing."
+  type        = bool
+  default     = true
+}
