@@ -27,6 +27,8 @@ type Transition struct {
 	Updates []UpdateResult
 	// Failure says that the task failed, and why. The commit, if there is one, records it.
 	Failure *failure.Failure
+	// Task is the header of the task, also where nothing is to be written; nil where no code was run.
+	Task *history.Task
 	// Unfinished names the update handlers that run while the commit closes the run.
 	Unfinished []string
 	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
@@ -58,7 +60,7 @@ func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	if err != nil {
 		return r.fail(c, failure.FromError(err), task)
 	}
-	t := &Transition{Updates: result.Updates, Unfinished: result.Unfinished}
+	t := &Transition{Updates: result.Updates, Unfinished: result.Unfinished, Task: c.Task}
 	speculative := c.Task.Kind == history.Speculative
 	if speculative && !result.Accepted() && (len(result.Commands) == 0 || r.State.Pending == history.PendingStart) {
 		return t
@@ -78,7 +80,7 @@ func (r *Run) next(c *history.Commit, result *Result) []history.Event {
 	last := c.Commands[len(c.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
 	opening := history.Of(&history.WorkflowExecutionStarted{
 		WorkflowType: last.WorkflowType, Input: last.Input, RequestID: started.RequestID, RunTimeout: started.RunTimeout,
-		ContinuedFrom: c.RunID, FirstRunID: cmp.Or(started.FirstRunID, c.RunID),
+		ContinuedFrom: c.RunID, FirstRunID: cmp.Or(started.FirstRunID, c.RunID), TraceParent: started.TraceParent,
 	})
 	return append([]history.Event{opening}, result.Unread...)
 }
@@ -135,7 +137,7 @@ func (r *Run) suggest(o *Options) bool {
 
 // fail is what a task comes to whose code failed. The run is untouched: it goes on when mended code is deployed.
 func (r *Run) fail(c *history.Commit, f *failure.Failure, task Task) *Transition {
-	t := &Transition{Failure: f, Updates: make([]UpdateResult, len(task.Updates))}
+	t := &Transition{Failure: f, Task: c.Task, Updates: make([]UpdateResult, len(task.Updates))}
 	c.Task.Failure = f
 	switch c.Task.Kind {
 	case history.Normal:

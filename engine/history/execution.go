@@ -16,6 +16,9 @@ type WorkflowExecutionStarted struct {
 	// somebody started.
 	ContinuedFrom RunID `cbor:"6,keyasint,omitempty" json:"continuedExecutionRunId,omitempty"`
 	FirstRunID    RunID `cbor:"7,keyasint,omitempty" json:"firstExecutionRunId,omitempty"`
+	// TraceParent is the trace context that the workflow was started in, as a W3C traceparent header; empty where nobody
+	// traced. A run that continues another keeps it. Nothing but traces depends on it.
+	TraceParent string `cbor:"8,keyasint,omitempty" json:"traceParent,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionStarted.

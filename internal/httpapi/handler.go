@@ -64,7 +64,7 @@ func New(service *turn.Service, log *slog.Logger) http.Handler {
 		"POST /v1/workflows/{id}/cancel":            h.cancel,
 		"POST /v1/workflows/{id}/terminate":         h.terminate,
 	} {
-		mux.HandleFunc(pattern, h.serve(e))
+		mux.HandleFunc(pattern, h.observe(pattern, e))
 	}
 	return &router{mux, h}
 }
@@ -105,25 +105,28 @@ func (t *router) matches(r *http.Request, method string) bool {
 	return pattern != ""
 }
 
-// serve wraps an endpoint: it meters the request, and writes the answer or the problem.
+// serve wraps an endpoint.
 func (h *handler) serve(e endpoint) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, m := meter.With(r.Context())
-		r = r.WithContext(ctx)
-		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
-		status, answer, err := e.call(r)
-		w.Header().Set(CostHeader, m.Cost().String())
-		if err != nil {
-			h.refuse(w, r, err)
-			return
-		}
-		body, err := json.Marshal(answer)
-		if err != nil {
-			h.refuse(w, r, err)
-			return
-		}
-		write(w, status, "application/json", body)
+	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, e) }
+}
+
+// answer has an endpoint carry a request out, meters it, and writes the answer or the problem.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, e endpoint) (status int, cost meter.Cost) {
+	ctx, m := meter.With(r.Context())
+	r = r.WithContext(ctx)
+	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+	status, answer, err := e.call(r)
+	cost = m.Cost()
+	w.Header().Set(CostHeader, cost.String())
+	if err != nil {
+		return h.refuse(w, r, err), cost
 	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return h.refuse(w, r, err), cost
+	}
+	write(w, status, "application/json", body)
+	return status, cost
 }
 
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
@@ -134,11 +137,11 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 }
 
 // refuse writes a problem document (RFC 9457). An error that is not a problem is a defect: it is logged, and the caller is
-// told no more than that.
-func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// told no more than that. It returns the status.
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
 	var p *api.Problem
 	if !errors.As(err, &p) {
-		h.log.Error("internal error", "method", r.Method, "path", r.URL.Path, "error", err)
+		h.log.ErrorContext(r.Context(), "internal error", "method", r.Method, "path", r.URL.Path, "error", err)
 		p = api.Internal.New("this is a defect of the server or of its data; its log has more")
 	}
 	if p.RetryAfter > 0 {
@@ -149,6 +152,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		body = []byte(`{"type":"urn:weft:problem:internal","title":"Internal error","status":500}`)
 	}
 	write(w, p.Status, "application/problem+json", body)
+	return p.Status
 }
 
 // maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested than it came, and

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/attempt"
-	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // attemptGrace is how much longer than its time an attempt is waited for before it is given up: its context has ended,
@@ -30,6 +30,7 @@ type work struct {
 	limit    time.Duration
 	limited  string // which limit of time that is
 	expires  history.Timestamp
+	run      observe.Run
 }
 
 // handleActivity makes an attempt at the activity that a message names, and commits its result.
@@ -122,7 +123,7 @@ func newWork(run *engine.Run, d Delivery, now history.Timestamp) *work {
 	a := run.State.Activities[d.EventID]
 	w := &work{
 		delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose,
-		expires: run.State.Expires,
+		expires: run.State.Expires, run: ident(run, "", nil),
 	}
 	if a.ScheduleToClose > 0 {
 		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
@@ -153,8 +154,8 @@ func (w *work) next(number int, due history.Timestamp) engine.Message {
 	return m
 }
 
-// attempt runs the activity's code. A nil failure is success.
-func (s *Service) attempt(ctx context.Context, w *work) (result history.Payload, f *failure.Failure) {
+// carryOutAttempt runs the activity's code. A nil failure is success.
+func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.Payload, f *failure.Failure) {
 	a := w.activity
 	code := s.registry.Activity(a.ActivityType)
 	if code == nil {
@@ -175,7 +176,7 @@ func (s *Service) attempt(ctx context.Context, w *work) (result history.Payload,
 		o = callActivity(limited, code, a.Input)
 	})
 	if !ended {
-		s.options.Logger.Error("an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
+		s.options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
 	o := <-outcome
@@ -284,7 +285,8 @@ func (s *Service) handOver(ctx context.Context, w *work, e history.Event) error 
 // HandleResults commits the results that messages of one workflow bring, as many in one commit as fit. Where it returns
 // nil the messages are to be deleted.
 func (s *Service) HandleResults(ctx context.Context, workflowID string, messages []*engine.Message) error {
-	ctx, _ = meter.With(ctx)
+	ctx, ended := s.metered(ctx)
+	defer ended()
 	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
 	defer cancel()
 	for len(messages) > 0 {

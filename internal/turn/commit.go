@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -46,7 +47,7 @@ func (t *session) commit(ctx context.Context, run *engine.Run, transition *engin
 	all := []*engine.Transition{transition}
 	if transition.Next != nil {
 		last := transition.Commit.Commands[len(transition.Commit.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
-		opened, first := t.opening(last.NewRunID, engine.Task{Brought: transition.Next}, triggers...)
+		opened, first := t.opening(ctx, last.NewRunID, engine.Task{Brought: transition.Next}, triggers...)
 		changes, all = append(changes, opened), append(all, first)
 	}
 	if err := t.inOrder(ctx, changes, triggers); err != nil {
@@ -70,7 +71,7 @@ func (t *session) inOrder(ctx context.Context, changes []*change, triggers []*en
 // the put. A crash between the two leaves messages that name a commit which is not in the log; their receivers wait for
 // it, and fence its slot in the end.
 func (t *session) sendThenPut(ctx context.Context, changes ...*change) error {
-	return t.undoing(func() error {
+	return t.undoing(changes, func() error {
 		if err := t.encode(changes); err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ func (t *session) sendThenPut(ctx context.Context, changes ...*change) error {
 // putThenSend is how a message commits: a crash between the two is repaired by the message, which is delivered again and
 // sends what its wave owes.
 func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, changes ...*change) error {
-	return t.undoing(func() error {
+	return t.undoing(changes, func() error {
 		if err := t.encode(changes); err != nil {
 			return err
 		}
@@ -106,8 +107,9 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 }
 
 // undoing drops the instance where commit fails: it may be ahead of the log.
-func (t *session) undoing(commit func() error) error {
+func (t *session) undoing(changes []*change, commit func() error) error {
 	err := commit()
+	t.told(err, changes...)
 	if err != nil {
 		t.dropInstance()
 	}
@@ -147,10 +149,11 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 		var conflict *store.Conflict
 		switch {
 		case err == nil:
-			return t.landed(changes)
+			return t.landed(ctx, changes)
 		case errors.As(err, &conflict) && own(conflict, items):
-			return t.landed(changes) // an earlier try of this very put
+			return t.landed(ctx, changes) // an earlier try of this very put
 		case errors.As(err, &conflict):
+			t.Observed().Observe(ctx, &observe.LostRace{WorkflowID: t.workflowID})
 			return errLost
 		case errors.Is(err, store.ErrTooLarge):
 			return errTooLarge
@@ -179,7 +182,8 @@ func own(conflict *store.Conflict, items []store.Item) bool {
 }
 
 // landed adds commits that are in the log to what is known, and wakes those who wait for them.
-func (t *session) landed(changes []*change) error {
+func (t *session) landed(ctx context.Context, changes []*change) error {
+	t.tellLanded(ctx, changes)
 	t.watchers.notify(t.workflowID)
 	if t.tainted {
 		t.forget() // code that hangs holds the run: leave it to it, and read the log again

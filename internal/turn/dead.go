@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // deadDelay is how long a message waits that comes back from the dead letters.
@@ -18,10 +18,12 @@ const deadDelay = 5 * time.Minute
 // activity is resolved as failed, and anything else is sent again, later. Where it returns nil the message is to be
 // deleted.
 func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
-	ctx, _ = meter.With(ctx)
+	ctx, ended := s.metered(ctx)
+	defer ended()
 	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
 	defer cancel()
-	s.options.Logger.Error("a message was received too often", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID)
+	s.Observed().Observe(ctx, &observe.DeadLetter{WorkflowID: m.WorkflowID, RunID: m.RunID, Kind: m.Kind.String()})
+	s.options.Logger.ErrorContext(ctx, "a message was received too often", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID)
 	if m.Kind != engine.RunActivity {
 		return s.sendLater(ctx, m)
 	}

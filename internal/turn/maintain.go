@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -65,7 +64,8 @@ func (s *Service) Maintain(ctx context.Context) (did Upkeep, err error) {
 	if s.Scanner == nil {
 		return did, nil
 	}
-	ctx, _ = meter.With(ctx)
+	ctx, ended := s.metered(ctx)
+	defer ended()
 	mark, err := s.Scanner.ReadMark(ctx)
 	if err != nil {
 		return did, err

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/meter"
 )
 
 // Delivery is a message as its handler gets it.
@@ -35,7 +34,8 @@ const copyDelay = 2 * time.Second
 // Handle does what a message of the activity queue or the timer queue asks for. Where it returns nil the message is to be
 // deleted: all that it set off is in the log, or on its way. Otherwise it is to be delivered again.
 func (s *Service) Handle(ctx context.Context, d Delivery) error {
-	ctx, _ = meter.With(ctx)
+	ctx, ended := s.metered(ctx)
+	defer ended()
 	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
 	defer cancel()
 	for look := 0; ; look++ {
@@ -168,7 +168,7 @@ func (s *Service) fence(ctx context.Context, m *engine.Message) (fenced bool, er
 		if c.Status == history.Void {
 			c.Expires = w.Now.Add(t.options.Retention)
 		}
-		t.options.Logger.Warn("fenced a slot whose writer did not come", "workflowId", m.WorkflowID, "run", m.RunID, "slot", m.Slot)
+		t.options.Logger.WarnContext(ctx, "fenced a slot whose writer did not come", "workflowId", m.WorkflowID, "run", m.RunID, "slot", m.Slot)
 		return t.putFence(ctx, run, c)
 	})
 	return fenced, err
@@ -238,28 +238,36 @@ func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []hi
 
 // commitTask runs a task that messages brought, and commits it.
 func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
-	transition := t.step(run, t.writer(triggers...), task)
+	transition := t.step(ctx, run, t.writer(triggers...), task)
 	err := t.commit(ctx, run, transition, triggers...)
 	if errors.Is(err, errTooLarge) {
 		// What the code wants to write at once is larger than a commit may be. The events are kept, and the code is at
 		// fault: the task fails, and is tried again when other code has been deployed.
 		t.discard()
-		err = t.commit(ctx, run, run.Fail(t.writer(triggers...), task, tooLarge()), triggers...)
+		err = t.commit(ctx, run, t.failTooLarge(ctx, run, task, triggers...), triggers...)
 	}
 	return err
+}
+
+// failTooLarge is what a task comes to whose code wants to write more at once than a commit may have.
+func (t *session) failTooLarge(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) *engine.Transition {
+	w := t.writer(triggers...)
+	failed := run.Fail(w, task, tooLarge())
+	t.ran(ctx, run, w, task, t.world.Now(), failed)
+	return failed
 }
 
 // retryTask is the next attempt at a task that failed. One that fails again sends the message of the one after it before
 // its own is deleted, so the chain never ends, and there is one: a later commit ends it.
 func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Message) error {
 	task := engine.Task{Attempt: m.Attempt}
-	transition := t.step(run, t.writer(m), task)
+	transition := t.step(ctx, run, t.writer(m), task)
 	if transition.Commit != nil {
 		err := t.commit(ctx, run, transition, m)
 		if !errors.Is(err, errTooLarge) {
 			return err
 		}
-		transition = run.Fail(t.writer(m), task, tooLarge())
+		transition = t.failTooLarge(ctx, run, task, m)
 	}
 	t.discard()
 	next := *m

@@ -27,7 +27,9 @@ func (s *Service) request(ctx context.Context, workflowID string, fn func(contex
 	defer t.close()
 	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
-	return problem(t.insist(ctx, fn))
+	err = t.insist(ctx, fn)
+	t.worked(ctx)
+	return problem(err)
 }
 
 // insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -52,6 +53,8 @@ type Options struct {
 	UpdatesTogether int
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
+	// Observe is told what happens; nil is nobody.
+	Observe *observe.Hub
 }
 
 // Defaults are the settings of a service that is given none.

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // session is one holder's work on a workflow: from entering its gate to leaving it.
@@ -22,6 +23,8 @@ type session struct {
 	tainted bool
 	// follows takes the activity that follows, if it is to be run here; nil where none is.
 	follows *continuation
+	// tasks are those that were run, and of which it is not known yet what comes of them: see told.
+	tasks []ranTask
 }
 
 // open enters the gate of a workflow and takes what the cache knows of it.
@@ -50,6 +53,7 @@ func (t *session) expired() bool {
 
 // close gives what is known back to the cache and leaves the gate.
 func (t *session) close() {
+	t.told(nil)
 	if t.entry.run != nil && !t.tainted {
 		for _, e := range t.cache.put(t.entry) {
 			t.closeInstance(e)
@@ -80,6 +84,7 @@ func (s *Service) closeInstance(e *entry) {
 
 // discard is what is left to do after an activation that is not committed.
 func (t *session) discard() {
+	t.told(nil)
 	if t.tainted {
 		t.forget()
 	} else {
@@ -104,23 +109,18 @@ func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.W
 
 // step runs a task of a run. The instance is ahead of the log afterwards: it stays only if the transition's commit
 // lands.
-func (t *session) step(run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
+func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
 	started := run.State.Started
 	if started == nil {
 		started = task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
 	}
-	in := t.instance(run, w, started)
+	in, began := t.instance(run, w, started), t.world.Now()
 	var transition *engine.Transition
-	ended := t.guard(in, func() { transition = run.Step(in, w, task) })
-	if ended && transition != nil {
-		if transition.Failure != nil {
-			t.failing(run, transition.Failure)
-		}
-		return transition
+	if ended := t.guard(in, func() { transition = run.Step(in, w, task) }); !ended || transition == nil {
+		transition = run.Fail(w, task, t.lost(in, ended))
 	}
-	f := t.lost(in, ended)
-	t.failing(run, f)
-	return run.Fail(w, task, f)
+	t.ran(ctx, run, w, task, began, transition)
+	return transition
 }
 
 // guard runs code of an instance. It returns false for code that did not come back: the session has lost the instance
@@ -149,14 +149,10 @@ func (t *session) lost(in *engine.Instance, ended bool) *failure.Failure {
 	}
 }
 
-// failing tells operators that a task failed. The failure's own text may hold what users gave, and stays in the history.
-func (t *session) failing(run *engine.Run, f *failure.Failure) {
-	t.options.Logger.Warn("workflow task failed", "workflowId", t.workflowID, "runId", run.State.RunID, "kind", f.Kind.String(), "eventId", f.EventID)
-}
-
 // hangs counts and reports code that did not come back. A Lambda process with hung code ends after it has answered.
 func (s *Service) hangs(workflowID string, in *engine.Instance) {
 	s.hung.Add(1)
+	s.Observed().Observe(context.Background(), &observe.Hung{WorkflowID: workflowID})
 	s.options.Logger.Error("workflow code does not come back; its instance is abandoned", "workflowId", workflowID, "stack", in.Stuck())
 }
 

@@ -32,7 +32,7 @@ func (s *Service) Signal(ctx context.Context, workflowID string, runID history.R
 	if r.Start.IDConflictPolicy == conflictFail {
 		return nil, api.Invalid.New("a signal with a start goes to the run that is open: give the idConflictPolicy %s or %s, or none", useExisting, terminateExisting)
 	}
-	w, err := s.checkWithStart(workflowID, runID, r.Start)
+	w, err := s.checkWithStart(ctx, workflowID, runID, r.Start)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.R
 
 // bring commits an event that a request brings, with what the code does about it.
 func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event) error {
-	return t.commit(ctx, run, t.step(run, t.writer(), engine.Task{Brought: []history.Event{e}}))
+	return t.commit(ctx, run, t.step(ctx, run, t.writer(), engine.Task{Brought: []history.Event{e}}))
 }
 
 // settle is what is left to do after a transition's commit has landed: code that failed is thrown away.

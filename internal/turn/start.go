@@ -30,7 +30,7 @@ func (s *Service) Start(ctx context.Context, r api.StartRequest) (*api.StartResp
 	if r.WorkflowID == nil {
 		r.WorkflowID = s.makeWorkflowID(r.RequestID)
 	}
-	started, err := s.checkStart(&r)
+	started, err := s.checkStart(ctx, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *Service) makeWorkflowID(requestID string) *string {
 }
 
 // checkStart refuses a start that cannot be, and returns the event that one which can opens its run with.
-func (s *Service) checkStart(r *api.StartRequest) (*history.WorkflowExecutionStarted, error) {
+func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history.WorkflowExecutionStarted, error) {
 	if err := checkIDs(*r.WorkflowID, ""); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *Service) checkStart(r *api.StartRequest) (*history.WorkflowExecutionSta
 	}
 	return &history.WorkflowExecutionStarted{
 		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
-		StartDelay: history.Duration(r.StartDelay),
+		StartDelay: history.Duration(r.StartDelay), TraceParent: s.Observed().TraceParent(ctx),
 	}, nil
 }
 
@@ -133,7 +133,7 @@ func (t *session) room(ctx context.Context, r *api.StartRequest, requestID strin
 func (t *session) open(ctx context.Context, ended *change, answer *api.StartResponse, brought []history.Event, updates ...engine.UpdateRequest) (*engine.Run, *engine.Transition, error) {
 	random := t.world.ID()
 	id := history.NewRunID(t.entry.highest+1, [8]byte(random[:8]))
-	opened, transition := t.opening(id, engine.Task{Brought: brought, Updates: updates})
+	opened, transition := t.opening(ctx, id, engine.Task{Brought: brought, Updates: updates})
 	changes := []*change{opened}
 	if ended != nil {
 		changes = []*change{ended, opened}
@@ -149,7 +149,7 @@ func (t *session) open(ctx context.Context, ended *change, answer *api.StartResp
 }
 
 // opening makes the first commit of a new run, and runs its first task with that, if it is not to wait.
-func (t *session) opening(id history.RunID, task engine.Task, triggers ...*engine.Message) (*change, *engine.Transition) {
+func (t *session) opening(ctx context.Context, id history.RunID, task engine.Task, triggers ...*engine.Message) (*change, *engine.Transition) {
 	t.dropInstance() // of the run before
 	run := engine.NewRun(t.workflowID, id.Number())
 	writer := func() *engine.Writer {
@@ -159,7 +159,7 @@ func (t *session) opening(id history.RunID, task engine.Task, triggers ...*engin
 	}
 	started := task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
 	if started.StartDelay == 0 {
-		transition := t.step(run, writer(), task)
+		transition := t.step(ctx, run, writer(), task)
 		if transition.Next == nil {
 			return &change{run: run, commit: transition.Commit}, transition
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -21,7 +20,8 @@ const (
 // deletes each after it was sent: a crash between the two sends it twice, and its receiver sees that it was done. It
 // returns how many it sent. After an outage it catches up by itself: what is overdue comes first.
 func (s *Service) Sweep(ctx context.Context) (sent int, err error) {
-	ctx, _ = meter.With(ctx)
+	ctx, ended := s.metered(ctx)
+	defer ended()
 	for {
 		due, err := s.Timers.DueTimers(ctx, s.world.Now().Add(sweepAhead), sweepPage)
 		if err != nil || len(due) == 0 {

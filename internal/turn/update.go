@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
@@ -22,6 +23,11 @@ type updateCall struct {
 
 	answer api.UpdateResponse
 	err    error
+
+	// began is when the call came. If it came to a verdict, that is the verdict, when it was known, and on which run.
+	began, decided time.Time
+	verdict        observe.Outcome
+	on             observe.Run
 }
 
 // Update sends an update. An answer of stage accepted or completed is in the log; one of stage rejected left no trace.
@@ -34,19 +40,19 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 	if err != nil {
 		return nil, err
 	}
-	begun := s.world.Now()
 	if r.Start == nil {
 		err = s.carryOut(ctx, workflowID, call)
 	} else {
 		err = s.carryOutWithStart(ctx, workflowID, runID, r.Start, call)
 	}
+	s.tellUpdate(ctx, call)
 	if err != nil {
 		return nil, err
 	}
 	if call.answer.Stage != api.StageAccepted || r.WaitFor == api.StageAccepted {
 		return &call.answer, nil
 	}
-	left := wait - s.world.Now().Sub(begun)
+	left := wait - s.world.Now().Sub(call.began)
 	if answer, err := s.pollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left, true); err == nil {
 		answer.Started = call.answer.Started
 		return answer, nil
@@ -76,7 +82,7 @@ func (s *Service) newCall(workflowID string, runID history.RunID, name string, r
 		return nil, err
 	}
 	return &updateCall{
-		request: engine.UpdateRequest{ID: r.UpdateID, Name: name, Input: history.Payload(r.Input)}, runID: runID,
+		request: engine.UpdateRequest{ID: r.UpdateID, Name: name, Input: history.Payload(r.Input)}, runID: runID, began: s.world.Now(),
 	}, nil
 }
 
@@ -116,6 +122,7 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
 	t.updates(ctx, calls)
+	t.worked(ctx)
 	return call.err
 }
 
@@ -124,7 +131,7 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	if r.IDConflictPolicy == "" {
 		return api.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", conflictFail, useExisting, terminateExisting)
 	}
-	w, err := s.checkWithStart(workflowID, runID, r)
+	w, err := s.checkWithStart(ctx, workflowID, runID, r)
 	if err != nil {
 		return err
 	}
@@ -187,7 +194,7 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 	for _, c := range fresh {
 		task.Updates = append(task.Updates, c.request)
 	}
-	transition := t.step(run, t.writer(), task)
+	transition := t.step(ctx, run, t.writer(), task)
 	if transition.Failure != nil && len(fresh) > 1 {
 		t.discard()
 		return errApart
@@ -305,6 +312,7 @@ func (c *updateCall) outcome(run *engine.Run) {
 
 // answer answers a call that the code has seen.
 func (t *session) answer(run *engine.Run, c *updateCall, transition *engine.Transition, i int) {
+	c.decide(t.world.Now(), run, observe.Refused)
 	if transition.Failure != nil {
 		c.err = notReady(transition.Failure)
 		return
@@ -313,8 +321,10 @@ func (t *session) answer(run *engine.Run, c *updateCall, transition *engine.Tran
 	c.answer.RunID = run.State.RunID
 	switch result.Verdict {
 	case engine.Accepted:
+		c.verdict = observe.Accepted
 		c.outcome(run)
 	case engine.Rejected:
+		c.verdict = observe.Rejected
 		c.answer.Stage, c.answer.Failure = api.StageRejected, result.Failure
 	case engine.Invalid:
 		c.err = api.Invalid.New("update %q needs an input", c.request.Name)

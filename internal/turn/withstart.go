@@ -16,7 +16,7 @@ type withStart struct {
 }
 
 // checkWithStart refuses what cannot be together.
-func (s *Service) checkWithStart(workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
+func (s *Service) checkWithStart(ctx context.Context, workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
 	switch {
 	case runID != "":
 		return nil, api.Invalid.New("a request with a start cannot pin a run: leave the runId out")
@@ -26,7 +26,7 @@ func (s *Service) checkWithStart(workflowID string, runID history.RunID, r *api.
 		return nil, api.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
 	}
 	r.WorkflowID = &workflowID
-	started, err := s.checkStart(r)
+	started, err := s.checkStart(ctx, r)
 	return &withStart{request: r, started: started}, err
 }
 

@@ -1,0 +1,145 @@
+package observe
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/meter"
+)
+
+// Event is something that has happened. Its types are those of this file.
+type Event interface {
+	// measure calls add with what the event adds to metrics.
+	measure(add func(*Metric, float64))
+	// describe is the event as a log line.
+	describe() (what string, attrs []slog.Attr)
+}
+
+// Outcome is what came of something.
+type Outcome string
+
+// The outcomes of workflow tasks.
+const (
+	// Committed is a task whose commit is in the log.
+	Committed Outcome = "committed"
+	// Lost is a task whose commit came too late: another took its slot.
+	Lost Outcome = "lost"
+	// Discarded is a task that wrote nothing: what it brought was refused, or it failed again.
+	Discarded Outcome = "discarded"
+	// Unknown is a task whose commit may have landed.
+	Unknown Outcome = "unknown"
+	// Refused is a task whose commit a store or a queue did not take.
+	Refused Outcome = "refused"
+)
+
+// The outcomes of updates, besides Refused: an update that no validator has seen.
+const (
+	Accepted Outcome = "accepted"
+	Rejected Outcome = "rejected"
+)
+
+// The outcomes of attempts at activities.
+const (
+	Completed Outcome = "completed"
+	Failed    Outcome = "failed"
+	TimedOut  Outcome = "timedOut"
+)
+
+// Task is a workflow task that was run, and what came of it.
+type Task struct {
+	Run
+	// Commit is the commit that it made, or would have made.
+	Commit history.CommitID
+	// Trigger is what it brought: start, signal, activity, timer, update, cancel, or retry for a task that failed before.
+	Trigger string
+	Kind    history.TaskKind
+	// Attempt is 1 for the first.
+	Attempt int
+	// Events is how many events it added to the history.
+	Events  int64
+	Outcome Outcome
+	// Failure is the kind of its failure; empty for one that did not fail.
+	Failure string
+	// Stuck says that it failed, and that the task had failed before.
+	Stuck bool
+	// Began and Ended are from the first line of code to the outcome; Ran is how long the code took.
+	Began, Ended time.Time
+	Ran          time.Duration
+}
+
+// Update is an update that was brought to a run's code, or would have been, and its verdict.
+type Update struct {
+	Run
+	UpdateID, Name string
+	Outcome        Outcome
+	// Began is when it arrived, Ended when the verdict was known.
+	Began, Ended time.Time
+}
+
+// Attempt is an attempt at an activity.
+type Attempt struct {
+	Run
+	ActivityType string
+	// EventID is that of the event that scheduled the activity, and Commit the commit with that event.
+	EventID int64
+	Commit  history.CommitID
+	// Number is 1 for the first.
+	Number  int
+	Outcome Outcome
+	// Failure is the kind of its failure; empty for one that completed.
+	Failure      string
+	Began, Ended time.Time
+}
+
+// Timer is a timer that has fired.
+type Timer struct {
+	Run
+	// EventID is that of the event that started it, and Commit the commit with that event.
+	EventID int64
+	Commit  history.CommitID
+	// Began is when it was started.
+	Began, Ended time.Time
+}
+
+// Closed is a run that has closed.
+type Closed struct {
+	Run
+	Status history.Status
+	// Events is how long its history is.
+	Events       int64
+	Began, Ended time.Time
+}
+
+// Request is a request of the HTTP API. The handler makes it and fills in how it ended.
+type Request struct {
+	// Method and Route are as in "GET" and "/v1/workflows/{id}".
+	Method, Route string
+	// Operation is what is asked for: start, signal, update, query, cancel, terminate; empty for those that only look. Name
+	// is the name of the signal, the update or the query.
+	Operation, Name string
+	// Header returns a header of the request; it has the caller's trace context.
+	Header       func(name string) string
+	Status       int
+	Cost         meter.Cost
+	Began, Ended time.Time
+
+	carried carried
+}
+
+// Spent is what the handling of messages has cost.
+type Spent struct{ meter.Cost }
+
+// LostRace is a put that came too late: another commit took its slot.
+type LostRace struct{ WorkflowID string }
+
+// Hung is workflow code that does not come back; its instance is abandoned.
+type Hung struct{ WorkflowID string }
+
+// DeadLetter is a message that was received too often.
+type DeadLetter struct {
+	WorkflowID string
+	RunID      history.RunID
+	// Kind is what the message asks for, in words.
+	Kind string
+}

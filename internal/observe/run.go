@@ -1,0 +1,99 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// Run says which run something happened to.
+type Run struct {
+	WorkflowID string
+	// Type is the type of the workflow.
+	Type  string
+	RunID history.RunID
+	// FirstRunID is the first run of the chain that this one continues; empty where it continues none.
+	FirstRunID history.RunID
+	// TraceParent is the trace context that the chain was started with, as a W3C traceparent header; empty where nobody
+	// traced then.
+	TraceParent string
+}
+
+// TraceID is the id of the trace of the run's workflow, and SpanID that of a span in it.
+type (
+	TraceID [16]byte
+	SpanID  [8]byte
+)
+
+// String is the id in hexadecimal.
+func (id TraceID) String() string { return hex.EncodeToString(id[:]) }
+
+// String is the id in hexadecimal.
+func (id SpanID) String() string { return hex.EncodeToString(id[:]) }
+
+// Trace is the trace of the run's workflow: its id, the span that the workflow was started in, and the flags of that.
+// kept is false for a run that was started without tracing: it has no such span, and its trace id is made of its ids.
+func (r *Run) Trace() (id TraceID, start SpanID, flags byte, kept bool) {
+	if id, start, flags, kept = parse(r.TraceParent); kept {
+		return id, start, flags, true
+	}
+	sum := sha256.Sum256([]byte(r.WorkflowID + "\x00" + string(cmp.Or(r.FirstRunID, r.RunID))))
+	return TraceID(sum[:16]), SpanID{}, 0, false
+}
+
+// parse reads a traceparent header of version 00, as the start of a run keeps it.
+func parse(traceParent string) (id TraceID, span SpanID, flags byte, ok bool) {
+	parts := strings.Split(traceParent, "-")
+	if len(parts) != 4 || parts[0] != "00" {
+		return id, span, 0, false
+	}
+	var f [1]byte
+	ok = decode(id[:], parts[1]) && decode(span[:], parts[2]) && decode(f[:], parts[3]) && id != TraceID{} && span != SpanID{}
+	return id, span, f[0], ok
+}
+
+func decode(into []byte, digits string) bool {
+	if len(digits) != hex.EncodedLen(len(into)) {
+		return false
+	}
+	_, err := hex.Decode(into, []byte(digits))
+	return err == nil
+}
+
+// Span is the span of the run itself, from its start to its end: the random digits of its id.
+func (r *Run) Span() (id SpanID) {
+	_, digits, _ := strings.Cut(string(r.RunID), "-")
+	_ = decode(id[:], digits) // a run's id has them
+	return id
+}
+
+// TaskSpan is the span of the workflow task that made a commit: the first half of the commit's id.
+func TaskSpan(id history.CommitID) SpanID { return SpanID(id[:8]) }
+
+type spanKey struct{}
+
+type span struct{ trace, span string }
+
+// WithSpan returns a context of work that is part of a span: what is logged with it names both.
+func WithSpan(ctx context.Context, traceID, spanID string) context.Context {
+	return context.WithValue(ctx, spanKey{}, span{traceID, spanID})
+}
+
+// SpanOf is what WithSpan put into a context; empty where nothing did.
+func SpanOf(ctx context.Context) (traceID, spanID string) {
+	s, _ := ctx.Value(spanKey{}).(span)
+	return s.trace, s.span
+}
+
+// InTask returns a context of a workflow task of a run. Only a run that was started with tracing has a span to name.
+func InTask(ctx context.Context, r *Run, commit history.CommitID) context.Context {
+	id, _, _, kept := r.Trace()
+	if !kept {
+		return ctx
+	}
+	return WithSpan(ctx, id.String(), TaskSpan(commit).String())
+}

@@ -1,0 +1,213 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
+)
+
+// Observed is what the service tells of its work; the handlers around it tell the same hub.
+func (s *Service) Observed() *observe.Hub { return s.options.Observe }
+
+// Now is the time by the service's clock.
+func (s *Service) Now() time.Time { return s.world.Now() }
+
+// ranTask is a workflow task that was run, and of which nobody knows yet what comes of it.
+type ranTask struct {
+	ctx context.Context
+	observe.Task
+}
+
+// ident says which run something happened to, before its first commit has landed as well: runID and started are of that
+// then.
+func ident(run *engine.Run, runID history.RunID, started *history.WorkflowExecutionStarted) observe.Run {
+	r := observe.Run{WorkflowID: run.WorkflowID, RunID: cmp.Or(run.State.RunID, runID)}
+	if run.State.Started != nil {
+		started = run.State.Started
+	}
+	if started != nil {
+		r.Type, r.FirstRunID, r.TraceParent = started.WorkflowType, started.FirstRunID, started.TraceParent
+	}
+	return r
+}
+
+// startOf is the event that opens a run, where a commit or a task brings it.
+func startOf(brought []history.Event) *history.WorkflowExecutionStarted {
+	if len(brought) == 0 {
+		return nil
+	}
+	started, _ := brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	return started
+}
+
+// ran notes a workflow task that was run, and tells operators if it failed. The failure's own text may hold what users
+// gave, and stays in the history.
+func (t *session) ran(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task, began time.Time, transition *engine.Transition) {
+	f := transition.Failure
+	if f == nil && !t.Observed().On() {
+		return
+	}
+	now := t.world.Now()
+	r := ranTask{ctx: ctx, Task: observe.Task{
+		Run: ident(run, w.RunID, startOf(task.Brought)), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
+		Attempt: transition.Task.Attempt, Failure: kindOf(f), Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
+	}}
+	if c := transition.Commit; c != nil {
+		r.Events = c.NextEventID() - c.FirstEventID
+	}
+	if f != nil {
+		t.options.Logger.WarnContext(observe.InTask(ctx, &r.Run, w.Commit), "workflow task failed",
+			"workflowId", t.workflowID, "runId", r.RunID, "kind", r.Failure, "eventId", f.EventID, "attempt", r.Attempt)
+	}
+	if t.Observed().On() {
+		t.tasks = append(t.tasks, r)
+	}
+}
+
+func kindOf(f *failure.Failure) string {
+	if f == nil {
+		return ""
+	}
+	return f.Kind.String()
+}
+
+// trigger is what a task brought, in a word.
+func trigger(task engine.Task) string {
+	if len(task.Brought) == 0 {
+		switch {
+		case len(task.Updates) > 0:
+			return "update"
+		case task.First:
+			return "start"
+		}
+		return "retry"
+	}
+	switch task.Brought[0].Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		return "start"
+	case *history.WorkflowExecutionSignaled:
+		return "signal"
+	case *history.WorkflowExecutionCancelRequested:
+		return "cancel"
+	case *history.TimerFired:
+		return "timer"
+	}
+	return "activity"
+}
+
+// told tells what came of the tasks that were run: those that made one of these changes came to what err says, and the
+// others to nothing.
+func (t *session) told(err error, changes ...*change) {
+	if len(t.tasks) == 0 {
+		return
+	}
+	now := t.world.Now()
+	for i := range t.tasks {
+		r := &t.tasks[i]
+		r.Outcome, r.Ended = observe.Discarded, now
+		for _, c := range changes {
+			if c.commit.ID == r.Commit {
+				r.Outcome = outcome(err)
+			}
+		}
+		t.Observed().Observe(r.ctx, &r.Task)
+	}
+	t.tasks = nil
+}
+
+func outcome(err error) observe.Outcome {
+	switch {
+	case err == nil:
+		return observe.Committed
+	case errors.Is(err, errLost):
+		return observe.Lost
+	case errors.Is(err, errUnknown):
+		return observe.Unknown
+	}
+	return observe.Refused
+}
+
+// tellLanded tells what commits say that have landed, and are not yet part of what is known.
+func (t *session) tellLanded(ctx context.Context, changes []*change) {
+	if !t.Observed().On() {
+		return
+	}
+	now := t.world.Now()
+	for _, c := range changes {
+		run, state := ident(c.run, c.commit.RunID, startOf(c.commit.Brought)), c.run.State
+		for _, e := range c.commit.Brought {
+			fired, _ := e.Attributes.(*history.TimerFired)
+			if fired == nil || state.Timers[fired.StartedEventID] == nil {
+				continue
+			}
+			timer := state.Timers[fired.StartedEventID]
+			t.Observed().Observe(ctx, &observe.Timer{
+				Run: run, EventID: timer.EventID, Commit: timer.Commit, Began: c.run.Log[timer.Slot].Time.Time(), Ended: now,
+			})
+		}
+		if c.commit.Status.Closed() && c.commit.Status != history.Void {
+			began := cmp.Or(state.StartTime, c.commit.Time)
+			t.Observed().Observe(ctx, &observe.Closed{
+				Run: run, Status: c.commit.Status, Events: c.commit.NextEventID() - 1, Began: began.Time(), Ended: c.commit.Time.Time(),
+			})
+		}
+	}
+}
+
+// worked notes which run a request was carried out on.
+func (t *session) worked(ctx context.Context) {
+	if run := t.run(); run != nil && t.Observed().On() {
+		r := ident(run, "", nil)
+		observe.On(ctx, &r)
+	}
+}
+
+// tellUpdate tells the verdict on an update, if there was one.
+func (s *Service) tellUpdate(ctx context.Context, c *updateCall) {
+	if c.verdict == "" || !s.Observed().On() {
+		return
+	}
+	observe.On(ctx, &c.on)
+	s.Observed().Observe(ctx, &observe.Update{
+		Run: c.on, UpdateID: c.request.ID, Name: c.request.Name, Outcome: c.verdict, Began: c.began, Ended: c.decided,
+	})
+}
+
+// decide notes the verdict on an update that the code has seen, or that it never came to.
+func (c *updateCall) decide(now time.Time, run *engine.Run, verdict observe.Outcome) {
+	c.on, c.verdict, c.decided = ident(run, "", nil), verdict, now
+}
+
+// metered returns a context of the handling of messages, and what tells its cost when that has ended.
+func (s *Service) metered(ctx context.Context) (context.Context, func()) {
+	ctx, m := meter.With(ctx)
+	return ctx, func() {
+		if cost := m.Cost(); cost != (meter.Cost{}) {
+			s.Observed().Observe(ctx, &observe.Spent{Cost: cost})
+		}
+	}
+}
+
+// attempt makes an attempt at an activity, and tells of it. A nil failure is success.
+func (s *Service) attempt(ctx context.Context, w *work) (history.Payload, *failure.Failure) {
+	ctx, ended := s.Observed().Attempt(ctx, &observe.Attempt{
+		Run: w.run, ActivityType: w.activity.ActivityType, EventID: w.activity.EventID, Commit: w.activity.Commit, Number: w.number, Began: s.world.Now(),
+	})
+	result, f := s.carryOutAttempt(ctx, w)
+	came := observe.Completed
+	switch {
+	case f != nil && f.Kind == failure.KindTimeout:
+		came = observe.TimedOut
+	case f != nil:
+		came = observe.Failed
+	}
+	ended(came, kindOf(f), s.world.Now())
+	return result, f
+}
