@@ -13,8 +13,9 @@ import (
 
 // commands are the command line.
 type commands struct {
-	Dev  dev  `cmd:"" help:"Run the local server with the example workflows."`
-	Demo demo `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
+	Dev      dev      `cmd:"" help:"Run the local server with the example workflows."`
+	Demo     demo     `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
+	Template template `cmd:"" help:"Print what deploys a program to AWS."`
 }
 
 func main() {

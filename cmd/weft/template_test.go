@@ -1,0 +1,50 @@
+package main
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/infra"
+)
+
+var (
+	codes = regexp.MustCompile(`CodeUri: (.*)`)
+	roles = regexp.MustCompile(`(?m)^[^#\n]*WEFT_ROLE: (\w+)`)
+)
+
+// The template that is printed is the one of infra/sam, with one program as all functions. (sam reads it in
+// localstack/check.)
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	const code = `../a "folder"`
+	out, err := exec.Command(build(t), "template", "sam", "--code", code).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := strings.SplitAfterN(string(out), "\n", 2)
+	if !strings.HasPrefix(printed[0], "# Printed by") {
+		t.Errorf("it begins with %q", printed[0])
+	}
+	if codeURI.ReplaceAllString(printed[1], "") != codeURI.ReplaceAllString(infra.SAM, "") {
+		t.Errorf("it differs from infra/sam in more than the code:\n%s", printed[1])
+	}
+	const functions = 5
+	found := codes.FindAllStringSubmatch(printed[1], -1)
+	if len(found) != functions {
+		t.Errorf("%d functions have code, want %d", len(found), functions)
+	}
+	for _, f := range found {
+		if want := `"../a \"folder\""`; f[1] != want {
+			t.Errorf("the code is %s, want %s", f[1], want)
+		}
+	}
+	different := map[string]bool{}
+	for _, r := range roles.FindAllStringSubmatch(printed[1], -1) {
+		different[r[1]] = true
+	}
+	if len(different) != functions {
+		t.Errorf("one program is to be all functions, and the roles are %v", different)
+	}
+}

@@ -1,0 +1,9 @@
+// Package infra holds what deploys Weft to AWS, for the weft command, which prints it: no repository needs a copy.
+package infra
+
+import _ "embed"
+
+// SAM is the template for AWS SAM. Its code is the example workflows, at paths of this repository.
+//
+//go:embed sam/template.yaml
+var SAM string
