@@ -1,5 +1,5 @@
-// Package examples_test holds the examples together: one program can register all of them, and hello is a program of its
-// own that builds and runs.
+// Package examples_test holds the examples together: one program can register all of them, hello is a program of its own
+// that builds and runs, and deploy a repository of its own whose tests pass.
 package examples_test
 
 import (
@@ -32,13 +32,25 @@ func TestAllTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == "hello" {
+		if !e.IsDir() || e.Name() == "hello" || e.Name() == "deploy" {
 			continue
 		}
 		if folders[e.Name()] == nil {
 			t.Errorf("example %s is not registered here", e.Name())
 		} else if r.Workflow(e.Name()) == nil {
 			t.Errorf("example %s has no workflow of its name", e.Name())
+		}
+	}
+}
+
+// TestDeploy vets, builds and tests a user's own repository. It is deployed by make deploy-check.
+func TestDeploy(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"vet", "-tags", "e2e", "./..."}, {"build", "-o", t.TempDir(), "."}, {"test", "./..."}} {
+		command := exec.Command("go", args...)
+		command.Dir = "deploy"
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s\nWhere Weft's own go.mod has changed: go -C examples/deploy mod tidy", command, err, out)
 		}
 	}
 }

@@ -1,0 +1,81 @@
+//go:build e2e
+
+// Package e2e_test is what the shop is asked after it was deployed: `make e2e URL=https://...`.
+package e2e_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/client/sigv4"
+
+	"example.com/shop/orders"
+)
+
+// deployed is a client of the deployment, with the AWS credentials of whoever runs the test.
+func deployed(t *testing.T) (context.Context, *client.Client) {
+	t.Helper()
+	url := os.Getenv("SHOP_URL")
+	if url == "" {
+		t.Fatal("SHOP_URL is not set: it is the address that the deployment printed")
+	}
+	c, err := config.LoadDefaultConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing, err := sigv4.New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return t.Context(), client.New(url, client.Options{HTTP: signing})
+}
+
+// begin starts an order of its own.
+func begin(ctx context.Context, t *testing.T, c *client.Client, seconds int) (id string, result func() (orders.Receipt, error)) {
+	t.Helper()
+	id = "e2e-" + rand.Text()
+	run, err := orders.Workflow.Start(ctx, c, id, orders.Order{Customer: "ada", Seconds: seconds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, func() (orders.Receipt, error) { return run.Result(ctx) }
+}
+
+// An order is refused what it cannot have, grows, is paid, and the card is charged.
+func TestPaid(t *testing.T) {
+	t.Parallel()
+	ctx, c := deployed(t)
+	id, result := begin(ctx, t, c, 3600)
+	if cents, err := orders.Add.Call(ctx, c, id, orders.Line{Thing: "tea", Quantity: 100, Cents: 450}); !errors.Is(err, orders.ErrQuantity) {
+		t.Errorf("%d, %v; want that it is refused", cents, err)
+	}
+	if cents, err := orders.Add.Call(ctx, c, id, orders.Line{Thing: "tea", Quantity: 2, Cents: 450}); err != nil || cents != 900 {
+		t.Errorf("%d, %v; want 900 cents", cents, err)
+	}
+	if err := orders.Pay.Send(ctx, c, id, "card-7"); err != nil {
+		t.Fatal(err)
+	}
+	want := orders.Receipt{Cents: 900, Payment: "900 cents from card-7"}
+	if receipt, err := result(); err != nil || receipt != want {
+		t.Errorf("%+v, %v; want %+v", receipt, err, want)
+	}
+}
+
+// An order that nobody pays is given up: a timer fires, from the queue or, where it is longer than the deployment's
+// LongTimer, by way of the table and the rule of the minute.
+func TestNotPaid(t *testing.T) {
+	t.Parallel()
+	for _, seconds := range []int{1, 12} {
+		ctx, c := deployed(t)
+		_, result := begin(ctx, t, c, seconds)
+		if receipt, err := result(); err != nil || receipt != (orders.Receipt{}) {
+			t.Errorf("%d s: %+v, %v; want no receipt", seconds, receipt, err)
+		}
+	}
+}

@@ -1,0 +1,12 @@
+// Shop is every Lambda function of a shop in one program: WEFT_ROLE says which of them it is.
+package main
+
+import (
+	"github.com/seed-41655fb1/weft/functions/adapter"
+
+	"example.com/shop/orders"
+)
+
+func main() {
+	adapter.Main(adapter.FromEnvironment(), orders.Registrations()...)
+}
