@@ -3,7 +3,7 @@ package infra
 
 import _ "embed"
 
-// SAM is the template for AWS SAM. Its code is the example workflows, at paths of this repository.
+// SAM is the template for AWS SAM. Its code is the example workflows, at a path of this repository.
 //
 //go:embed sam/template.yaml
 var SAM string

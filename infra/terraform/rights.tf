@@ -1,79 +1,107 @@
-# What each function may do: the items of its namespace (all keys begin with it), the queues that it names, and nothing
-# else. Statements called Poller, Logs, Tracing and Kms are what Lambda and other services do with the role; the rest is
-# what the program does itself. Two resources end in a star, because AWS knows no other form: the streams of a log group,
-# and X-Ray, whose actions have no resources.
+# What each function may do: the items of its namespace (all keys begin with it: NS/w/ the workflows, NS/t/ the timers, NS/l/ the
+# list, NS/m the mark of the check) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
+# Kms are what Lambda and other services do with the role; the rest is what the program does itself. Two resources end in a star,
+# because AWS knows no other form: the streams of a log group, and X-Ray, whose actions have none.
 locals {
-  own_items = {
-    "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/*"] }
-  }
+  # Conditions on the partition keys of items.
+  own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m" } : kind => {
+    "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/${keys}"] }
+  } }
 
-  items = {
-    Sid       = "Items"
+  # Statements that several functions have.
+  log = { # commits, and attempts at activities
+    Sid       = "Log"
     Effect    = "Allow"
-    Action    = ["dynamodb:Query", "dynamodb:PutItem", "dynamodb:BatchWriteItem"]
+    Action    = ["dynamodb:Query", "dynamodb:PutItem"]
     Resource  = [local.table_arn]
-    Condition = local.own_items
+    Condition = local.own.workflows
+  }
+  keep_timers = { # a batch may delete too: there is no action for putting alone
+    Sid       = "KeepTimers"
+    Effect    = "Allow"
+    Action    = ["dynamodb:BatchWriteItem"]
+    Resource  = [local.table_arn]
+    Condition = local.own.timers
   }
   send = {
+    Sid      = "Send"
+    Effect   = "Allow"
+    Action   = ["sqs:SendMessage"]
+    Resource = [local.queue_arn.timers, local.queue_arn.activities]
+  }
+  send_results = { # those of activities go through the workflow queue
     Sid      = "Send"
     Effect   = "Allow"
     Action   = ["sqs:SendMessage"]
     Resource = [local.queue_arn.workflow, local.queue_arn.timers, local.queue_arn.activities]
   }
 
-  # What a function does besides: each list has one kind of statement, as Terraform wants it.
-  more_items = {
-    api = [{
+  # Each function's own.
+  rights = {
+    api = [local.log, local.keep_timers, local.send, {
       Sid       = "List"
       Effect    = "Allow"
       Action    = ["dynamodb:Query"]
       Resource  = ["${local.table_arn}/index/list"]
-      Condition = local.own_items
+      Condition = local.own.list
     }]
-    timer = [{
-      Sid       = "Delete"
-      Effect    = "Allow"
-      Action    = ["dynamodb:DeleteItem"]
-      Resource  = [local.table_arn]
-      Condition = local.own_items
-    }]
-  }
-  more = {
-    activity = [{
-      Sid      = "Extend"
+
+    workflow = [local.log, local.keep_timers, local.send]
+
+    activity = [local.log, local.keep_timers, local.send_results, {
+      Sid      = "Shorten"
       Effect   = "Allow"
       Action   = ["sqs:ChangeMessageVisibility"]
       Resource = [local.queue_arn.activities]
     }]
-    # A scan has no leading keys: it reads past other namespaces, and the store passes over them.
-    timer = [{
-      Sid      = "Check"
+
+    timer = [local.send, {
+      Sid       = "Sweep"
+      Effect    = "Allow"
+      Action    = ["dynamodb:Query", "dynamodb:BatchWriteItem"]
+      Resource  = [local.table_arn]
+      Condition = local.own.timers
+      }, {
+      Sid       = "Clean"
+      Effect    = "Allow"
+      Action    = ["dynamodb:Query", "dynamodb:PutItem", "dynamodb:DeleteItem"]
+      Resource  = [local.table_arn]
+      Condition = local.own.workflows
+      }, {
+      Sid       = "Mark" # where the check stands
+      Effect    = "Allow"
+      Action    = ["dynamodb:Query", "dynamodb:PutItem"]
+      Resource  = [local.table_arn]
+      Condition = local.own.mark
+      }, {
+      Sid      = "Check" # a scan has no leading keys: it reads past other namespaces, and the store passes over them
       Effect   = "Allow"
       Action   = ["dynamodb:Scan"]
       Resource = [local.table_arn]
     }]
+
+    dead = [local.log, local.keep_timers, local.send_results]
   }
 
-  poller = { for role, f in local.functions : role => [for queues in [f.receives] : {
+  # What Lambda does with the roles.
+  poller = { for role, f in local.functions : role => {
     Sid      = "Poller"
     Effect   = "Allow"
     Action   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"]
-    Resource = queues
-  } if length(queues) > 0] }
-
+    Resource = f.receives
+  } if length(f.receives) > 0 }
   logs = { for role in keys(local.functions) : role => {
     Sid      = "Logs"
     Effect   = "Allow"
     Action   = ["logs:CreateLogStream", "logs:PutLogEvents"]
     Resource = ["${local.log_arn[role]}:*"]
   } }
-
-  tracing = [for mode in ["Active"] : {
+  tracing = {
     Sid      = "Tracing"
     Effect   = "Allow"
     Action   = ["xray:PutTraceSegments", "xray:PutTelemetryRecords"]
     Resource = ["*"]
-  } if var.tracing]
+  }
 }
 
 resource "aws_iam_role" "function" {
@@ -98,13 +126,10 @@ resource "aws_iam_role_policy" "function" {
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = concat(
-      [local.items],
-      lookup(local.more_items, each.key, []),
-      [local.send],
-      lookup(local.more, each.key, []),
-      local.poller[each.key],
+      local.rights[each.key],
+      [for role, statement in local.poller : statement if role == each.key],
       [local.logs[each.key]],
-      local.tracing,
+      [for statement in [local.tracing] : statement if var.tracing],
     )
   })
 }
