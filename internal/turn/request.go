@@ -34,7 +34,9 @@ func (s *Service) request(ctx context.Context, workflowID string, fn func(contex
 
 // insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.
 func (t *session) insist(ctx context.Context, fn func(context.Context, *session) error) error {
-	for try := 0; ; {
+	var r rivals
+	end := t.world.Now().Add(t.options.SoftLimit)
+	for begun := t.world.Now(); ; {
 		err := fn(ctx, t)
 		if errors.Is(err, errTooLarge) {
 			err = t.final(ctx, err) // it writes nothing either
@@ -45,14 +47,16 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 		case !errors.Is(err, errLost):
 			return err
 		}
+		now := t.world.Now()
+		r.won(now.Sub(begun), t.run(), t.fresh)
 		t.fresh = false
-		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {
+		if t.world.Wait(ctx, r.wait(t.world, end.Sub(now)), nil) != nil || ctx.Err() != nil {
 			return errBusy
 		}
+		begun = t.world.Now()
 		if err := t.refresh(ctx); err != nil {
 			return err
 		}
-		try++
 	}
 }
 
