@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -113,8 +114,19 @@ func readEnvironment(get func(string) string) (environment, error) {
 	return e, nil
 }
 
-// open makes the function of a role on the table and the queues that the environment names.
+// open makes the function of a role with the configuration that the SDK finds.
 func open(ctx context.Context, role Role, get func(string) string, log *slog.Logger, registrations []workflow.Registration) (*Function, error) {
+	c, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Open(role, c, get, log, registrations...)
+}
+
+// Open makes the function of a role as Main does, with clients of a configuration of the caller's: for a host of one's own,
+// and for tests. get returns the variables that Main lists: os.Getenv, say. All that is wrong with the variables, or with what
+// is registered, is in the error. It makes no request.
+func Open(role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
 	if err := role.check(); err != nil {
 		return nil, err
 	}
@@ -123,10 +135,6 @@ func open(ctx context.Context, role Role, get func(string) string, log *slog.Log
 		return nil, err
 	}
 	e, err := readEnvironment(get)
-	if err != nil {
-		return nil, err
-	}
-	c, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,180 @@
+package awsuse
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// Pages of AWS's documentation.
+const (
+	authorizationDynamoDB = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon DynamoDB"`
+	authorizationSQS      = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon SQS"`
+	transactions          = `Amazon DynamoDB Developer Guide, "Using IAM with DynamoDB transactions"`
+	batches               = `Amazon SQS API Reference, "AddPermission": an action covers its batch version`
+)
+
+// actions are the actions that operations need, each with the page that says so. Most have their operation's name.
+var actions = map[string]struct{ action, source string }{
+	"DynamoDB.Query":                  {"dynamodb:Query", authorizationDynamoDB},
+	"DynamoDB.Scan":                   {"dynamodb:Scan", authorizationDynamoDB},
+	"DynamoDB.PutItem":                {"dynamodb:PutItem", authorizationDynamoDB},
+	"DynamoDB.DeleteItem":             {"dynamodb:DeleteItem", authorizationDynamoDB},
+	"DynamoDB.BatchWriteItem":         {"dynamodb:BatchWriteItem", authorizationDynamoDB},
+	"DynamoDB.TransactWriteItems/Put": {"dynamodb:PutItem", transactions},
+	"SQS.SendMessageBatch":            {"sqs:SendMessage", batches},
+	"SQS.ChangeMessageVisibility":     {"sqs:ChangeMessageVisibility", authorizationSQS},
+}
+
+// item is an item of a table, or its key.
+type item = map[string]types.AttributeValue
+
+// need is what a request, or a part of one, is about.
+type need struct {
+	part string // of the operation, behind a slash
+	// queue is the URL of a queue; table and index are of DynamoDB.
+	queue, table, index string
+	keys                []string
+}
+
+// usesOf are the rights that a request needs.
+//
+// dynamodb:LeadingKeys are the partition keys: of all items of a batch, of one part of a transaction, and of the index where a query
+// asks one (Amazon DynamoDB Developer Guide, "Using IAM policy conditions for fine-grained access control"). A scan has none.
+func usesOf(operation string, input any, arn ARN) (uses []Use, err error) {
+	needs, err := needsOf(input)
+	if err != nil {
+		return nil, fmt.Errorf("awsuse: %s: %w", operation, err)
+	}
+	for _, n := range needs {
+		name := operation + n.part
+		row, known := actions[name]
+		if !known {
+			return nil, fmt.Errorf("awsuse: nobody has said which action %s needs: add it to rights.go, with the page of AWS's documentation that says so", name)
+		}
+		slices.Sort(n.keys)
+		uses = append(uses, Use{Operation: name, Action: row.action, Resource: n.arn(arn), Keys: slices.Compact(n.keys)})
+	}
+	return uses, nil
+}
+
+func (n need) arn(arn ARN) string {
+	switch {
+	case n.queue != "":
+		return arn("sqs", path.Base(n.queue)) // a URL ends with the name
+	case n.index != "":
+		return arn("dynamodb", "table/"+n.table+"/index/"+n.index)
+	}
+	return arn("dynamodb", "table/"+n.table)
+}
+
+func needsOf(input any) ([]need, error) {
+	switch in := input.(type) {
+	case *dynamodb.PutItemInput:
+		return itemNeeds("", in.TableName, in.Item)
+	case *dynamodb.DeleteItemInput:
+		return itemNeeds("", in.TableName, in.Key)
+	case *dynamodb.BatchWriteItemInput:
+		return batchNeeds(in)
+	case *dynamodb.TransactWriteItemsInput:
+		return transactionNeeds(in)
+	case *dynamodb.QueryInput:
+		key, err := queriedKey(in)
+		return []need{{table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName), keys: []string{key}}}, err
+	case *dynamodb.ScanInput:
+		return []need{{table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName)}}, nil
+	case *sqs.SendMessageBatchInput:
+		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
+	case *sqs.ChangeMessageVisibilityInput:
+		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
+	}
+	return nil, fmt.Errorf("nobody has said what a %T is about: add it to rights.go", input)
+}
+
+func itemNeeds(part string, table *string, items ...item) ([]need, error) {
+	n := need{part: part, table: aws.ToString(table)}
+	for _, i := range items {
+		key, ok := i[partitionKey("")].(*types.AttributeValueMemberS)
+		if !ok {
+			return nil, fmt.Errorf("an item has no partition key %s", partitionKey(""))
+		}
+		n.keys = append(n.keys, key.Value)
+	}
+	return []need{n}, nil
+}
+
+func batchNeeds(in *dynamodb.BatchWriteItemInput) (needs []need, err error) {
+	for _, table := range slices.Sorted(maps.Keys(in.RequestItems)) {
+		var items []item
+		for _, w := range in.RequestItems[table] {
+			if w.PutRequest != nil {
+				items = append(items, w.PutRequest.Item)
+			}
+			if w.DeleteRequest != nil {
+				items = append(items, w.DeleteRequest.Key)
+			}
+		}
+		more, err := itemNeeds("", &table, items...)
+		if err != nil {
+			return nil, err
+		}
+		needs = append(needs, more...)
+	}
+	return needs, nil
+}
+
+// transactionNeeds are those of the parts of a transaction: IAM is asked about each as if it stood alone.
+func transactionNeeds(in *dynamodb.TransactWriteItemsInput) (needs []need, err error) {
+	for _, part := range in.TransactItems {
+		if part.Put == nil {
+			return nil, fmt.Errorf("only a Put is known in a transaction, and not %+v: add it to rights.go", part)
+		}
+		more, err := itemNeeds("/Put", part.Put.TableName, part.Put.Item)
+		if err != nil {
+			return nil, err
+		}
+		needs = append(needs, more...)
+	}
+	return needs, nil
+}
+
+// equality is where an expression asks for an attribute's value.
+var equality = regexp.MustCompile(`(#?\w+)\s*=\s*(:\w+)`)
+
+// queriedKey is the partition key that a query asks for. There has to be one: DynamoDB takes no query without.
+func queriedKey(in *dynamodb.QueryInput) (string, error) {
+	want := partitionKey(aws.ToString(in.IndexName))
+	for _, found := range equality.FindAllStringSubmatch(aws.ToString(in.KeyConditionExpression), -1) {
+		name := found[1]
+		if strings.HasPrefix(name, "#") {
+			name = in.ExpressionAttributeNames[name]
+		}
+		if value, ok := in.ExpressionAttributeValues[found[2]].(*types.AttributeValueMemberS); ok && name == want {
+			return value.Value, nil
+		}
+	}
+	return "", fmt.Errorf("the query %q asks for no %s", aws.ToString(in.KeyConditionExpression), want)
+}
+
+// partitionKey is the name of the partition key of the store's table, or of an index of it.
+func partitionKey(index string) string {
+	schema := dynamo.Schema("any")
+	keys := schema.KeySchema
+	for _, i := range schema.GlobalSecondaryIndexes {
+		if aws.ToString(i.IndexName) == index {
+			keys = i.KeySchema
+		}
+	}
+	i := slices.IndexFunc(keys, func(k types.KeySchemaElement) bool { return k.KeyType == types.KeyTypeHash })
+	return aws.ToString(keys[i].AttributeName)
+}

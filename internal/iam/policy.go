@@ -1,0 +1,132 @@
+package iam
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The effects of a statement.
+const (
+	Allow = "Allow"
+	Deny  = "Deny"
+)
+
+// Statement is a statement of a policy.
+type Statement struct {
+	Sid, Effect        string
+	Actions, Resources []string
+	// Conditions all have to hold.
+	Conditions []Condition
+}
+
+// Condition asks that a context key of the request compares, by an operator, with one of these values.
+type Condition struct {
+	Operator, Key string
+	Values        []string
+}
+
+// Parse reads the statements of a policy document that was decoded from JSON or YAML. It refuses what it does not know.
+func Parse(document any) ([]Statement, error) {
+	d, ok := document.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("iam: a policy is an object, and not %T", document)
+	}
+	if err := only(d, "Version", "Statement"); err != nil {
+		return nil, fmt.Errorf("iam: %w", err)
+	}
+	all, ok := d["Statement"].([]any)
+	if !ok {
+		all = []any{d["Statement"]} // one needs no list
+	}
+	var statements []Statement
+	for i, v := range all {
+		s, err := statement(v)
+		if err != nil {
+			return nil, fmt.Errorf("iam: statement %d (%s): %w", i, s.Sid, err)
+		}
+		statements = append(statements, s)
+	}
+	return statements, nil
+}
+
+func statement(v any) (s Statement, err error) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return s, fmt.Errorf("it is %T, and not an object", v)
+	}
+	s.Sid, _ = object["Sid"].(string)
+	if err := only(object, "Sid", "Effect", "Action", "Resource", "Condition"); err != nil {
+		return s, err
+	}
+	if s.Effect, _ = object["Effect"].(string); s.Effect != Allow && s.Effect != Deny {
+		return s, fmt.Errorf("its Effect is %v", object["Effect"])
+	}
+	if s.Actions, err = texts(object["Action"]); err != nil {
+		return s, fmt.Errorf("its Action: %w", err)
+	}
+	if s.Resources, err = texts(object["Resource"]); err != nil {
+		return s, fmt.Errorf("its Resource: %w", err)
+	}
+	s.Conditions, err = conditions(object["Condition"])
+	return s, err
+}
+
+func conditions(v any) (all []Condition, err error) {
+	if v == nil {
+		return nil, nil
+	}
+	operators, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("its Condition is %T", v)
+	}
+	for _, operator := range slices.Sorted(maps.Keys(operators)) {
+		keys, ok := operators[operator].(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%s is %T", operator, operators[operator])
+		}
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			values, err := texts(keys[key])
+			if err != nil {
+				return nil, fmt.Errorf("%s of %s: %w", operator, key, err)
+			}
+			all = append(all, Condition{operator, key, values})
+		}
+	}
+	return all, nil
+}
+
+// only refuses an object that has other fields than these.
+func only(object map[string]any, known ...string) error {
+	for name := range object {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("%s is not known here", name)
+		}
+	}
+	return nil
+}
+
+// texts is a text, or a list of texts. There has to be one, and none may have variables.
+func texts(v any) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	var all []string
+	for _, one := range list {
+		text, ok := one.(string)
+		if !ok || text == "" {
+			return nil, fmt.Errorf("%v is no text", one)
+		}
+		if strings.Contains(text, "${") {
+			return nil, fmt.Errorf("%q has a variable, which is not known here", text)
+		}
+		all = append(all, text)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("a list is empty")
+	}
+	return all, nil
+}
