@@ -104,6 +104,7 @@ var rules = []rule{
 	{"internal/limits", []string{"engine"}},
 	{"internal/attempt", nil},
 	{"internal/awsmeter", nil},
+	{"internal/iam", nil},
 	{"internal/meter", []string{"store", "queue"}},
 	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe"}},
 	{"internal/payload", []string{"engine", "engine/history"}},

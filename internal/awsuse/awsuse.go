@@ -69,7 +69,8 @@ func (r *Recorder) Errs() []error {
 	return slices.Collect(maps.Values(r.errs))
 }
 
-func (r *Recorder) record(operation string, input any, arn ARN) {
+// Record records a request, whose operation is named as in Use. Install does it for all requests of a client.
+func (r *Recorder) Record(operation string, input any, arn ARN) {
 	uses, err := usesOf(operation, input, arn)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,15 +88,18 @@ func (r *Recorder) record(operation string, input any, arn ARN) {
 // ARN is the ARN of a resource of a service: ARN("sqs", "orders").
 type ARN func(service, resource string) string
 
-// Install returns what records all requests of the clients that are made with it, whatever becomes of them:
+// Install returns what records all requests of the clients that are made with it, whatever becomes of them, each with the
+// recorder of its context; where that is nil, a request is not recorded.
 //
-//	config.APIOptions = append(config.APIOptions, recorder.Install(arn))
-func (r *Recorder) Install(arn ARN) func(*middleware.Stack) error {
+//	config.APIOptions = append(config.APIOptions, awsuse.Install(arn, func(context.Context) *awsuse.Recorder { return r }))
+func Install(arn ARN, of func(context.Context) *Recorder) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("weft/awsuse", func(
 			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			r.record(awsmiddleware.GetServiceID(ctx)+"."+awsmiddleware.GetOperationName(ctx), in.Parameters, arn)
+			if r := of(ctx); r != nil {
+				r.Record(awsmiddleware.GetServiceID(ctx)+"."+awsmiddleware.GetOperationName(ctx), in.Parameters, arn)
+			}
 			return next.HandleInitialize(ctx, in)
 		}), middleware.After)
 	}

@@ -24,16 +24,22 @@ const (
 	batches               = `Amazon SQS API Reference, "AddPermission": an action covers its batch version`
 )
 
-// actions are the actions that operations need, each with the page that says so. Most have their operation's name.
-var actions = map[string]struct{ action, source string }{
-	"DynamoDB.Query":                  {"dynamodb:Query", authorizationDynamoDB},
-	"DynamoDB.Scan":                   {"dynamodb:Scan", authorizationDynamoDB},
-	"DynamoDB.PutItem":                {"dynamodb:PutItem", authorizationDynamoDB},
-	"DynamoDB.DeleteItem":             {"dynamodb:DeleteItem", authorizationDynamoDB},
-	"DynamoDB.BatchWriteItem":         {"dynamodb:BatchWriteItem", authorizationDynamoDB},
-	"DynamoDB.TransactWriteItems/Put": {"dynamodb:PutItem", transactions},
-	"SQS.SendMessageBatch":            {"sqs:SendMessage", batches},
-	"SQS.ChangeMessageVisibility":     {"sqs:ChangeMessageVisibility", authorizationSQS},
+// Action is the action that an operation needs, with the page of AWS's documentation that says so. DynamoDB.TransactWriteItems/Put
+// is a part of an operation.
+type Action struct{ Operation, Action, Source string }
+
+// Actions are the actions of all operations that are known here. Most have their operation's name.
+func Actions() []Action {
+	return []Action{
+		{"DynamoDB.BatchWriteItem", "dynamodb:BatchWriteItem", authorizationDynamoDB},
+		{"DynamoDB.DeleteItem", "dynamodb:DeleteItem", authorizationDynamoDB},
+		{"DynamoDB.PutItem", "dynamodb:PutItem", authorizationDynamoDB},
+		{"DynamoDB.Query", "dynamodb:Query", authorizationDynamoDB},
+		{"DynamoDB.Scan", "dynamodb:Scan", authorizationDynamoDB},
+		{"DynamoDB.TransactWriteItems/Put", "dynamodb:PutItem", transactions},
+		{"SQS.ChangeMessageVisibility", "sqs:ChangeMessageVisibility", authorizationSQS},
+		{"SQS.SendMessageBatch", "sqs:SendMessage", batches},
+	}
 }
 
 // item is an item of a table, or its key.
@@ -57,13 +63,13 @@ func usesOf(operation string, input any, arn ARN) (uses []Use, err error) {
 		return nil, fmt.Errorf("awsuse: %s: %w", operation, err)
 	}
 	for _, n := range needs {
-		name := operation + n.part
-		row, known := actions[name]
-		if !known {
+		name, all := operation+n.part, Actions()
+		i := slices.IndexFunc(all, func(a Action) bool { return a.Operation == name })
+		if i < 0 {
 			return nil, fmt.Errorf("awsuse: nobody has said which action %s needs: add it to rights.go, with the page of AWS's documentation that says so", name)
 		}
 		slices.Sort(n.keys)
-		uses = append(uses, Use{Operation: name, Action: row.action, Resource: n.arn(arn), Keys: slices.Compact(n.keys)})
+		uses = append(uses, Use{Operation: name, Action: all[i].Action, Resource: n.arn(arn), Keys: slices.Compact(n.keys)})
 	}
 	return uses, nil
 }

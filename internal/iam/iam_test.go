@@ -73,8 +73,17 @@ func TestLike(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"a/*", "a/", true}, {"a/*", "a", false}, {"*", "", true}, {"a?c", "abc", true}, {"a?c", "ac", false}, {"a.c", "abc", false},
-		{"*b*", "abc", true}, {"*b", "abc", false}, {"a*", "a\nb", true}, {"(", "(", true}, {"?", "é", true},
+		{"a/*", "a/", true},
+		{"a/*", "a", false},
+		{"*", "", true},
+		{"a?c", "abc", true},
+		{"a?c", "ac", false},
+		{"a.c", "abc", false},
+		{"*b*", "abc", true},
+		{"*b", "abc", false},
+		{"a*", "a\nb", true},
+		{"(", "(", true},
+		{"?", "é", true},
 	} {
 		if got := like(c.pattern, c.text); got != c.want {
 			t.Errorf("%q like %q: %v", c.text, c.pattern, got)

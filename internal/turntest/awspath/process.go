@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 // process is one process of a scene: all functions, over one service.
@@ -44,7 +45,7 @@ func (s *Scene) boot(build string) *process {
 		build: build, registry: turntest.Registry(s.t, turntest.Workload(build)...), hooks: turntest.NewHooks(ports.Log),
 		functions: map[adapter.Role]*adapter.Function{}, sweepAt: s.clock.Now(),
 	}
-	ports.Log, ports.Queue = p.hooks, s.queue
+	ports.Log, ports.Queue = p.hooks, s.sender()
 	o := s.options
 	o.Build, o.Logger = build, s.warnings.Logger()
 	p.service = turn.New(ports, p.registry, s.clock, o)
@@ -60,7 +61,36 @@ func (s *Scene) boot(build string) *process {
 
 // Invoke implements lambdahost.Invoker: functions are called by their roles.
 func (p *process) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
-	return p.functions[adapter.Role(function)].Invoke(ctx, event)
+	role := adapter.Role(function)
+	return p.functions[role].Invoke(context.WithValue(ctx, roleKey{}, role), event)
+}
+
+type roleKey struct{}
+
+// Role is the role of the function that makes a call with this context; it is empty for calls of the test itself.
+func Role(ctx context.Context) adapter.Role {
+	role, _ := ctx.Value(roleKey{}).(adapter.Role)
+	return role
+}
+
+// sender is what functions send with.
+func (s *Scene) sender() queue.Sender {
+	if s.store.Sends == nil {
+		return s.queue
+	}
+	return watched{s.queue, s.store.Sends}
+}
+
+// watched tells of each sending.
+type watched struct {
+	queue.Sender
+	tell func(ctx context.Context, name string)
+}
+
+// Send implements queue.Sender.
+func (w watched) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	w.tell(ctx, name)
+	return w.Sender.Send(ctx, name, messages...)
 }
 
 // ServeHTTP answers a request as an HTTP API does, which counts the bytes of the answer itself.

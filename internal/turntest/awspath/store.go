@@ -25,6 +25,9 @@ type Store struct {
 	Workflows func(ctx context.Context) ([]string, error)
 	// Dump is all that is kept, for comparison with another dump.
 	Dump func(ctx context.Context) (string, error)
+	// Sends is told of each sending to a queue; nil is nobody. The queues are not the store's, and have no client whose
+	// requests could be watched.
+	Sends func(ctx context.Context, queue string)
 }
 
 // DynamoDB returns what opens stores in a table, each in a namespace of its own. The table has the keys and the index of
