@@ -1,0 +1,219 @@
+//go:build aws
+
+package infra_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/internal/awsuse"
+	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// deployment is what a template declares, in this process: its functions, with the environment that it gives them, over a table and
+// queues of the names that it gives them, on servers of this machine. What each function asks of AWS is recorded.
+type deployment struct {
+	*client.Client
+	t         *testing.T
+	functions map[string]function // what the template says
+	tables    *dynamodb.Client    // not recorded, as queues
+	queues    *sqs.Client
+	urls      map[string]string // of the queues, by their names on the server
+
+	mu       sync.Mutex
+	running  map[string]*adapter.Function
+	recorded map[string]*awsuse.Recorder
+}
+
+// deploy makes the table and the queues.
+func deploy(t *testing.T, stack string, functions map[string]function) *deployment {
+	t.Helper()
+	d := &deployment{
+		t: t, functions: functions, urls: map[string]string{}, running: map[string]*adapter.Function{}, recorded: map[string]*awsuse.Recorder{},
+		tables: dynamodb.NewFromConfig(awstest.DynamoDB(t)[0].Config), queues: sqs.NewFromConfig(awstest.SQS(t)[0].Config),
+	}
+	if err := dynamo.CreateTable(t.Context(), d.tables, d.table()); err != nil {
+		t.Fatal(err)
+	}
+	urls, err := sqstest.Create(t.Context(), d.queues, stack+"-", queue.Standard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range urls {
+		d.urls[path.Base(url)] = url
+	}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		_, err := d.tables.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(d.table())})
+		if err != nil {
+			t.Error(err)
+		}
+		if err := sqstest.Delete(ctx, d.queues, urls); err != nil {
+			t.Error(err)
+		}
+	})
+	d.Client = client.ForHandler(lambdahost.Gateway(d, string(adapter.API)))
+	return d
+}
+
+func (d *deployment) table() string { return d.functions[string(adapter.API)].variables["WEFT_TABLE"] }
+
+// url is the URL, on the server, of a queue that is named by its URL or ARN in the template.
+func (d *deployment) url(name string) string {
+	d.t.Helper()
+	name = name[strings.LastIndexAny(name, "/:")+1:]
+	if d.urls[name] == "" {
+		d.t.Fatalf("the template names a queue %s, and there are only %v", name, d.urls)
+	}
+	return d.urls[name]
+}
+
+// start starts a function, in the place of the one of that role that ran before, if any. Variables are set besides those of
+// the template, or in their place.
+func (d *deployment) start(role adapter.Role, variables map[string]string, registrations ...workflow.Registration) {
+	d.t.Helper()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := string(role)
+	recorder := d.recorded[name]
+	if recorder == nil {
+		recorder = &awsuse.Recorder{}
+		d.recorded[name] = recorder
+	}
+	all := maps.Clone(d.functions[name].variables)
+	maps.Copy(all, variables)
+	for variable, value := range all {
+		if strings.HasPrefix(variable, "WEFT_QUEUE_") {
+			all[variable] = d.url(value)
+		}
+	}
+	c := d.config()
+	c.APIOptions = append(c.APIOptions, awsuse.Install(lambdahost.ARN, func(context.Context) *awsuse.Recorder { return recorder }))
+	f, err := adapter.Open(role, c, func(name string) string { return all[name] }, slog.New(slog.NewTextHandler(d.t.Output(), nil)), registrations...)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.running[name] = f
+}
+
+// config is the configuration of the functions' clients, which are of two servers.
+func (d *deployment) config() aws.Config {
+	c := awstest.DynamoDB(d.t)[0].Config.Copy()
+	c.BaseEndpoint = nil
+	c.ConfigSources = []any{endpoints{
+		dynamodb.ServiceID: *awstest.DynamoDB(d.t)[0].Config.BaseEndpoint, sqs.ServiceID: *awstest.SQS(d.t)[0].Config.BaseEndpoint,
+	}}
+	return c
+}
+
+// endpoints are the addresses of services, by the services' ids. The SDK asks for them as it does for AWS_ENDPOINT_URL_SQS.
+type endpoints map[string]string
+
+// GetServiceBaseEndpoint is what the SDK asks.
+func (e endpoints) GetServiceBaseEndpoint(_ context.Context, id string) (string, bool, error) {
+	return e[id], e[id] != "", nil
+}
+
+// Invoke implements lambdahost.Invoker.
+func (d *deployment) Invoke(ctx context.Context, role string, event []byte) ([]byte, error) {
+	d.mu.Lock()
+	f := d.running[role]
+	d.mu.Unlock()
+	return f.Invoke(ctx, event)
+}
+
+// deliver begins to hand the messages of the queues to the functions that the template maps them to, and to strike the
+// schedule more often than each minute.
+func (d *deployment) deliver() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	broken := func(err error) { d.t.Error(err) }
+	for _, f := range d.functions {
+		for _, arn := range f.Receives {
+			m := lambdahost.Mapping{Functions: d, Function: f.Name, Queues: d.queues, URL: d.url(arn), Concurrency: 2, Broken: broken}
+			all.Go(func() { m.Run(ctx) })
+		}
+	}
+	all.Go(func() {
+		for tick := time.Tick(250 * time.Millisecond); ctx.Err() == nil; <-tick {
+			if _, err := d.Invoke(context.WithoutCancel(ctx), string(adapter.Timer), []byte(`{"source":"aws.events"}`)); err != nil {
+				d.t.Error(err)
+			}
+		}
+	})
+	d.t.Cleanup(func() {
+		cancel()
+		all.Wait()
+	})
+}
+
+// take takes a message from a queue, whose URL in the template a variable of the functions has.
+func (d *deployment) take(variable string) string {
+	d.t.Helper()
+	url := d.url(d.functions[string(adapter.API)].variables[variable])
+	for {
+		out, err := d.queues.ReceiveMessage(d.t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &url, WaitTimeSeconds: 2})
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for _, m := range out.Messages {
+			if _, err := d.queues.DeleteMessage(d.t.Context(), &sqs.DeleteMessageInput{QueueUrl: &url, ReceiptHandle: m.ReceiptHandle}); err != nil {
+				d.t.Fatal(err)
+			}
+			return aws.ToString(m.Body)
+		}
+	}
+}
+
+// hand hands a message to a function, as if from a standard queue, and wants it to be done with.
+func (d *deployment) hand(role adapter.Role, body string) {
+	d.t.Helper()
+	event, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{{
+		MessageId: "1", ReceiptHandle: "1", Body: body, Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+		EventSource: "aws:sqs", EventSourceARN: lambdahost.ARN("sqs", "any"),
+	}}})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	answer, err := d.Invoke(d.t.Context(), string(role), event)
+	if want := `{"batchItemFailures":[]}`; err != nil || string(answer) != want {
+		d.t.Errorf("%s answers %s, %v to %s; want %s", role, answer, err, body, want)
+	}
+}
+
+// body is the text of a message.
+func body(t testing.TB, m *engine.Message) string {
+	t.Helper()
+	b, err := history.EncodeBody(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.RawStdEncoding.EncodeToString(b)
+}
+
+// newStack is a name that no other stack has.
+func newStack() string { return fmt.Sprintf("weft-%s", strings.ToLower(rand.Text()[:10])) }

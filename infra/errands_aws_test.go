@@ -1,0 +1,221 @@
+//go:build aws
+
+package infra_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// began starts an errand.
+func (d *deployment) began(id string, steps []string, o ...workflow.StartOptions) workflow.Run[string] {
+	d.t.Helper()
+	run, err := errand.Start(d.t.Context(), d.Client, id, steps, o...)
+	if err != nil {
+		d.t.Fatalf("%s: %v", id, err)
+	}
+	return run
+}
+
+// runErrands makes errands with each kind of step behind each kind of event.
+func (d *deployment) runErrands(v *traveller) {
+	d.t.Helper()
+	const trips = 3 // the task fails, and so do two further attempts at it
+	v.trips.Store(trips)
+	var runs []workflow.Run[string]
+	for i, steps := range [][]string{
+		{work}, {fanOut}, {nap}, {sleep}, // by the request
+		{work, work}, {work, fanOut}, {work, nap}, {work, sleep}, {work, again, work}, // by the activity's message
+		{fanOut, work}, {fanOut, nap}, {fanOut, sleep}, {fanOut, again, work}, // by the results
+		{nap, work}, {nap, nap}, {nap, sleep}, {nap, again, nap}, // by the timer
+		{flaky}, {distant}, {nap, trip},
+	} {
+		runs = append(runs, d.began(fmt.Sprintf("errand-%d", i), steps))
+	}
+	for _, run := range runs {
+		if _, err := run.Result(d.t.Context()); err != nil {
+			d.t.Errorf("%s: %v", run.WorkflowID, err)
+		}
+	}
+	soon := workflow.StartOptions{RunTimeout: shortNap}
+	if _, err := d.began("too-long", []string{listen}, soon).Result(d.t.Context()); err == nil {
+		d.t.Error("a run was open for longer than its timeout")
+	}
+	later := workflow.StartOptions{StartDelay: shortNap}
+	if _, err := d.began("later", nil, later).Result(d.t.Context()); err != nil {
+		d.t.Errorf("a delayed start: %v", err)
+	}
+}
+
+// runRequests makes each request of the API, with each kind of step behind those that bring something.
+func (d *deployment) runRequests() {
+	d.t.Helper()
+	ctx, id := d.t.Context(), "request"
+	run := d.began(id, []string{listen, again, listen, listen, forever})
+	check := func(err error) {
+		d.t.Helper()
+		if err != nil {
+			d.t.Error(err)
+		}
+	}
+	if _, err := detour.Call(ctx, d.Client, id, nil); err == nil {
+		d.t.Error("an update with nothing to do was accepted")
+	}
+	for _, step := range []string{work, nap, sleep} {
+		_, err := detour.Call(ctx, d.Client, id, []string{step}, workflow.CallOptions{ID: "to-" + step})
+		check(err)
+	}
+	_, err := left.Ask(ctx, d.Client, id, workflow.None{})
+	check(err)
+	check(note.Send(ctx, d.Client, id, nil)) // and so it continues as new
+	check(note.Send(ctx, d.Client, id, []string{work}))
+	check(note.Send(ctx, d.Client, id, nil))
+	for _, path := range []string{"", "/" + id, "/" + id + "/history", "/" + id + "/updates/to-work", "/" + id + "/result?runId=" + run.RunID} {
+		d.get("/v1/workflows" + path)
+	}
+	d.began(id, []string{listen}, workflow.StartOptions{IDConflictPolicy: "terminateExisting"})
+	check(errand.Get(d.Client, id).Cancel(ctx, "enough"))
+	_, err = detour.Call(ctx, d.Client, "with-update", []string{work}, workflow.CallOptions{
+		Start: errand.Opening([]string{listen}, workflow.StartOptions{IDConflictPolicy: "useExisting"}),
+	})
+	check(err)
+	check(errand.Get(d.Client, "with-update").Terminate(ctx, "enough"))
+	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: errand.Opening([]string{listen})}))
+}
+
+// get wants an answer to a request that only reads.
+func (d *deployment) get(target string) {
+	d.t.Helper()
+	answer := httptest.NewRecorder()
+	lambdahost.Gateway(d, string(adapter.API)).ServeHTTP(answer, httptest.NewRequestWithContext(d.t.Context(), http.MethodGet, target, nil))
+	if answer.Code != http.StatusOK {
+		d.t.Errorf("%s: %d %s", target, answer.Code, answer.Body)
+	}
+}
+
+// runDeadLetters hands messages to the dead-letter function that were received too often, before anybody else gets them.
+func (d *deployment) runDeadLetters() {
+	d.t.Helper()
+	d.start(adapter.Dead, map[string]string{"WEFT_LONG_TIMER": ""})
+	d.began("activity-dies", []string{work})
+	d.hand(adapter.Dead, d.take("WEFT_QUEUE_ACTIVITIES")) // its result takes the workflow queue
+	d.began("timer-dies", []string{nap})
+	timer := d.take("WEFT_QUEUE_TIMERS")
+	d.hand(adapter.Dead, timer) // it comes back after a while
+	d.hand(adapter.Dead, ghost(d.t, engine.RunActivity, "early", time.Now()))
+	d.start(adapter.Dead, nil)
+	d.hand(adapter.Dead, timer) // a while is longer than a queue may delay
+}
+
+// runGhosts hands messages to functions whose commits never came: they put a fence in the place of each.
+func (d *deployment) runGhosts() {
+	d.t.Helper()
+	for role, kind := range map[adapter.Role]engine.MessageKind{
+		adapter.Activity: engine.RunActivity, adapter.Workflow: engine.FireTimer, adapter.Dead: engine.RunActivity,
+	} {
+		d.hand(role, ghost(d.t, kind, "ghost-"+string(role), time.Now().Add(-time.Hour)))
+	}
+}
+
+func ghost(t testing.TB, kind engine.MessageKind, id string, sent time.Time) string {
+	t.Helper()
+	return body(t, &engine.Message{
+		Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Sent: history.At(sent),
+	})
+}
+
+// past is the world of a process that ran some time ago.
+type past struct {
+	turn.RealWorld
+	ago time.Duration
+}
+
+// Now is the time that was.
+func (p past) Now() time.Time { return p.RealWorld.Now().Add(-p.ago) }
+
+// letters keeps what is sent, and delivers nothing.
+type letters struct{ sent []queue.Message }
+
+// Send implements queue.Sender.
+func (l *letters) Send(_ context.Context, _ string, messages ...queue.Message) error {
+	l.sent = append(l.sent, messages...)
+	return nil
+}
+
+// before is a process that ran some time ago, on the same table.
+func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *turn.Service {
+	d.t.Helper()
+	s, err := dynamo.New(d.tables, dynamo.Options{Table: d.table(), Namespace: namespace})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	service := turn.New(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), past{ago: ago}, turn.Options{Logger: log})
+	d.t.Cleanup(service.Close)
+	return service
+}
+
+// runBefore leaves behind what only the slow check finds: a run that closed long ago, with a recorded attempt, and two whose messages
+// were lost.
+func (d *deployment) runBefore(v *traveller) {
+	d.t.Helper()
+	const longAgo, overdue = 60 * 24 * time.Hour, 3 * 24 * time.Hour
+	ctx, sent := d.t.Context(), &letters{}
+	service := d.before(v, longAgo, sent)
+	c := client.ForHandler(httpapi.New(service, slog.New(slog.DiscardHandler)))
+	run, err := errand.Start(ctx, c, "old", []string{flaky})
+	if err != nil || len(sent.sent) != 1 {
+		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
+	}
+	m, err := turn.DecodeMessage(sent.sent[0].Body)
+	if err == nil {
+		err = service.Handle(ctx, turn.Delivery{Message: m, Received: 1})
+	}
+	if err == nil {
+		err = run.Terminate(ctx, "enough")
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	c = client.ForHandler(httpapi.New(d.before(v, overdue, sent), slog.New(slog.DiscardHandler)))
+	for _, step := range []string{work, nap} {
+		if _, err := errand.Start(ctx, c, "lost-"+step, []string{step}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// runAfterwards waits until the slow check has done its work, and starts a run in the place of one that it has deleted.
+func (d *deployment) runAfterwards() {
+	d.t.Helper()
+	for _, id := range []string{"lost-" + work, "lost-" + nap} {
+		if _, err := errand.Get(d.Client, id).Result(d.t.Context()); err != nil {
+			d.t.Errorf("%s: %v", id, err)
+		}
+	}
+	if _, err := d.began("old", []string{work}).Result(d.t.Context()); err != nil {
+		d.t.Error(err)
+	}
+	if _, err := errand.Get(d.Client, "activity-dies").Result(d.t.Context()); err == nil || !strings.Contains(err.Error(), "received too often") {
+		d.t.Errorf("an activity whose message died: %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+//go:build aws
+
+package infra_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/awsuse"
+	"github.com/seed-41655fb1/weft/internal/iam"
+	"github.com/seed-41655fb1/weft/internal/privilege"
+)
+
+// namespace is that of the deployment of these tests, which is not the default.
+const namespace = "shop"
+
+// Each function is allowed what it asks of AWS, and nothing else: neither what nothing asks for, nor what only other functions
+// do, nor anything of another namespace or another stack.
+func TestRightsAreWhatFunctionsUse(t *testing.T) {
+	t.Parallel()
+	stack := newStack()
+	functions := samFunctions(t, stack, map[string]string{"Namespace": namespace, "LongTimer": "3s", "ActivityVisibility": "43200"})
+	uses := everything(t, stack, functions)
+	for _, name := range roleNames(functions) {
+		t.Run(name, func(t *testing.T) {
+			r := functions[name].Role
+			for _, finding := range findings(t, r, uses, stack) {
+				t.Error(finding)
+			}
+			for what, changed := range changes(r) {
+				if len(findings(t, changed, uses, stack)) == 0 {
+					t.Errorf("nothing is found where there is something to find: %s", what)
+				}
+			}
+		})
+	}
+}
+
+// everything runs each function through all that it does, and returns what each has asked for.
+func everything(t *testing.T, stack string, functions map[string]function) map[string][]awsuse.Use {
+	t.Helper()
+	d := deploy(t, stack, functions)
+	v := &traveller{}
+	for _, role := range []adapter.Role{adapter.API, adapter.Workflow, adapter.Activity} {
+		d.start(role, nil, v.registrations()...)
+	}
+	d.start(adapter.Timer, nil)
+	d.runBefore(v)
+	d.runDeadLetters()
+	d.runGhosts()
+	d.deliver()
+	d.runErrands(v)
+	d.runRequests()
+	d.runAfterwards()
+	uses := map[string][]awsuse.Use{}
+	for name, recorder := range d.recorded {
+		uses[name] = recorder.Uses()
+		for _, err := range recorder.Errs() {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, u := range uses[name] {
+			t.Logf("%s: %v", name, u)
+		}
+	}
+	return uses
+}
+
+// findings are all that is wrong with the rights of a role.
+func findings(t *testing.T, r privilege.Role, uses map[string][]awsuse.Use, stack string) (all []string) {
+	t.Helper()
+	missing, err := privilege.Missing(r, uses[r.Name])
+	for _, u := range missing {
+		all = append(all, "the function asks for what its role does not allow: "+u.String())
+	}
+	if err == nil {
+		var unused []iam.Statement
+		unused, err = privilege.Unused(r, uses[r.Name])
+		for _, part := range unused {
+			all = append(all, "the role allows what the function never asks for: "+privilege.Text(part))
+		}
+	}
+	if err == nil {
+		var foreign []awsuse.Use
+		foreign, err = privilege.Foreign(r, uses)
+		for _, u := range foreign {
+			all = append(all, "the role allows what only other functions do: "+u.String())
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all, outside(t, r, uses, stack)...)
+}
+
+// outside is what a role allows of another namespace, or of another stack.
+func outside(t *testing.T, r privilege.Role, uses map[string][]awsuse.Use, stack string) (all []string) {
+	t.Helper()
+	for _, used := range uses {
+		for _, u := range used {
+			for _, elsewhere := range []awsuse.Use{inNamespace(u, "other"), inNamespace(u, namespace+"-2"), inStack(u, stack)} {
+				allowed, err := iam.Allowed(r.Statements, elsewhere.Request())
+				if err != nil {
+					t.Fatal(err)
+				}
+				same := elsewhere.Resource == u.Resource && slices.Equal(elsewhere.Keys, u.Keys) // a scan has no namespace
+				if allowed && !same {
+					all = append(all, "the role allows what is none of its own: "+elsewhere.String())
+				}
+			}
+		}
+	}
+	return all
+}
+
+// inNamespace is a use of the same items of another namespace.
+func inNamespace(u awsuse.Use, other string) awsuse.Use {
+	u.Keys = slices.Clone(u.Keys)
+	for i, key := range u.Keys {
+		u.Keys[i] = other + strings.TrimPrefix(key, namespace)
+	}
+	return u
+}
+
+// inStack is the same use in another stack.
+func inStack(u awsuse.Use, stack string) awsuse.Use {
+	u.Resource = strings.Replace(u.Resource, stack, "other", 1)
+	return u
+}
+
+// changes are roles that differ from one by a single mistake: each has to be found.
+func changes(r privilege.Role) map[string]privilege.Role {
+	all := map[string]privilege.Role{}
+	add := func(what string, i int, change func(s *iam.Statement)) {
+		changed := r
+		changed.Statements = slices.Clone(r.Statements)
+		change(&changed.Statements[i])
+		all[r.Statements[i].Sid+what] = changed
+	}
+	for i, s := range r.Statements {
+		if _, byAWS := privilege.ByAWS[s.Sid]; byAWS {
+			continue
+		}
+		for j, action := range s.Actions {
+			add(" without "+action, i, func(s *iam.Statement) { s.Actions = slices.Delete(slices.Clone(s.Actions), j, j+1) })
+		}
+		for j, resource := range s.Resources {
+			add(" without "+resource, i, func(s *iam.Statement) { s.Resources = slices.Delete(slices.Clone(s.Resources), j, j+1) })
+		}
+		add(" with an action more", i, func(s *iam.Statement) { s.Actions = append(slices.Clone(s.Actions), "dynamodb:GetItem") })
+		add(" with a resource more", i, func(s *iam.Statement) { s.Resources = append(slices.Clone(s.Resources), "arn:aws:sqs:us-east-1:1:x") })
+		add(" without conditions", i, func(s *iam.Statement) { s.Conditions = nil })
+		if len(s.Conditions) == 0 {
+			delete(all, s.Sid+" without conditions")
+		}
+		for _, other := range r.Statements {
+			if !slices.Equal(other.Resources, s.Resources) {
+				add(" with the resources of "+other.Sid, i, func(s *iam.Statement) { s.Resources = other.Resources })
+			}
+		}
+	}
+	return all
+}

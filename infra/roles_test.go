@@ -1,0 +1,124 @@
+package infra_test
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/iam"
+	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/internal/privilege"
+)
+
+// function is a function of a deployment, as far as its rights go.
+type function struct {
+	privilege.Role
+	// variables are its environment.
+	variables map[string]string
+}
+
+// samFunctions are the functions of the SAM template by their roles, deployed as a stack of this name with these parameters.
+func samFunctions(t testing.TB, stack string, parameters map[string]string) map[string]function {
+	t.Helper()
+	c := load(t, path.Join("sam", "template.yaml"), stack, parameters)
+	all := map[string]function{}
+	for _, id := range c.of("AWS::Serverless::Function") {
+		f := function{variables: c.variables(id)}
+		f.Name, f.Region = f.variables["WEFT_ROLE"], lambdahost.Region
+		if f.Name == "" {
+			f.Name = path.Base(c.properties(id)["CodeUri"].(string))
+		}
+		c.rights(id, &f.Role)
+		c.surroundings(id, &f.Role)
+		all[f.Name] = f
+	}
+	return all
+}
+
+// globals are properties that all functions have, unless they have their own.
+func (c *template) globals(id, name string) any {
+	if own, ok := c.properties(id)[name]; ok {
+		return c.value(own)
+	}
+	return c.value(c.global[name])
+}
+
+// variables is the environment of a function: that of all functions, and its own.
+func (c *template) variables(id string) map[string]string {
+	c.t.Helper()
+	all := map[string]string{}
+	for _, from := range []any{c.global["Environment"], c.properties(id)["Environment"]} {
+		environment, _ := c.value(from).(map[string]any)
+		variables, _ := environment["Variables"].(map[string]any)
+		for name, value := range variables {
+			all[name] = fmt.Sprint(value)
+		}
+	}
+	return all
+}
+
+// rights reads the policies of a function's role.
+func (c *template) rights(id string, r *privilege.Role) {
+	c.t.Helper()
+	properties := c.properties(id)
+	role, own := properties["Role"].(map[string]any)
+	if !own { // SAM makes a role of the policies, and attaches one of AWS's for logs
+		r.Managed = append(r.Managed, "AWSLambdaBasicExecutionRole")
+		c.policies(properties["Policies"], r)
+		return
+	}
+	_, attribute, _ := intrinsic(role)
+	roleID, _, _ := strings.Cut(attribute.(string), ".")
+	properties = c.properties(roleID)
+	if managed, ok := properties["ManagedPolicyArns"]; ok {
+		r.Managed = append(r.Managed, c.texts(managed)...)
+	}
+	c.policies(properties["Policies"], r)
+}
+
+func (c *template) policies(v any, r *privilege.Role) {
+	c.t.Helper()
+	list, _ := c.value(v).([]any)
+	for _, p := range list {
+		document, ok := p.(map[string]any)
+		if inner, wrapped := document["PolicyDocument"]; wrapped {
+			document, ok = inner.(map[string]any)
+		}
+		if !ok {
+			r.Managed = append(r.Managed, fmt.Sprint(p))
+			continue
+		}
+		statements, err := iam.Parse(document)
+		if err != nil {
+			c.t.Fatalf("the role %s: %v", r.Name, err)
+		}
+		r.Statements = append(r.Statements, statements...)
+	}
+}
+
+// surroundings reads what AWS does with a function's role.
+func (c *template) surroundings(id string, r *privilege.Role) {
+	c.t.Helper()
+	for _, mapping := range c.of("AWS::Lambda::EventSourceMapping") {
+		if p := c.properties(mapping); c.value(p["FunctionName"]) == c.name(id) {
+			r.Receives = append(r.Receives, c.value(p["EventSourceArn"]).(string))
+		}
+	}
+	group := "/aws/lambda/" + c.name(id)
+	if logging, _ := c.globals(id, "LoggingConfig").(map[string]any); logging["LogGroup"] != nil {
+		group = logging["LogGroup"].(string)
+	}
+	r.LogGroup, r.Traced = lambdahost.ARN("logs", "log-group:"+group), c.globals(id, "Tracing") == "Active"
+	for _, table := range c.of("AWS::DynamoDB::Table") {
+		encryption, _ := c.value(c.properties(table)["SSESpecification"]).(map[string]any)
+		if key, ok := encryption["KMSMasterKeyId"].(string); ok {
+			r.Key = key
+		}
+	}
+}
+
+// roleNames are the roles of functions, sorted.
+func roleNames(functions map[string]function) []string { return slices.Sorted(maps.Keys(functions)) }

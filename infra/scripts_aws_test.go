@@ -1,0 +1,107 @@
+//go:build aws
+
+package infra_test
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/internal/awsuse"
+	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/internal/privilege"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// No script of package turn, whatever it is about, has a function ask for more than its role allows. (That they come to what they
+// should is TestUpdateCasesOnAWS.)
+func TestScriptsNeedNoOtherRights(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob(filepath.Join("..", "internal", "turn", "testdata", "*", "*"))
+	if err != nil || len(paths) < 15 {
+		t.Fatalf("the scripts are %q, %v", paths, err)
+	}
+	const scenes = "scene-*" // each scene of a script has a namespace of its own
+	functions := samFunctions(t, "weft", map[string]string{"Namespace": scenes})
+	recorders := map[string]*awsuse.Recorder{}
+	for name := range functions {
+		recorders[name] = &awsuse.Recorder{}
+	}
+	t.Run("scripts", func(t *testing.T) {
+		for _, path := range paths {
+			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
+				t.Parallel()
+				playRecorded(t, path, functions, recorders)
+			})
+		}
+	})
+	for name, f := range functions {
+		uses := recorders[name].Uses()
+		if len(uses) == 0 && name != string(adapter.Dead) { // no message of a script dies
+			t.Errorf("%s has asked for nothing", name)
+		}
+		missing, err := privilege.Missing(f.Role, uses)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range missing {
+			t.Errorf("%s asks for what its role does not allow: %v", name, u)
+		}
+		for _, err := range recorders[name].Errs() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// playRecorded plays the scripts of a file on a table of its own. What is recorded names the table and the queues of the
+// template in its place.
+func playRecorded(t *testing.T, path string, functions map[string]function, recorders map[string]*awsuse.Recorder) {
+	t.Helper()
+	of := func(ctx context.Context) *awsuse.Recorder { return recorders[string(awspath.Role(ctx))] }
+	table := "weft-" + rand.Text()
+	arn := func(service, resource string) string {
+		return lambdahost.ARN(service, strings.Replace(resource, table, functions["api"].variables["WEFT_TABLE"], 1))
+	}
+	c := awstest.DynamoDB(t)[0].Config.Copy()
+	c.APIOptions = append(c.APIOptions, awsuse.Install(arn, of))
+	client := dynamodb.NewFromConfig(c)
+	if err := dynamo.CreateTable(t.Context(), client, table); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+			t.Error(err)
+		}
+	})
+	opened := awspath.DynamoDB(client, table)
+	script := turntest.NewScript(t, awspath.Scenes(func(t testing.TB, clock func() time.Time) awspath.Store {
+		s := opened(t, clock)
+		s.Sends = func(ctx context.Context, queue string) {
+			url := functions["api"].variables["WEFT_QUEUE_"+strings.ToUpper(queue)]
+			of(ctx).Record("SQS.SendMessageBatch", &sqs.SendMessageBatchInput{QueueUrl: aws.String(url)}, arn)
+		}
+		return s
+	}))
+	defer script.Close()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	datadriven.RunTestFromString(t, string(text), func(_ *testing.T, d *datadriven.TestData) string {
+		script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input)
+		return d.Expected
+	})
+}

@@ -1,0 +1,134 @@
+package infra_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/internal/awsuse"
+	"github.com/seed-41655fb1/weft/internal/iam"
+	"github.com/seed-41655fb1/weft/internal/privilege"
+)
+
+var tables = flag.Bool("tables", false, "rewrite the tables of docs/security.md") // rewrite is datadriven's
+
+// whys says what functions do with their own rights, by the names of the statements; by role and name where roles differ.
+var whys = map[string]string{
+	"Log":           "read histories, and append commits and attempts",
+	"KeepTimers":    "keep timers that a queue cannot delay for so long (a batch may delete them, too: IAM has no action for putting alone)",
+	"Send":          "send activities and timers",
+	"activity Send": "send activities, timers, and results for the workflow function",
+	"dead Send":     "send again what died, and the results of activities that did",
+	"List":          "list runs",
+	"Shorten":       "make an activity whose process died come back sooner",
+	"Sweep":         "find the timers that have become near, and delete those that were sent",
+	"Clean":         "delete runs whose retention has passed, and look after those that wait in vain",
+	"Mark":          "remember where the check over all runs stands",
+	"Check":         "find those runs. A scan has no partition keys, so that IAM cannot hold it to a namespace; the store passes over the others",
+}
+
+// The tables of docs/security.md are what the template declares. Rewrite them with
+// `go test ./infra -run TestSecurityTables -tables`.
+func TestSecurityTables(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join("..", "docs", "security.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE"})
+	want := string(text)
+	for name, rows := range map[string][]string{"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable()} {
+		begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
+		before, rest, found := strings.Cut(want, begin)
+		_, after, ended := strings.Cut(rest, end)
+		if !found || !ended {
+			t.Fatalf("%s has no place for the table %s, between %q and %q", path, name, begin, end)
+		}
+		want = before + begin + strings.Join(rows, "\n") + "\n" + end + after
+	}
+	if *tables {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(string(text), "\n")); diff != "" {
+		t.Errorf("%s is not what infra/sam declares (- infra, + document):\n%s", path, diff)
+	}
+}
+
+func rightsTable(t *testing.T, functions map[string]function) []string {
+	t.Helper()
+	rows := []string{"| function | may | on | to |", "|---|---|---|---|"}
+	said := map[string]bool{}
+	for _, name := range roleNames(functions) {
+		for _, s := range functions[name].Own() {
+			key := name + " " + s.Sid
+			if whys[key] == "" {
+				key = s.Sid
+			}
+			said[key] = true
+			if whys[key] == "" {
+				t.Errorf("say in security_test.go what %s needs %s for", name, s.Sid)
+			}
+			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", name, code(s.Actions), places(s), whys[key]))
+		}
+	}
+	for key := range whys {
+		if !said[key] {
+			t.Errorf("no role has the statement %s any more", key)
+		}
+	}
+	return rows
+}
+
+func byAWSTable() []string {
+	rows := []string{"| statement | may | to | source |", "|---|---|---|---|"}
+	for _, sid := range slices.Sorted(maps.Keys(privilege.ByAWS)) {
+		g := privilege.ByAWS[sid]
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |", sid, code(g.Actions), g.Why, g.Source))
+	}
+	return rows
+}
+
+func actionsTable() []string {
+	rows := []string{"| request | needs | source |", "|---|---|---|"}
+	for _, a := range awsuse.Actions() {
+		rows = append(rows, fmt.Sprintf("| %s | `%s` | %s |", a.Operation, a.Action, a.Source))
+	}
+	return rows
+}
+
+func code(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+
+// places says, in short, what a statement is about.
+func places(s iam.Statement) string {
+	var all []string
+	for _, resource := range s.Resources {
+		name := resource[strings.LastIndex(resource, ":")+1:]
+		_, index, _ := strings.Cut(name, "/index/")
+		switch {
+		case index != "":
+			all = append(all, "index `"+index+"`")
+		case strings.HasPrefix(name, "table/"):
+			all = append(all, "table")
+		default:
+			all = append(all, "queue `"+strings.TrimPrefix(name, "weft-")+"`")
+		}
+	}
+	slices.SortStableFunc(all, cmp.Compare)
+	text := strings.Join(all, ", ")
+	for _, c := range s.Conditions {
+		text += ", items " + code(c.Values)
+	}
+	return text
+}

@@ -1,0 +1,124 @@
+//go:build aws
+
+package infra_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// errand is a workflow that makes one step after the other, as it is told. Whoever brings what ends a step makes the next one:
+// a request, an activity's message, a result or a timer. So each kind of step after each other one shows what each function asks for.
+var (
+	errand = workflow.Declare[[]string, string]("errand")
+	detour = workflow.NewUpdate[[]string, string]("detour")
+	note   = workflow.NewSignal[[]string]("note")
+	left   = workflow.NewQuery[workflow.None, int]("left")
+)
+
+// The kinds of steps.
+const (
+	work     = "work"           // an activity
+	fanOut   = "fan out"        // two at once: their results take the workflow queue
+	flaky    = "flaky"          // an activity that fails once, and is soon tried again
+	distant  = "distant"        // an activity that fails once, and is tried again after longer than a queue's delay
+	nap      = "nap"            // a timer that a queue delays
+	sleep    = "sleep"          // one that is kept in the table
+	trip     = "trip"           // the code panics a few times
+	again    = "again"          // continue as new, with the steps that are left
+	listen   = "listen"         // wait for a signal, which has the steps to make next
+	longNap  = 5 * time.Second  // more than WEFT_LONG_TIMER
+	shortNap = time.Second      // less
+	longTime = 100 * time.Hour  // a timer that need not fire
+	forever  = "sleep for ever" // ... and the step that waits for it
+)
+
+// Activities of an errand.
+var (
+	working = activity.New("working", func(context.Context, workflow.None) (string, error) { return "did", nil })
+	failing = activity.New("failing", func(ctx context.Context, _ workflow.None) (string, error) {
+		if activity.InfoOf(ctx).Attempt == 1 {
+			return "", errors.New("not at once")
+		}
+		return "did", nil
+	}, activity.Options{Retry: activity.Retry{InitialInterval: shortNap}})
+	failingLong = failing.With(activity.Options{Retry: activity.Retry{InitialInterval: longNap}})
+)
+
+// traveller makes errands. Its code trips as often as trips says: it is not as its history has it, until it is mended.
+type traveller struct{ trips atomic.Int32 }
+
+func (v *traveller) run(ctx workflow.Context, steps []string) (string, error) {
+	at := 0
+	left.Handle(ctx, func(workflow.None) (int, error) { return len(steps) - at, nil })
+	detour.Handle(ctx, func(ctx workflow.Context, more []string) (string, error) {
+		for _, step := range more {
+			if err := v.step(ctx, step); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(more, ", "), nil
+	}, workflow.Validate(func(more []string) error {
+		if len(more) == 0 {
+			return errors.New("there is nothing to do")
+		}
+		return nil
+	}))
+	for ; at < len(steps); at++ {
+		switch steps[at] {
+		case again:
+			return errand.ContinueAsNew(ctx, steps[at+1:])
+		case listen:
+			more, err := note.Receive(ctx)
+			if err != nil {
+				return "", err
+			}
+			steps = append(steps[:at+1:at+1], append(more, steps[at+1:]...)...)
+		default:
+			if err := v.step(ctx, steps[at]); err != nil {
+				return "", err
+			}
+		}
+	}
+	return strings.Join(steps, ", "), workflow.AwaitHandlers(ctx)
+}
+
+func (v *traveller) step(ctx workflow.Context, step string) (err error) {
+	switch step {
+	case work:
+		_, err = working.Run(ctx, workflow.None{})
+	case fanOut:
+		one, other := working.Start(ctx, workflow.None{}), working.Start(ctx, workflow.None{})
+		if _, err = one.Get(ctx); err == nil {
+			_, err = other.Get(ctx)
+		}
+	case flaky:
+		_, err = failing.Run(ctx, workflow.None{})
+	case distant:
+		_, err = failingLong.Run(ctx, workflow.None{})
+	case nap:
+		err = workflow.Sleep(ctx, shortNap)
+	case sleep:
+		err = workflow.Sleep(ctx, longNap)
+	case forever:
+		err = workflow.Sleep(ctx, longTime)
+	case trip:
+		if v.trips.Add(-1) >= 0 {
+			panic("tripped")
+		}
+	default:
+		err = fmt.Errorf("there is no step %q", step)
+	}
+	return err
+}
+
+func (v *traveller) registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(errand, v.run), working, failing}
+}
