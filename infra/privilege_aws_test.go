@@ -60,8 +60,8 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 		for _, err := range recorder.Errs() {
 			t.Errorf("%s: %v", name, err)
 		}
-		for _, u := range uses[name] {
-			t.Logf("%s: %v", name, u)
+		if testing.Verbose() {
+			t.Logf("%s: %v", name, uses[name])
 		}
 	}
 	return uses

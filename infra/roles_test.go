@@ -103,7 +103,8 @@ func (c *template) policies(v any, r *privilege.Role) {
 func (c *template) surroundings(id string, r *privilege.Role) {
 	c.t.Helper()
 	for _, mapping := range c.of("AWS::Lambda::EventSourceMapping") {
-		if p := c.properties(mapping); c.value(p["FunctionName"]) == c.name(id) {
+		p := c.properties(mapping)
+		if f := c.value(p["FunctionName"]); f == c.name(id) || f == c.attribute(id+".Arn") {
 			r.Receives = append(r.Receives, c.value(p["EventSourceArn"]).(string))
 		}
 	}

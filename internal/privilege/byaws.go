@@ -40,7 +40,7 @@ var ByAWS = map[string]Grant{
 		on:      func(r Role) []string { return star(r.Traced) },
 	},
 	"Kms": {
-		Why:    "DynamoDB and SQS use the key in the name of whoever asks them, and nobody else may with this role",
+		Why:    "DynamoDB and SQS use the key for the function, which may use it only through them",
 		Source: `Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest usage notes"; Amazon SQS Developer Guide, "Amazon SQS Key management"`,
 		Actions: []string{
 			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo",
