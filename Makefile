@@ -14,6 +14,9 @@ else
 RACE := -race
 endif
 
+# The fast DynamoDB server is published for Linux on x86-64 only.
+DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynoxide,dynamodb-local)
+
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
@@ -66,10 +69,11 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 
 cost: ## what AWS would bill for the canonical work, counted in the SDK (installs the servers)
 	@localstack/install
-	@localstack/servers run dynoxide elasticmq -- go run ./internal/cost
+	@localstack/servers run $(DYNAMODB) elasticmq -- go run ./internal/cost
 
-bench: ## measure, beside the floors of the same run
-	go run ./internal/bench
+bench: ## measure, beside the floors of the same run (with a DynamoDB server, which it installs, if Node.js and a JDK are there)
+	@if localstack/install dynamodb; then localstack/servers run $(DYNAMODB) -- go run ./internal/bench; \
+	else echo "NOT measured: what needs a DynamoDB server" >&2; go run ./internal/bench; fi
 
 clean: ## remove what was built, and the data of the local server
 	rm -rf bin .weft

@@ -1,6 +1,6 @@
 // Command bench measures Weft, beside the floors of the same run: what a bare coroutine switch, a bare flush or a bare
 // HTTP exchange costs on this machine, now. Figures are medians over several rounds; the aims are those of
-// docs/performance.md.
+// docs/performance.md. Figures of DynamoDB need a server in WEFT_DYNAMODB, as name=address: `make bench` starts one.
 package main
 
 import (
@@ -21,11 +21,15 @@ type figure struct {
 
 // report prints rows as they come.
 func report(f figure) {
-	fmt.Printf("%-62s %-26s %-40s %s\n", f.name, f.got, f.floor, f.aim)
+	fmt.Printf("%-78s %-42s %-44s %s\n", f.name, f.got, f.floor, f.aim)
 }
 
 func main() {
-	if err := run(); err != nil {
+	do := run
+	if len(os.Args) == 5 && os.Args[1] == rivalCommand {
+		do = func() error { return runRival(os.Args[2], os.Args[3], os.Args[4]) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -34,7 +38,7 @@ func main() {
 func run() error {
 	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	report(figure{"figure", "measured", "floor of the same run", "aim"})
-	for _, measure := range []func() error{switches, replays, fanOut, throughput, latency, updates, hotRun, idleMemory} {
+	for _, measure := range []func() error{switches, replays, fanOut, throughput, latency, updates, hotRun, rivals, idleMemory} {
 		if err := measure(); err != nil {
 			return err
 		}

@@ -260,68 +260,6 @@ func (d *deployment) sendUpdates(input string, n int) (all []time.Duration, err 
 	return all, nil
 }
 
-// hotRun measures accepted updates of one run, many callers at a time.
-func hotRun() error {
-	for _, row := range []struct {
-		callers int
-		aim     string
-	}{{1, ""}, {8, "4,000, p99 below 50 ms"}, {64, "8,000, p99 below 50 ms"}} {
-		for _, over := range []string{"in process", "over HTTP"} {
-			if err := onDisk(func(d *deployment, _ string) error {
-				return d.hot(row.callers, over, row.aim)
-			}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (d *deployment) hot(callers int, over, aim string) error {
-	const n = 6_000
-	ctx := context.Background()
-	if _, err := counter.Start(ctx, d.http, "hot", 10); err != nil {
-		return err
-	}
-	c := d.http
-	if over == "in process" {
-		c = client.ForHandler(d.Handler())
-	}
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	var took []time.Duration
-	errs := make(chan error, callers)
-	begin := time.Now()
-	for range callers {
-		all.Go(func() {
-			for range n / callers {
-				one, err := timed(func() error {
-					_, err := add.Call(ctx, c, "hot", 1)
-					return err
-				})
-				if err != nil {
-					errs <- err
-					return
-				}
-				mu.Lock()
-				took = append(took, one)
-				mu.Unlock()
-			}
-		})
-	}
-	all.Wait()
-	select {
-	case err := <-errs:
-		return err
-	default:
-	}
-	report(figure{
-		fmt.Sprintf("accepted updates a second on one run, %d callers, %s", callers, over), fmt.Sprintf("%.0f, p99 %s", float64(len(took))/time.Since(begin).Seconds(), millis(percentile(took, 0.99))),
-		"", aim,
-	})
-	return nil
-}
-
 // idleMemory measures what an open run costs that nobody talks to, once it has been evicted.
 func idleMemory() error {
 	dir, err := os.MkdirTemp("", "weft-bench-")

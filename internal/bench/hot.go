@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+)
+
+// callers are how many callers send updates to the hot run at once, and what is aimed at where it is on disk.
+var callers = []struct {
+	n   int
+	aim string
+}{{1, ""}, {8, "4,000, p99 below 50 ms"}, {64, "8,000, p99 below 50 ms"}}
+
+// hotRun measures accepted updates of one run, by callers of one process.
+func hotRun() error {
+	for _, c := range callers {
+		for _, over := range []string{"in process", "over HTTP"} {
+			err := onDisk(func(d *deployment, _ string) error {
+				h := &hot{callers: c.n, updates: 6_000, handler: d.Handler(), address: d.url}
+				if over == "in process" {
+					h.address = ""
+				}
+				return h.measure(over+", on disk", c.aim)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return withTable("accepted updates a second on one run, on DynamoDB", func(server, table string) error {
+		for _, c := range callers {
+			s, err := openService(table)
+			if err != nil {
+				return err
+			}
+			h := &hot{callers: c.n, updates: 300 + 30*c.n, handler: httpapi.New(s, quiet)}
+			if err := h.measure("in process, on "+server, ""); err != nil {
+				return err
+			}
+			s.Close()
+		}
+		return nil
+	})
+}
+
+// hot is one run to which callers send updates, each of them one after the other.
+type hot struct {
+	callers, updates int
+	handler          http.Handler
+	address          string // empty: the handler is called without a socket
+
+	puts, lost atomic.Int64
+}
+
+func (h *hot) measure(where, aim string) error {
+	c := client.ForHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.handler.ServeHTTP(w, r)
+		h.count(w.Header())
+	}))
+	if h.address != "" {
+		transport := &http.Transport{MaxIdleConnsPerHost: h.callers}
+		defer transport.CloseIdleConnections()
+		c = client.New(h.address, client.Options{HTTP: &http.Client{Transport: counting{transport, h}}})
+	}
+	id := fmt.Sprint("hot-", h.callers)
+	if _, err := counter.Start(context.Background(), c, id, 10); err != nil {
+		return err
+	}
+	h.puts.Store(0)
+	begin := time.Now()
+	took, err := h.send(c, id)
+	if err != nil {
+		return err
+	}
+	rate := float64(len(took)) / time.Since(begin).Seconds()
+	report(figure{
+		fmt.Sprintf("accepted updates a second on one run, %d callers, %s", h.callers, where),
+		fmt.Sprintf("%.0f, %s", rate, tail(took)), fmt.Sprintf("%.2f puts an update, %d lost", float64(h.puts.Load())/float64(len(took)), h.lost.Load()), aim,
+	})
+	return nil
+}
+
+// send has the callers send their updates, and returns how long each took.
+func (h *hot) send(c *client.Client, id string) (took []time.Duration, err error) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for range h.callers {
+		all.Go(func() {
+			for range h.updates / h.callers {
+				one, failed := timed(func() error {
+					_, err := add.Call(context.Background(), c, id, 1)
+					return err
+				})
+				mu.Lock()
+				took = append(took, one)
+				if failed != nil {
+					err = failed
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return took, err
+}
+
+// counting is a transport that adds up what answers say that they cost.
+type counting struct {
+	http.RoundTripper
+	hot *hot
+}
+
+// RoundTrip sends a request.
+func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		c.hot.count(answer.Header)
+	}
+	return answer, err
+}
+
+// count adds what an answer says that it cost. Updates that shared a put are counted with the first of them.
+func (h *hot) count(header http.Header) {
+	var writes, reads, messages, lost int64
+	_, _ = fmt.Sscanf(header.Get(httpapi.CostHeader), "writes=%d, reads=%d, messages=%d, lost=%d", &writes, &reads, &messages, &lost) // lost may be missing
+	h.puts.Add(writes + lost)
+	h.lost.Add(lost)
+}
+
+// tail is how long the slow ones took, and the median.
+func tail(took []time.Duration) string {
+	return fmt.Sprintf("p50 %s, p99 %s, most %s", short(percentile(took, 0.5)), short(percentile(took, 0.99)), short(slices.Max(took)))
+}
+
+func short(d time.Duration) string {
+	if d < 10*time.Millisecond {
+		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
+	}
+	return fmt.Sprintf("%d ms", d.Milliseconds())
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/meter"
+)
+
+// rivalCommand is the argument by which this program is a rival: one of the processes that send an update to the same run at
+// the same moment.
+const rivalCommand = "rival"
+
+// outcome is what became of a rival's update.
+type outcome struct {
+	Tries int           `json:"tries"`
+	Took  time.Duration `json:"took"`
+	Busy  bool          `json:"busy"`
+}
+
+// rivals measures processes that send one update each to one run, all at once, as Lambda would run them.
+func rivals() error {
+	const rounds = 5
+	return withTable("64 processes that send one update each to one run at once", func(server, table string) error {
+		for _, processes := range []int{8, 64} {
+			var all []outcome
+			for round := range rounds {
+				outcomes, err := race(table, fmt.Sprintf("race-%d-%d", processes, round), processes)
+				if err != nil {
+					return err
+				}
+				all = append(all, outcomes...)
+			}
+			reportRivals(fmt.Sprintf("%d processes, one update each to one run at once, on %s", processes, server), all)
+		}
+		return nil
+	})
+}
+
+func reportRivals(name string, all []outcome) {
+	var tries []int
+	var took []time.Duration
+	busy := 0
+	for _, o := range all {
+		tries, took = append(tries, o.Tries), append(took, o.Took)
+		if o.Busy {
+			busy++
+		}
+	}
+	slices.Sort(tries)
+	report(figure{
+		name, fmt.Sprintf("tries p50 %d, p99 %d, most %d; %d busy", tries[len(tries)/2], tries[len(tries)*99/100], tries[len(tries)-1], busy),
+		tail(took), "tries 10 at p99, none busy",
+	})
+}
+
+// race starts processes, and when all of them are ready lets them send their updates.
+func race(table, workflowID string, processes int) (outcomes []outcome, err error) {
+	s, err := openService(table)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if _, err := s.Start(context.Background(), api.StartRequest{WorkflowID: &workflowID, Type: counter.Name(), Input: json.RawMessage("10")}); err != nil {
+		return nil, err
+	}
+	wait, begin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, wait.Close()) }()
+	var all []*rival
+	for i := range processes {
+		r, startErr := startRival(wait, table, workflowID, fmt.Sprint("u", i))
+		if startErr != nil {
+			err = errors.Join(err, startErr)
+			break
+		}
+		all = append(all, r)
+	}
+	for _, r := range all {
+		err = errors.Join(err, r.out.Decode(new(bool))) // it is ready
+	}
+	err = errors.Join(err, begin.Close())
+	for _, r := range all {
+		var o outcome
+		err = errors.Join(err, r.out.Decode(&o), r.cmd.Wait())
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, err
+}
+
+// rival is a process that sends an update when what it waits for is closed.
+type rival struct {
+	cmd *exec.Cmd
+	out *json.Decoder
+}
+
+func startRival(wait *os.File, table, workflowID, updateID string) (*rival, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(program, rivalCommand, table, workflowID, updateID)
+	cmd.Stdin, cmd.Stderr = wait, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &rival{cmd, json.NewDecoder(out)}, cmd.Start()
+}
+
+// runRival is the life of a rival.
+func runRival(table, workflowID, updateID string) error {
+	s, err := openService(table)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	if err := out.Encode(true); err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	ctx, cost := meter.With(context.Background())
+	var o outcome
+	o.Took, err = timed(func() error {
+		answer, err := s.Update(ctx, workflowID, "", add.Name(), api.UpdateRequest{UpdateID: updateID, Input: json.RawMessage("1")})
+		if err == nil && answer.Stage != api.StageCompleted {
+			return fmt.Errorf("the update is %s", answer.Stage)
+		}
+		return err
+	})
+	o.Tries = int(cost.Cost().Lost + cost.Cost().Writes)
+	if o.Busy = errors.Is(err, api.Busy); err != nil && !o.Busy {
+		return err
+	}
+	return out.Encode(o)
+}
