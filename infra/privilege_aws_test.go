@@ -21,7 +21,7 @@ const namespace = "shop"
 func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	t.Parallel()
 	stack := newStack()
-	functions := samFunctions(t, stack, map[string]string{"Namespace": namespace, "LongTimer": "3s", "ActivityVisibility": "43200"})
+	functions := samFunctions(t, stack, map[string]string{"Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200"})
 	uses := everything(t, stack, functions)
 	for _, name := range roleNames(functions) {
 		t.Run(name, func(t *testing.T) {

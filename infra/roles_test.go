@@ -76,6 +76,10 @@ func (c *template) rights(id string, r *privilege.Role) {
 	if managed, ok := properties["ManagedPolicyArns"]; ok {
 		r.Managed = append(r.Managed, c.texts(managed)...)
 	}
+	var err error
+	if r.Trusted, err = iam.ParseTrust(c.value(properties["AssumeRolePolicyDocument"])); err != nil {
+		c.t.Fatalf("the role %s: %v", r.Name, err)
+	}
 	c.policies(properties["Policies"], r)
 }
 

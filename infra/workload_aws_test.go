@@ -34,7 +34,7 @@ const (
 	trip     = "trip"           // the code panics a few times
 	again    = "again"          // continue as new, with the steps that are left
 	listen   = "listen"         // wait for a signal, which has the steps to make next
-	longNap  = 5 * time.Second  // more than WEFT_LONG_TIMER
+	longNap  = 3 * time.Second  // more than WEFT_LONG_TIMER
 	shortNap = time.Second      // less
 	longTime = 100 * time.Hour  // a timer that need not fire
 	forever  = "sleep for ever" // ... and the step that waits for it

@@ -128,3 +128,26 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 }
+
+func TestParseTrust(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"Statement":[{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"lambda.amazonaws.com"}}]}`:        "lambda.amazonaws.com",
+		`{"Statement":{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":["a","b"]}}}`:                       "a b",
+		`{"Statement":{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"AWS":"*"}}}`:                                 "",
+		`{"Statement":{"Effect":"Allow","Action":"sts:AssumeRole","Principal":"*"}}`:                                         "",
+		`{"Statement":{"Effect":"Deny","Action":"sts:AssumeRole","Principal":{"Service":"a"}}}`:                              "",
+		`{"Statement":{"Effect":"Allow","Action":"sts:*","Principal":{"Service":"a"}}}`:                                      "",
+		`{"Statement":{"Effect":"Allow","Action":"sts:AssumeRole","Principal":{"Service":"a"},"Condition":{"x":{"y":"z"}}}}`: "",
+		`{}`: "", `[]`: "",
+	} {
+		var document any
+		if err := json.Unmarshal([]byte(text), &document); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseTrust(document)
+		if strings.Join(got, " ") != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}

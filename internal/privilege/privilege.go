@@ -21,6 +21,8 @@ type Role struct {
 	Statements []iam.Statement
 	// Managed are the policies of AWS's or of the account's that are attached to it besides.
 	Managed []string
+	// Trusted are the services that may act with it: Lambda, and nobody else.
+	Trusted []string
 	// Receives are the ARNs of the queues whose messages Lambda hands to the function.
 	Receives []string
 	// LogGroup is the ARN of the function's log group, Traced says that Lambda traces the function, and Key is the ARN of the key
@@ -143,9 +145,15 @@ func kind(u awsuse.Use) string {
 	return text
 }
 
-// Wild are the statements of a role that are wider than they need be, whatever the function does: those with a wildcard in an
-// action, and those with one in a resource where AWS knows a narrower one. So are policies that stand elsewhere.
+// Lambda is the service that acts with a function's role.
+const Lambda = "lambda.amazonaws.com"
+
+// Wild is what makes a role wider than it need be, whatever the function does: a wildcard in an action, or in a resource where
+// AWS knows a narrower one; policies that stand elsewhere; others than Lambda who may act with it.
 func Wild(r Role) (wild []string) {
+	if !slices.Equal(r.Trusted, []string{Lambda}) {
+		wild = append(wild, fmt.Sprintf("%q may act with the role, where only %s is to", r.Trusted, Lambda))
+	}
 	for _, name := range r.Managed {
 		wild = append(wild, "the policy "+name+" is attached, which is wider than the function needs: write out what it needs")
 	}

@@ -21,7 +21,7 @@ func leading(values ...string) []iam.Condition {
 
 func reader() Role {
 	return Role{
-		Name: "reader", Receives: []string{orders}, LogGroup: "arn:aws:logs:us-east-1:1:log-group:r", Region: "us-east-1",
+		Name: "reader", Trusted: []string{Lambda}, Receives: []string{orders}, LogGroup: "arn:aws:logs:us-east-1:1:log-group:r", Region: "us-east-1",
 		Statements: []iam.Statement{
 			{Sid: "Read", Effect: iam.Allow, Actions: []string{"dynamodb:Query"}, Resources: []string{table}, Conditions: leading("a/w/*", "a/m")},
 			{Sid: "Send", Effect: iam.Allow, Actions: []string{"sqs:SendMessage"}, Resources: []string{orders, bills}},
@@ -90,6 +90,7 @@ func TestFindings(t *testing.T) {
 		"all queues":                     {func(r *Role) { r.Statements[1].Resources = []string{"*"} }, [5]int{0, 0, 0, 1, 0}},
 		"a denial":                       {func(r *Role) { r.Statements[1].Effect = iam.Deny }, [5]int{2, 2, 0, 0, 0}},
 		"a policy that stands elsewhere": {func(r *Role) { r.Managed = []string{"AWSLambdaBasicExecutionRole"} }, [5]int{0, 0, 0, 1, 0}},
+		"others act with it":             {func(r *Role) { r.Trusted = append(r.Trusted, "ec2.amazonaws.com") }, [5]int{0, 0, 0, 1, 0}},
 		"a queue that is not polled":     {func(r *Role) { r.Receives = nil }, [5]int{0, 0, 0, 0, 1}},
 		"another queue is polled":        {func(r *Role) { r.Receives = []string{bills} }, [5]int{0, 0, 0, 0, 1}},
 		"the poller may more":            {func(r *Role) { r.Statements[2].Actions = append(r.Statements[2].Actions, "sqs:SendMessage") }, [5]int{0, 0, 0, 0, 1}},
