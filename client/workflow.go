@@ -122,6 +122,43 @@ func (c *Client) Cancel(ctx context.Context, workflowID, runID, reason string) e
 	return c.end(ctx, "cancel", workflowID, runID, reason)
 }
 
+// ResetOptions says where a reset goes back to, by one of EventID, To and Build, and what it leaves out.
+type ResetOptions struct {
+	// EventID is one of the events of the workflow task that is to be run anew.
+	EventID int64
+	// To is "firstTask" or "lastTask".
+	To string
+	// Build means the first task that ran under this build.
+	Build string
+	// Exclude leaves out what came after the task: "updates", "signals", or both. What is not left out is brought to the new
+	// run in its order. Updates are validated again, and run again; their callers are not told.
+	Exclude []string
+	// Reason is for those who read the history.
+	Reason string
+	// RunID pins the run; it has to be the latest. Empty is the latest.
+	RunID string
+	// RequestID recognises the reset when it is sent again; empty, one is made.
+	RequestID string
+}
+
+// Reset opens a run that goes on from an earlier workflow task of the latest one, which is terminated if it is open, and
+// returns the new run's id. Both are durable when it returns. Activities and timers that were pending at the task are so
+// again: activities that have run since then run again.
+func (c *Client) Reset(ctx context.Context, workflowID string, o ResetOptions) (history.RunID, error) {
+	var answer api.ResetResponse
+	_, err := c.do(ctx, request{
+		method: http.MethodPost, path: path(workflowID, "reset"), query: runQuery(o.RunID), answer: &answer,
+		body: api.ResetRequest{
+			EventID: o.EventID, To: o.To, Build: o.Build, Exclude: o.Exclude, Reason: o.Reason,
+			RequestID: cmp.Or(o.RequestID, newID()),
+		},
+	})
+	if err == nil && answer.RunID == "" {
+		err = errForm("reset")
+	}
+	return answer.RunID, err
+}
+
 // Terminate ends a run at once, without asking its code. It has ended when Terminate returns.
 func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string) error {
 	return c.end(ctx, "terminate", workflowID, runID, reason)
@@ -148,7 +185,7 @@ const longPoll = "20s"
 const pollPause = 50 * time.Millisecond
 
 // Result waits until the run has closed and returns its result, or the failure that it ended with as an error. A run that
-// continued as new is followed to the one that went on. The context bounds the wait.
+// continued as new, or was open when it was reset, is followed to the one that went on. The context bounds the wait.
 func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
 	q := runQuery(runID)
 	q.Set("wait", longPoll)
@@ -159,7 +196,7 @@ func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.
 			return nil, err
 		}
 		switch {
-		case answer.NewRunID != "": // it continued as new: the result is the next run's
+		case answer.NewRunID != "": // the result is the next run's
 			q.Set("runId", string(answer.NewRunID))
 			continue
 		case answer.Status.Closed():
@@ -294,7 +331,7 @@ func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 		if u.keep(&answer); u.outcome != nil {
 			break
 		}
-		if answer.Stage != api.StageAccepted || answer.RunID == "" {
+		if answer.Stage != api.StageAccepted && answer.Stage != api.StageAdmitted || answer.RunID == "" {
 			return nil, errForm("poll of an update")
 		}
 		q.Set("runId", string(answer.RunID))

@@ -91,17 +91,30 @@ func (in *Instance) Replay(c *history.Commit) error {
 	if c.Slot != in.slot {
 		return corrupt("slot %d follows slot %d", c.Slot, int64(in.slot)-1)
 	}
+	for part := range c.Parts() {
+		if err := in.replay(part); err != nil {
+			return err
+		}
+	}
+	in.slot++
+	return nil
+}
+
+// replay is Replay for a part of a commit: one that a reset has copied, or what the commit itself adds.
+func (in *Instance) replay(c *history.Commit) error {
 	if c.Task == nil || c.Failed() {
-		// Nothing ran (a fence, a start delay, an end from outside), or nothing that counts.
-		in.carry = append(in.carry, c.Brought...)
-		in.slot++
+		// Nothing ran (a fence, a start delay, an end from outside, the point of a reset), or nothing that counts.
+		in.carry = append(in.carry, numbered(c.FirstBroughtID(), c.Brought)...)
+		if c.Task != nil && c.Task.Reset != nil {
+			in.carry = append(in.carry, numbered(c.FirstCommandID(), c.Commands)...)
+		}
 		return nil
 	}
 	in.replaying = true
 	defer func() { in.replaying = false }()
-	err := recovered(func() error {
+	return recovered(func() error {
 		_, err := in.run(&Activation{
-			FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c),
+			FirstEventID: c.FirstBroughtID(), Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c),
 			HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
 		})
 		if err != nil {
@@ -112,11 +125,15 @@ func (in *Instance) Replay(c *history.Commit) error {
 		}
 		return in.match(c.FirstCommandID(), c.Commands)
 	})
-	if err != nil {
-		return err
+}
+
+// numbered gives events their ids.
+func numbered(first int64, events []history.Event) []history.Numbered {
+	all := make([]history.Numbered, len(events))
+	for i, e := range events {
+		all[i] = history.Numbered{ID: first + int64(i), Event: e}
 	}
-	in.slot++
-	return nil
+	return all
 }
 
 // acceptedIn are the requests that the task of a commit accepted: what was handed to the code before its task
@@ -125,7 +142,7 @@ func acceptedIn(c *history.Commit) []UpdateRequest {
 	var requests []UpdateRequest
 	for _, e := range c.Commands {
 		if a, ok := e.Attributes.(*history.WorkflowExecutionUpdateAccepted); ok {
-			requests = append(requests, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input})
+			requests = append(requests, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input, sequencing: a.SequencingEventID})
 		}
 	}
 	return requests
@@ -138,22 +155,22 @@ func (in *Instance) run(a *Activation) ([]*update, error) {
 	in.info.HistoryBytes = a.HistoryBytes
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
 	in.updates.limits, in.updates.outcomes = a.Limits, 0
-	for _, events := range [][]history.Event{in.carry, a.Brought} {
-		for _, e := range events {
-			if err := in.deliver(e); err != nil {
-				return nil, err
-			}
+	for _, e := range in.carry {
+		if err := in.deliver(e.ID, e.Event); err != nil {
+			return nil, err
 		}
 	}
 	in.carry = nil
+	for i, e := range a.Brought {
+		if err := in.deliver(a.FirstEventID+int64(i), e); err != nil {
+			return nil, err
+		}
+	}
 	// Only now: what was canceled, and has its result in the same task, has its result.
 	if in.cancel != nil {
 		in.root.Cancel(in.cancel.Reason)
 	}
-	var delivered []*update
-	for _, request := range a.Updates {
-		delivered = append(delivered, in.deliverUpdate(request))
-	}
+	delivered := in.deliverUpdates(a.Updates)
 	for {
 		if err := in.s.Run(); err != nil {
 			return nil, err
@@ -167,13 +184,15 @@ func (in *Instance) run(a *Activation) ([]*update, error) {
 }
 
 // deliver applies an event without running any code.
-func (in *Instance) deliver(e history.Event) error {
+func (in *Instance) deliver(id int64, e history.Event) error {
 	switch a := e.Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
 		in.start(a)
 	case *history.WorkflowExecutionSignaled:
 		in.signaled = append(in.signaled, e)
 		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
+	case *history.WorkflowExecutionUpdateAdmitted:
+		in.updates.admitted = append(in.updates.admitted, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input, sequencing: id})
 	case *history.WorkflowExecutionCancelRequested:
 		in.cancel = a
 	case *history.ActivityTaskCompleted:

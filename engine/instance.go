@@ -20,8 +20,8 @@ type Instance struct {
 	runID    history.RunID // the run's id
 	random   *rand.Rand
 
-	slot  uint32          // the slot of the next commit that it replays
-	carry []history.Event // what tasks that failed brought: the next task that completes brings it again
+	slot  uint32             // the slot of the next commit that it replays
+	carry []history.Numbered // what tasks that failed brought: the next task that completes brings it again
 	// cancel is the request to end, once it has been delivered.
 	cancel *history.WorkflowExecutionCancelRequested
 	info   Info
@@ -63,7 +63,6 @@ type Info struct {
 // NewInstance returns the instance of a run that has not run yet. A nil workflow is a type that this build does not
 // know: every activation fails.
 func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *Instance {
-	seed := sha256.Sum256([]byte(workflowID + "\x00" + string(runID)))
 	in := &Instance{
 		workflow: workflow, id: workflowID, runID: runID,
 		activities: map[int64]*activity{},
@@ -71,12 +70,18 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 		signals:    map[string]*coro.Channel[history.Payload]{},
 		queries:    map[string]*QueryHandler{},
 	}
-	in.random = rand.New(&source{&in.s, rand.NewChaCha8(seed)})
+	in.seed(runID)
 	in.updates.init()
 	in.root = in.s.NewScope()
 	in.s.OnCancel(in.cancelWaiters)
 	in.info = Info{WorkflowID: workflowID, RunID: runID}
 	return in
+}
+
+// seed makes the random numbers those of a run.
+func (in *Instance) seed(runID history.RunID) {
+	seed := sha256.Sum256([]byte(in.id + "\x00" + string(runID)))
+	in.random = rand.New(&source{&in.s, rand.NewChaCha8(seed)})
 }
 
 // Slot is the slot of the commit that the instance makes or replays next.
@@ -126,6 +131,9 @@ func (in *Instance) Err() error { return in.s.Err() }
 // start makes the coroutine of the workflow's function.
 func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 	in.info.WorkflowType = e.WorkflowType
+	if e.OriginalRunID != "" {
+		in.seed(e.OriginalRunID) // a reset has copied what follows from them
+	}
 	in.s.Go("main", func() {
 		if in.workflow == nil {
 			panic(&failure.OtherError{

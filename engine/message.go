@@ -22,7 +22,8 @@ const (
 	EndRun MessageKind = 4
 	// TakeResult brings the result of an activity to the workflow queue.
 	TakeResult MessageKind = 5
-	// StartTask asks for the first task of a run that was opened without running its code.
+	// StartTask asks for the first task of a run that was opened without running its code: one with a start delay, or one
+	// that a reset has made.
 	StartTask MessageKind = 6
 )
 
@@ -75,58 +76,63 @@ func TaskRetryDelay(attempt int) time.Duration {
 }
 
 // Messages lists the messages that a commit schedules, in the order of its events. They follow from the commit alone:
-// a writer sends them around its put, and whoever repairs after a crash finds the same.
+// a writer sends them around its put, and whoever repairs after a crash finds the same. Those of a commit that a reset has
+// made may be of what a later part of it resolves: Needed tells.
 func Messages(workflowID string, c *history.Commit) []Message {
 	if c.Status.Closed() {
 		return nil
 	}
 	var messages []Message
+	slot := c.Slot
+	if c.FromReset() {
+		slot = 0 // where the first of its commits stands all stand, and where it is fenced off none can
+	}
 	add := func(kind MessageKind, event int64) *Message {
 		messages = append(messages, Message{
-			Kind: kind, WorkflowID: workflowID, RunID: c.RunID, Slot: c.Slot, Commit: c.ID,
+			Kind: kind, WorkflowID: workflowID, RunID: c.RunID, Slot: slot, Commit: c.ID,
 			EventID: event, Wave: history.NewWave(c.ID, event), Attempt: 1,
 		})
 		return &messages[len(messages)-1]
 	}
-	if started := startedIn(c.Brought); started != nil {
+	if started := c.Opens(); started != nil {
 		if started.RunTimeout > 0 {
-			add(EndRun, 0).Due = deadline(started, c.Time)
+			add(EndRun, 0).Due = deadline(started, c.Time, c.FromReset())
 		}
 		if c.Pending == history.PendingStart {
 			add(StartTask, 0).Due = c.Time.Add(time.Duration(started.StartDelay))
 		}
+	}
+	if c.Pending == history.PendingTask && c.FromReset() {
+		add(StartTask, 0)
 	}
 	if c.Failed() && c.Pending == history.PendingRetry {
 		m := add(RetryTask, 0)
 		m.Attempt = c.Task.Attempt + 1
 		m.Due = c.Time.Add(TaskRetryDelay(c.Task.Attempt))
 	}
-	id := c.FirstCommandID()
-	for _, e := range c.Commands {
-		switch a := e.Attributes.(type) {
-		case *history.ActivityTaskScheduled:
-			m := add(RunActivity, id)
-			m.Activity, m.Scheduled = a, c.Time
-		case *history.TimerStarted:
-			add(FireTimer, id).Due = a.FireAt
+	for part := range c.Parts() {
+		id := part.FirstCommandID()
+		for _, e := range part.Commands {
+			switch a := e.Attributes.(type) {
+			case *history.ActivityTaskScheduled:
+				m := add(RunActivity, id)
+				m.Activity, m.Scheduled = a, c.Time
+			case *history.TimerStarted:
+				add(FireTimer, id).Due = a.FireAt
+			}
+			id++
 		}
-		id++
 	}
 	return messages
 }
 
-// startedIn is the event that opens a run, if it is among these; nil otherwise.
-func startedIn(brought []history.Event) *history.WorkflowExecutionStarted {
-	if len(brought) == 0 {
-		return nil
+// deadline is when a run that was opened at this time has been open for too long. The start delay of one that a reset has
+// made is over.
+func deadline(started *history.WorkflowExecutionStarted, opened history.Timestamp, reset bool) history.Timestamp {
+	if !reset {
+		opened = opened.Add(time.Duration(started.StartDelay))
 	}
-	started, _ := brought[0].Attributes.(*history.WorkflowExecutionStarted)
-	return started
-}
-
-// deadline is when a run that was opened at this time has been open for too long.
-func deadline(started *history.WorkflowExecutionStarted, opened history.Timestamp) history.Timestamp {
-	return opened.Add(time.Duration(started.StartDelay)).Add(time.Duration(started.RunTimeout))
+	return opened.Add(time.Duration(started.RunTimeout))
 }
 
 // Needed reports whether what a message asks for still has to be done: the run is open, and its activity or timer is
@@ -143,7 +149,7 @@ func (r *Run) Needed(m *Message) bool {
 	case RetryTask:
 		return r.State.Pending == history.PendingRetry && r.State.LastTask.ID == m.Commit
 	case StartTask:
-		return r.State.Pending == history.PendingStart
+		return r.State.Pending == history.PendingStart || r.State.Pending == history.PendingTask
 	case EndRun:
 		return true
 	}

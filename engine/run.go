@@ -98,7 +98,7 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 		if opened == 0 {
 			opened = c.Time
 		}
-		c.Expires = deadline(started, opened).Add(w.Retention)
+		c.Expires = deadline(started, opened, s.Reset != nil).Add(w.Retention)
 	}
 	return c
 }
@@ -124,7 +124,7 @@ func (r *Run) started(brought []history.Event) *history.WorkflowExecutionStarted
 	if r.State.Started != nil {
 		return r.State.Started
 	}
-	return startedIn(brought)
+	return (&history.Commit{Brought: brought}).Opens()
 }
 
 // End returns the commit that closes an open run from outside, without running any code: e is a

@@ -10,7 +10,8 @@ import (
 type State struct {
 	RunID   history.RunID
 	Started *history.WorkflowExecutionStarted
-	// StartTime is when the run was started, CloseTime when it closed.
+	// StartTime is when the run was opened: by a start, by the run that it continues, or by a reset. CloseTime is when it
+	// closed.
 	StartTime, CloseTime history.Timestamp
 	Status               history.Status
 	// Close is the event that closed the run; nil while it is open.
@@ -37,6 +38,10 @@ type State struct {
 	Updates map[string]*Update
 	// UpdatesInFlight is how many of them have not completed, and UpdateBytesInFlight what their inputs come to.
 	UpdatesInFlight, UpdateBytesInFlight int
+	// Admitted are the updates that a reset has brought and that no task has seen yet: the sizes of their inputs, by id.
+	Admitted map[string]int
+	// Reset is where the run comes from, if a reset made it; nil otherwise.
+	Reset *history.Reset
 	// CancelRequested says that the run was asked to end.
 	CancelRequested bool
 
@@ -80,7 +85,8 @@ func NewState() *State {
 	return &State{
 		NextEventID: 1,
 		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
-		signals: map[string]bool{}, accepted: map[int64]*Update{},
+		Admitted: map[string]int{},
+		signals:  map[string]bool{}, accepted: map[int64]*Update{},
 	}
 }
 
@@ -96,22 +102,13 @@ func (s *State) Apply(c *history.Commit, size int) error {
 		return corrupt("slot %d stands after the run closed", c.Slot)
 	}
 	s.RunID, s.Status, s.Pending, s.LastTime, s.Expires = c.RunID, c.Status, c.Pending, max(c.Time, s.LastTime), c.Expires
-	if c.Task != nil {
-		s.LastTask = c
+	if c.Slot == 0 {
+		s.StartTime = c.Time
 	}
-	id := c.FirstEventID
-	for _, e := range c.Brought {
-		if err := s.bring(c, id, e); err != nil {
+	for part := range c.Parts() {
+		if err := s.fold(c, part); err != nil {
 			return err
 		}
-		id++
-	}
-	id = c.FirstCommandID()
-	for _, e := range c.Commands {
-		if err := s.command(c, id, e); err != nil {
-			return err
-		}
-		id++
 	}
 	if c.Status.Closed() {
 		s.CloseTime = c.Time
@@ -120,14 +117,59 @@ func (s *State) Apply(c *history.Commit, size int) error {
 	return nil
 }
 
+// fold folds in a part of a commit: one that a reset has copied, or what the commit itself adds.
+func (s *State) fold(c, part *history.Commit) error {
+	id := part.FirstBroughtID()
+	for _, e := range part.Brought {
+		if err := s.bring(id, e); err != nil {
+			return err
+		}
+		id++
+	}
+	if part.Task != nil {
+		s.LastTask = part
+		if part.Task.Reset != nil {
+			s.Reset = part.Task.Reset
+		}
+	}
+	id = part.FirstCommandID()
+	for _, e := range part.Commands {
+		if err := s.after(c, part, id, e); err != nil {
+			return err
+		}
+		id++
+	}
+	if part.Task != nil && part.Task.Failure == nil {
+		clear(s.Admitted) // the task has seen them: what it did not accept it has rejected
+	}
+	return nil
+}
+
+// after folds in an event that stands after a task: a command of its code, or, where the task marks a reset, what the
+// reset brings.
+func (s *State) after(c, part *history.Commit, id int64, e history.Event) error {
+	if part.Task == nil || part.Task.Reset == nil {
+		return s.command(c, id, e)
+	}
+	switch a := e.Attributes.(type) {
+	case *history.WorkflowExecutionUpdateAdmitted:
+		s.Admitted[a.UpdateID] = len(a.Input)
+	case *history.WorkflowExecutionSignaled:
+		return s.bring(id, e)
+	default:
+		return corrupt("event %d (%s) is not what a reset brings", id, e.Type())
+	}
+	return nil
+}
+
 // bring folds in an event that a task brought.
-func (s *State) bring(c *history.Commit, id int64, e history.Event) error {
+func (s *State) bring(id int64, e history.Event) error {
 	switch a := e.Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
 		if id != 1 {
 			return corrupt("event %d starts the run again", id)
 		}
-		s.Started, s.StartTime = a, c.Time
+		s.Started = a
 	case *history.WorkflowExecutionSignaled:
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true
@@ -193,7 +235,7 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 		if s.Updates[a.UpdateID] != nil {
 			return corrupt("event %d accepts update %q a second time", id, a.UpdateID)
 		}
-		u := &Update{ID: a.UpdateID, Name: a.UpdateName, AcceptedEventID: id, Bytes: len(a.Input)}
+		u := &Update{ID: a.UpdateID, Name: a.UpdateName, AcceptedEventID: id, Bytes: len(a.Input) + s.Admitted[a.UpdateID]}
 		s.Updates[a.UpdateID], s.accepted[id] = u, u
 		s.UpdatesInFlight++
 		s.UpdateBytesInFlight += u.Bytes

@@ -107,7 +107,7 @@ func (r *Run) begin(w *Writer, task Task) *history.Commit {
 
 func (r *Run) kind(task Task) history.TaskKind {
 	switch {
-	case len(task.Brought) > 0, task.First:
+	case len(task.Brought) > 0, task.First, r.State.Pending == history.PendingTask:
 		return history.Normal
 	case r.State.Pending == history.PendingRetry:
 		return history.Transient

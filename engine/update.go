@@ -31,6 +31,10 @@ type UpdateRequest struct {
 	ID    string
 	Name  string
 	Input history.Payload
+
+	// sequencing is the WorkflowExecutionUpdateAdmitted event of a request that a reset has brought; on replay, the event
+	// after which the update was handed over. 0 is the WorkflowTaskScheduled event of the task.
+	sequencing int64
 }
 
 // Verdict is what became of an update request in an activation.
@@ -72,12 +76,13 @@ type Limits struct {
 // updates is the part of an instance that has to do with updates.
 type updates struct {
 	handlers map[string]*UpdateHandler
-	queue    []*update // handed over before any handler was set, in order
-	running  []*update // being validated, or accepted and not completed
-	inFlight int       // accepted and not completed
-	bytes    int       // of the inputs of those
-	accepted int       // accepted in the life of the run
-	outcomes int       // bytes of the results of those that completed in this activation
+	admitted []UpdateRequest // that a reset has brought, and no task has seen
+	queue    []*update       // handed over before any handler was set, in order
+	running  []*update       // being validated, or accepted and not completed
+	inFlight int             // accepted and not completed
+	bytes    int             // of the inputs of those
+	accepted int             // accepted in the life of the run
+	outcomes int             // bytes of the results of those that completed in this activation
 	limits   Limits
 }
 
@@ -104,6 +109,32 @@ func (in *Instance) HandleUpdate(name string, h *UpdateHandler) {
 
 // RunningUpdates is the number of update handlers that run, the one that is being validated included.
 func (in *Instance) RunningUpdates() int { return len(in.updates.running) }
+
+// deliverUpdates hands requests over: those first that a reset has brought. A request with the id of one of these is that
+// one sent again. On replay only those that were accepted are there.
+func (in *Instance) deliverUpdates(requests []UpdateRequest) (delivered []*update) {
+	admitted := map[int64]UpdateRequest{}
+	sent := map[string]*update{}
+	for _, request := range in.updates.admitted {
+		admitted[request.sequencing] = request
+		if !in.replaying && sent[request.ID] == nil {
+			sent[request.ID] = in.deliverUpdate(request)
+		}
+	}
+	in.updates.admitted = nil
+	for _, request := range requests {
+		u := sent[request.ID]
+		if u == nil {
+			first := admitted[request.sequencing]
+			if request.sequencing = first.sequencing; first.sequencing != 0 {
+				request = first
+			}
+			u = in.deliverUpdate(request)
+		}
+		delivered = append(delivered, u)
+	}
+	return delivered
+}
 
 // deliverUpdate hands a request over. Before the code has set any handler it is kept until the code sets the one of its
 // name, or waits without having done so.
@@ -173,6 +204,8 @@ func (in *Instance) admit(u *update) (input any, ok bool) {
 func (in *Instance) overLimit(u *update) bool {
 	l := in.updates.limits
 	switch {
+	case u.request.sequencing != 0: // it was accepted before
+		return false
 	case l.UpdatesInTotal > 0 && in.updates.accepted >= l.UpdatesInTotal:
 		u.refuse(in, TooManyInTotal, fmt.Errorf("this run has accepted %d updates, which is its limit: continue it as new", in.updates.accepted))
 	case l.UpdatesInFlight > 0 && in.updates.inFlight >= l.UpdatesInFlight:
@@ -224,12 +257,15 @@ func (in *Instance) accept(u *update) {
 	in.updates.bytes += len(u.request.Input)
 	in.updates.accepted++
 	u.result.Verdict = Accepted
-	sequencing := in.info.HistoryLength - 1 // the WorkflowTaskScheduled event
+	sequencing, input := u.request.sequencing, history.Payload(nil) // its event has the input
+	if sequencing == 0 {
+		sequencing, input = in.info.HistoryLength-1, u.request.Input // the WorkflowTaskScheduled event
+	}
 	in.issue(&command{
 		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID,
 		attributes: func() history.Attributes {
 			return &history.WorkflowExecutionUpdateAccepted{
-				UpdateID: u.request.ID, UpdateName: u.request.Name, Input: u.request.Input, SequencingEventID: sequencing,
+				UpdateID: u.request.ID, UpdateName: u.request.Name, Input: input, SequencingEventID: sequencing,
 			}
 		},
 		numbered: func(id int64) { u.acceptedID = id },

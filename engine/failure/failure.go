@@ -37,12 +37,15 @@ const (
 	KindRunClosed Kind = 10
 	// KindUnregistered is a workflow or activity type that this build does not know.
 	KindUnregistered Kind = 11
+	// KindReset is a workflow task to which a run was reset: it did not run.
+	KindReset Kind = 12
 )
 
 var kindNames = map[Kind]string{
 	KindApplication: "application", KindTimeout: "timeout", KindCanceled: "canceled", KindTerminated: "terminated",
 	KindPanic: "panic", KindActivity: "activity", KindNonDeterminism: "nonDeterminism", KindMisuse: "misuse",
 	KindDeadlock: "deadlock", KindRunClosed: "runClosed", KindUnregistered: "unregistered",
+	KindReset: "reset",
 }
 
 // String is the name that the HTTP API uses.

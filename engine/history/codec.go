@@ -30,6 +30,15 @@ type stored struct {
 	Commands     []Event   `cbor:"9,keyasint,omitempty"`
 	Waves        []Wave    `cbor:"10,keyasint,omitempty"`
 	Expires      Timestamp `cbor:"11,keyasint,omitempty"`
+	Copied       []copied  `cbor:"12,keyasint,omitempty"`
+}
+
+// copied is a commit that a reset has copied, inside another one: what that does not say. The numbers are those of stored.
+type copied struct {
+	Time     Timestamp `cbor:"4,keyasint"`
+	Task     *Task     `cbor:"7,keyasint,omitempty"`
+	Brought  []Event   `cbor:"8,keyasint,omitempty"`
+	Commands []Event   `cbor:"9,keyasint,omitempty"`
 }
 
 // pairHeader opens a CBOR array of two: an event is stored as its type and its attributes.
@@ -53,10 +62,14 @@ func must[T any](v T, err error) T {
 
 // Encode returns the stored form of a commit. Its slot is not part of it.
 func Encode(c *Commit) ([]byte, error) {
-	return EncodeBody(&stored{
+	s := &stored{
 		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
 		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires,
-	})
+	}
+	for _, part := range c.Copied {
+		s.Copied = append(s.Copied, copied{part.Time, part.Task, part.Brought, part.Commands})
+	}
+	return EncodeBody(s)
 }
 
 // Decode reads the stored form of the commit that stands in slot.
@@ -65,10 +78,14 @@ func Decode(slot uint32, data []byte) (*Commit, error) {
 	if err := DecodeBody(data, &s); err != nil {
 		return nil, fmt.Errorf("slot %d: %w", slot, err)
 	}
-	return &Commit{
+	c := &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
 		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, Waves: s.Waves, Expires: s.Expires,
-	}, nil
+	}
+	for _, part := range s.Copied {
+		c.Copy(&Commit{Time: part.Time, Task: part.Task, Brought: part.Brought, Commands: part.Commands})
+	}
+	return c, nil
 }
 
 // MarshalCBOR writes the event as an array of its type and its attributes.

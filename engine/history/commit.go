@@ -1,6 +1,10 @@
 package history
 
-import "github.com/seed-41655fb1/weft/engine/failure"
+import (
+	"iter"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+)
 
 // TaskKind says what a workflow task brought. The numbers are stored and never change their meaning.
 type TaskKind uint8
@@ -37,6 +41,8 @@ const (
 	PendingRetry Pending = 1
 	// PendingStart is a run that waits for its start delay; it took no task ids.
 	PendingStart Pending = 2
+	// PendingTask is a normal task that nobody has run yet: the first one after a reset.
+	PendingTask Pending = 3
 )
 
 // Task is the header of the workflow task that made a commit: the three events WorkflowTaskScheduled,
@@ -54,6 +60,16 @@ type Task struct {
 	HistoryBytes int64 `cbor:"5,keyasint,omitempty"`
 	// SuggestContinueAsNew is the hint that the history has become long.
 	SuggestContinueAsNew bool `cbor:"6,keyasint,omitempty"`
+	// Reset says that the task did not run: it is the one to which another run was reset. Its Failure says so, too.
+	Reset *Reset `cbor:"7,keyasint,omitempty"`
+}
+
+// Reset is where a run comes from that goes on from an earlier point of another.
+type Reset struct {
+	// BaseRunID is the run that was reset.
+	BaseRunID RunID `cbor:"1,keyasint"`
+	// RequestID recognises a reset that is sent again.
+	RequestID string `cbor:"2,keyasint,omitempty"`
 }
 
 // Commit is what one workflow task adds to a run, stored as one item.
@@ -66,6 +82,9 @@ type Commit struct {
 	Slot uint32
 	// FirstEventID is the id of its first event: the next event id of the commit before it.
 	FirstEventID int64
+	// Copied are the commits of another run that a reset has copied, in order. They come before the commit's own events,
+	// and have its ID, RunID, Slot and Status.
+	Copied []*Commit
 	// Time is when its task started, by the writer's clock, and never before the previous commit's. All its events
 	// happened then, as far as workflow code and the history can tell.
 	Time Timestamp
@@ -88,17 +107,63 @@ type Commit struct {
 // taskEvents is how many ids a workflow task reserves: scheduled, started, and its end.
 const taskEvents = 3
 
+// FirstBroughtID is the id of the first event that its task brought: the first that is not copied.
+func (c *Commit) FirstBroughtID() int64 {
+	if n := len(c.Copied); n > 0 {
+		return c.Copied[n-1].NextEventID()
+	}
+	return c.FirstEventID
+}
+
+// Copy adds a copy of another run's commit, before the commit's own events.
+func (c *Commit) Copy(part *Commit) {
+	c.Copied = append(c.Copied, &Commit{
+		ID: c.ID, RunID: c.RunID, Slot: c.Slot, FirstEventID: c.FirstBroughtID(), Time: part.Time, Status: c.Status,
+		Task: part.Task, Brought: part.Brought, Commands: part.Commands,
+	})
+}
+
+// Parts are the commits that it consists of: those that were copied, and itself.
+func (c *Commit) Parts() iter.Seq[*Commit] {
+	return func(yield func(*Commit) bool) {
+		for _, part := range c.Copied {
+			if !yield(part) {
+				return
+			}
+		}
+		yield(c)
+	}
+}
+
+// FromReset reports whether a reset made the commit. All that one reset makes is put at once, and shares an ID.
+func (c *Commit) FromReset() bool {
+	return len(c.Copied) > 0 || c.Task != nil && c.Task.Reset != nil
+}
+
+// Opens is the event that opens a run, if the commit has it; nil otherwise.
+func (c *Commit) Opens() *WorkflowExecutionStarted {
+	brought := c.Brought
+	if len(c.Copied) > 0 {
+		brought = c.Copied[0].Brought
+	}
+	if len(brought) == 0 {
+		return nil
+	}
+	started, _ := brought[0].Attributes.(*WorkflowExecutionStarted)
+	return started
+}
+
 // TaskScheduledID is the id of the folded WorkflowTaskScheduled event; 0 where the commit has no task.
 func (c *Commit) TaskScheduledID() int64 {
 	if c.Task == nil {
 		return 0
 	}
-	return c.FirstEventID + int64(len(c.Brought))
+	return c.FirstBroughtID() + int64(len(c.Brought))
 }
 
 // FirstCommandID is the id of the first command event.
 func (c *Commit) FirstCommandID() int64 {
-	id := c.FirstEventID + int64(len(c.Brought))
+	id := c.FirstBroughtID() + int64(len(c.Brought))
 	if c.Task != nil {
 		id += taskEvents
 	}
@@ -109,7 +174,9 @@ func (c *Commit) FirstCommandID() int64 {
 func (c *Commit) NextEventID() int64 { return c.FirstCommandID() + int64(len(c.Commands)) }
 
 // Fence reports whether the commit is a fence: it has no event and changes nothing.
-func (c *Commit) Fence() bool { return c.Task == nil && len(c.Brought) == 0 && len(c.Commands) == 0 }
+func (c *Commit) Fence() bool {
+	return c.Task == nil && len(c.Brought) == 0 && len(c.Commands) == 0 && len(c.Copied) == 0
+}
 
 // Failed reports whether the commit's task failed, so that what it brought still waits to be processed.
 func (c *Commit) Failed() bool { return c.Task != nil && c.Task.Failure != nil }
@@ -124,19 +191,21 @@ type Numbered struct {
 // Events lists the commit's events with their ids, the folded ones of its task included.
 func (c *Commit) Events() []Numbered {
 	events := make([]Numbered, 0, c.NextEventID()-c.FirstEventID)
-	add := func(e Event) {
-		events = append(events, Numbered{ID: c.FirstEventID + int64(len(events)), Time: c.Time, Event: e})
-	}
-	for _, e := range c.Brought {
-		add(e)
-	}
-	if c.Task != nil {
-		for _, e := range c.foldedEvents() {
+	for part := range c.Parts() {
+		add := func(e Event) {
+			events = append(events, Numbered{ID: c.FirstEventID + int64(len(events)), Time: part.Time, Event: e})
+		}
+		for _, e := range part.Brought {
 			add(e)
 		}
-	}
-	for _, e := range c.Commands {
-		add(e)
+		if part.Task != nil {
+			for _, e := range part.foldedEvents() {
+				add(e)
+			}
+		}
+		for _, e := range part.Commands {
+			add(e)
+		}
 	}
 	return events
 }
@@ -145,9 +214,13 @@ func (c *Commit) foldedEvents() [taskEvents]Event {
 	scheduled := c.TaskScheduledID()
 	end := Event{&WorkflowTaskCompleted{ScheduledEventID: scheduled, StartedEventID: scheduled + 1, Build: c.Task.Build}}
 	if c.Task.Failure != nil {
-		end = Event{&WorkflowTaskFailed{
+		failed := &WorkflowTaskFailed{
 			ScheduledEventID: scheduled, StartedEventID: scheduled + 1, Build: c.Task.Build, Failure: c.Task.Failure,
-		}}
+		}
+		if c.Task.Reset != nil {
+			failed.BaseRunID = c.Task.Reset.BaseRunID
+		}
+		end = Event{failed}
 	}
 	return [taskEvents]Event{
 		{&WorkflowTaskScheduled{Kind: c.Task.Kind, Attempt: c.Task.Attempt}},

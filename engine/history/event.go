@@ -19,6 +19,7 @@ const (
 	TypeWorkflowExecutionCancelRequested Type = 9
 	TypeWorkflowExecutionUpdateAccepted  Type = 10
 	TypeWorkflowExecutionUpdateCompleted Type = 11
+	TypeWorkflowExecutionUpdateAdmitted  Type = 12
 
 	TypeWorkflowTaskScheduled Type = 16
 	TypeWorkflowTaskStarted   Type = 17
@@ -68,6 +69,7 @@ var kinds = map[Type]kind{
 	TypeWorkflowExecutionContinuedAsNew:  {"WorkflowExecutionContinuedAsNew", func() Attributes { return new(WorkflowExecutionContinuedAsNew) }},
 	TypeWorkflowExecutionSignaled:        {"WorkflowExecutionSignaled", func() Attributes { return new(WorkflowExecutionSignaled) }},
 	TypeWorkflowExecutionCancelRequested: {"WorkflowExecutionCancelRequested", func() Attributes { return new(WorkflowExecutionCancelRequested) }},
+	TypeWorkflowExecutionUpdateAdmitted:  {"WorkflowExecutionUpdateAdmitted", func() Attributes { return new(WorkflowExecutionUpdateAdmitted) }},
 	TypeWorkflowExecutionUpdateAccepted:  {"WorkflowExecutionUpdateAccepted", func() Attributes { return new(WorkflowExecutionUpdateAccepted) }},
 	TypeWorkflowExecutionUpdateCompleted: {"WorkflowExecutionUpdateCompleted", func() Attributes { return new(WorkflowExecutionUpdateCompleted) }},
 	TypeWorkflowTaskScheduled:            {"WorkflowTaskScheduled", nil},

@@ -19,6 +19,9 @@ type WorkflowExecutionStarted struct {
 	// TraceParent is the trace context that the workflow was started in, as a W3C traceparent header; empty where nobody
 	// traced. A run that continues another keeps it. Nothing but traces depends on it.
 	TraceParent string `cbor:"8,keyasint,omitempty" json:"traceParent,omitempty"`
+	// OriginalRunID is the run in which this event was written first, where a reset has copied it; empty otherwise. Random
+	// numbers follow from it, so that they are the same again.
+	OriginalRunID RunID `cbor:"9,keyasint,omitempty" json:"originalExecutionRunId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionStarted.
@@ -51,6 +54,8 @@ func (*WorkflowExecutionCanceled) Type() Type { return TypeWorkflowExecutionCanc
 // WorkflowExecutionTerminated closes a run from outside; its code is not asked.
 type WorkflowExecutionTerminated struct {
 	Reason string `cbor:"1,keyasint,omitempty" json:"reason,omitempty"`
+	// NewRunID is the run in which a reset goes on; empty where the run just ended.
+	NewRunID RunID `cbor:"2,keyasint,omitempty" json:"newExecutionRunId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionTerminated.

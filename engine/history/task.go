@@ -33,6 +33,8 @@ type WorkflowTaskFailed struct {
 	StartedEventID   int64            `json:"startedEventId"`
 	Build            string           `json:"build,omitempty"`
 	Failure          *failure.Failure `json:"failure"`
+	// BaseRunID is the run that was reset, where the failure is that reset.
+	BaseRunID RunID `json:"baseRunId,omitempty"`
 }
 
 // Type is TypeWorkflowTaskScheduled.

@@ -2,14 +2,26 @@ package history
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
+// WorkflowExecutionUpdateAdmitted is an update that a reset has brought to the run: the run that was reset had accepted
+// it after the point to which it was reset. It carries the whole request, which is validated anew.
+type WorkflowExecutionUpdateAdmitted struct {
+	UpdateID   string  `cbor:"1,keyasint" json:"updateId"`
+	UpdateName string  `cbor:"2,keyasint" json:"updateName"`
+	Input      Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionUpdateAdmitted.
+func (*WorkflowExecutionUpdateAdmitted) Type() Type { return TypeWorkflowExecutionUpdateAdmitted }
+
 // WorkflowExecutionUpdateAccepted is an update whose validator agreed. It carries the whole request, because it is the
-// first place where the request is stored, and replay needs nothing but history.
+// first place where the request is stored, and replay needs nothing but history. One that a reset has brought carries no
+// input: its WorkflowExecutionUpdateAdmitted event does.
 type WorkflowExecutionUpdateAccepted struct {
 	UpdateID   string  `cbor:"1,keyasint" json:"updateId"`
 	UpdateName string  `cbor:"2,keyasint" json:"updateName"`
 	Input      Payload `cbor:"3,keyasint,omitempty" json:"input,omitempty"`
 	// SequencingEventID is the event after which the update was handed to the code: the WorkflowTaskScheduled event of
-	// the task that delivered it.
+	// the task that delivered it, or the WorkflowExecutionUpdateAdmitted event of an update that a reset has brought.
 	SequencingEventID int64 `cbor:"4,keyasint" json:"sequencingEventId"`
 }
 

@@ -66,8 +66,9 @@ type QueryResponse struct {
 	Result history.Payload `json:"result"`
 }
 
-// The stages of an update.
+// The stages of an update. An admitted one was brought by a reset, and no task of the new run has seen it yet.
 const (
+	StageAdmitted  = "admitted"
 	StageAccepted  = "accepted"
 	StageCompleted = "completed"
 	StageRejected  = "rejected"
@@ -103,6 +104,29 @@ type EndRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// ResetRequest resets a workflow: another run goes on from an earlier task of the latest one, which is terminated if it is
+// open. One of EventID, To and Build says which task: it is run anew.
+type ResetRequest struct {
+	// EventID is one of the events of the task.
+	EventID int64 `json:"eventId,omitempty"`
+	// To is firstTask or lastTask.
+	To string `json:"to,omitempty"`
+	// Build means the first task that ran under this build.
+	Build string `json:"build,omitempty"`
+	// Exclude leaves out what came after the task: updates, signals, or both. What is not left out is brought to the new run
+	// in its order; updates are validated again, and run again.
+	Exclude []string `json:"exclude,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	// RequestID recognises the request when it is sent again; absent, one is made.
+	RequestID string `json:"requestId,omitempty"`
+}
+
+// ResetResponse names the run that a reset opened.
+type ResetResponse struct {
+	WorkflowID string        `json:"workflowId"`
+	RunID      history.RunID `json:"runId"`
+}
+
 // ResultResponse is how a run ended, or that it has not.
 type ResultResponse struct {
 	WorkflowID string           `json:"workflowId"`
@@ -110,7 +134,7 @@ type ResultResponse struct {
 	Status     history.Status   `json:"status"`
 	Result     history.Payload  `json:"result,omitempty"`
 	Failure    *failure.Failure `json:"failure,omitempty"`
-	// NewRunID is the run that goes on, where this one continued as new.
+	// NewRunID is the run that goes on, where this one continued as new, or was open when it was reset.
 	NewRunID history.RunID `json:"newRunId,omitempty"`
 }
 

@@ -70,7 +70,7 @@ func updateStatus(answer *api.UpdateResponse) int {
 		return 0
 	case answer.Stage == api.StageRejected:
 		return http.StatusUnprocessableEntity
-	case answer.Stage == api.StageAccepted:
+	case answer.Stage == api.StageAccepted, answer.Stage == api.StageAdmitted:
 		return http.StatusAccepted
 	}
 	return http.StatusOK
@@ -92,6 +92,15 @@ func (h *handler) terminate(r *http.Request) (int, any, error) {
 	}
 	err := h.service.Terminate(r.Context(), r.PathValue("id"), runID(r), body.Reason)
 	return http.StatusOK, struct{}{}, err
+}
+
+func (h *handler) reset(r *http.Request) (int, any, error) {
+	var body api.ResetRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Reset(r.Context(), r.PathValue("id"), runID(r), body)
+	return http.StatusCreated, answer, err
 }
 
 func (h *handler) describe(r *http.Request) (int, any, error) {

@@ -63,6 +63,7 @@ func New(service *turn.Service, log *slog.Logger) http.Handler {
 		"GET /v1/workflows/{id}/updates/{updateID}": h.poll,
 		"POST /v1/workflows/{id}/cancel":            h.cancel,
 		"POST /v1/workflows/{id}/terminate":         h.terminate,
+		"POST /v1/workflows/{id}/reset":             h.reset,
 	} {
 		mux.HandleFunc(pattern, h.observe(pattern, e))
 	}

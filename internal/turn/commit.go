@@ -205,9 +205,8 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 func summary(workflowID string, c *change) *store.Summary {
 	run, commit := c.run, c.commit
 	started, at := run.State.Started, run.State.StartTime
-	if commit.Slot == 0 && len(commit.Brought) > 0 {
-		started, _ = commit.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
-		at = commit.Time
+	if commit.Slot == 0 {
+		started, at = commit.Opens(), commit.Time
 	}
 	if started == nil || commit.Slot > 0 && !commit.Status.Closed() {
 		return nil

@@ -130,8 +130,11 @@ func (s *Service) Result(ctx context.Context, workflowID string, runID history.R
 	err := s.await(ctx, workflowID, runID, wait, false, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
-		if next, ok := run.State.Close.(*history.WorkflowExecutionContinuedAsNew); ok {
-			answer.NewRunID = next.NewRunID
+		switch a := run.State.Close.(type) {
+		case *history.WorkflowExecutionContinuedAsNew:
+			answer.NewRunID = a.NewRunID
+		case *history.WorkflowExecutionTerminated:
+			answer.NewRunID = a.NewRunID
 		}
 		return run.State.Status.Closed(), nil
 	})

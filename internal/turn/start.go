@@ -178,11 +178,10 @@ func (t *session) sameStart(ctx context.Context, latest *engine.Run, requestID s
 		return "", nil
 	}
 	before, err := t.firstCommit(ctx, latest.Number-1)
-	if err != nil || before == nil || len(before.Brought) == 0 {
+	if err != nil || before == nil {
 		return "", err
 	}
-	started, ok := before.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
-	if ok && started.RequestID == requestID {
+	if started := before.Opens(); started != nil && started.RequestID == requestID {
 		return cmp.Or(started.FirstRunID, before.RunID), nil
 	}
 	return "", nil

@@ -352,6 +352,10 @@ func (s *Service) PollUpdate(ctx context.Context, workflowID string, runID histo
 func (s *Service) pollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration, known bool) (*api.UpdateResponse, error) {
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
 	err := s.await(ctx, workflowID, runID, wait, known, func(run *engine.Run) (bool, error) {
+		if _, admitted := run.State.Admitted[updateID]; admitted {
+			call.answer = api.UpdateResponse{UpdateID: updateID, RunID: run.State.RunID, Stage: api.StageAdmitted}
+			return false, nil
+		}
 		if run.State.Updates[updateID] == nil {
 			return false, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
 		}

@@ -49,7 +49,8 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 			return err
 		}
 		known, open := latest.State.Updates[call.request.ID], !latest.State.Status.Closed()
-		attach := known != nil && (known.Completed != nil || open)
+		_, admitted := latest.State.Admitted[call.request.ID]
+		attach := known != nil && (known.Completed != nil || open) || admitted && open
 		if attach || same || open && w.request.IDConflictPolicy == useExisting {
 			return t.updateTogether(ctx, []*updateCall{call})
 		}

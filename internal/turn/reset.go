@@ -1,0 +1,153 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// The places to reset to, besides an event, and what may be left out.
+const (
+	firstTask = "firstTask"
+	lastTask  = "lastTask"
+
+	excludeUpdates = "updates"
+	excludeSignals = "signals"
+)
+
+// maxReset is the largest put of a reset, in bytes: a transaction of DynamoDB takes 4 MB, names and keys included.
+const maxReset = 3500 << 10
+
+// Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
+// log when Reset returns nil, in one put; the new run's first task follows, by a message.
+//
+// It sends, and puts then. A crash between the two leaves messages that name a slot of a run that never was; their
+// receivers make it void.
+func (s *Service) Reset(ctx context.Context, workflowID string, runID history.RunID, r api.ResetRequest) (*api.ResetResponse, error) {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return nil, err
+	}
+	if err := checkReason(r.Reason); err != nil {
+		return nil, err
+	}
+	requestID, err := s.requestID(r.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	how := &engine.Reset{
+		LeaveUpdates: slices.Contains(r.Exclude, excludeUpdates), LeaveSignals: slices.Contains(r.Exclude, excludeSignals),
+		Reason: r.Reason, RequestID: requestID, MaxCommit: s.options.MaxCommit, MaxTotal: maxReset,
+	}
+	if err := checkReset(&r); err != nil {
+		return nil, err
+	}
+	answer := &api.ResetResponse{WorkflowID: workflowID}
+	err = s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
+		if err := t.current(ctx); err != nil {
+			return err
+		}
+		run := t.run()
+		switch {
+		case run == nil:
+			return noSuchWorkflow(workflowID)
+		case run.State.Reset != nil && run.State.Reset.RequestID == requestID:
+			answer.RunID = run.State.RunID // this very request made it, and its answer was lost
+			return nil
+		case runID != "" && runID != run.State.RunID:
+			return notLatest(workflowID, runID)
+		}
+		how.EventID, err = resetPoint(run, &r)
+		if err != nil {
+			return err
+		}
+		answer.RunID, err = t.reset(ctx, run, how)
+		return err
+	})
+	return answer, err
+}
+
+func checkReset(r *api.ResetRequest) error {
+	given := 0
+	for _, is := range []bool{r.EventID != 0, r.To != "", r.Build != ""} {
+		given += oneIf(is)
+	}
+	if given != 1 {
+		return api.Invalid.New("say what to reset to: give one of eventId, to, and build")
+	}
+	if r.To != "" && r.To != firstTask && r.To != lastTask {
+		return api.Invalid.New("there is no task %q to reset to: give %s or %s", r.To, firstTask, lastTask)
+	}
+	for _, what := range r.Exclude {
+		if what != excludeUpdates && what != excludeSignals {
+			return api.Invalid.New("a reset cannot exclude %q: give %s or %s", what, excludeUpdates, excludeSignals)
+		}
+	}
+	return nil
+}
+
+// resetPoint is an event of the task that a request means.
+func resetPoint(run *engine.Run, r *api.ResetRequest) (int64, error) {
+	if r.EventID != 0 {
+		return r.EventID, nil
+	}
+	tasks := run.Tasks()
+	if r.Build != "" {
+		at := slices.IndexFunc(tasks, func(c *history.Commit) bool { return c.Task.Build == r.Build && c.Task.Reset == nil })
+		if at < 0 {
+			return 0, api.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
+		}
+		return tasks[at].TaskScheduledID(), nil
+	}
+	if len(tasks) == 0 {
+		return 0, api.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
+	}
+	if r.To == firstTask {
+		return tasks[0].TaskScheduledID(), nil
+	}
+	return tasks[len(tasks)-1].TaskScheduledID(), nil
+}
+
+// reset opens the run that goes on from an earlier task of run.
+func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset) (history.RunID, error) {
+	t.dropInstance()
+	w := t.writer()
+	w.RunID = w.NextRunID
+	commits, err := run.Reset(w, how)
+	if errors.Is(err, engine.ErrResetTooLarge) {
+		return "", api.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
+	}
+	if err != nil {
+		return "", api.Invalid.New("%v", err)
+	}
+	var changes []*change
+	if !run.State.Status.Closed() {
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "the run was reset", NewRunID: w.RunID})
+		ended := &change{run: run, commit: run.End(t.writer(), end)}
+		if err := t.encode([]*change{ended}); err != nil {
+			return "", err
+		}
+		changes = append(changes, ended)
+	}
+	opened := engine.NewRun(t.workflowID, w.RunID.Number())
+	draft := engine.NewRun(t.workflowID, opened.Number)
+	for _, c := range commits {
+		body, err := history.Encode(c)
+		if err == nil {
+			err = draft.Append(c, len(body)) // what does not fold never lands
+		}
+		if err != nil {
+			return "", err
+		}
+		changes = append(changes, &change{run: opened, commit: c, body: body})
+	}
+	return w.RunID, t.undoing(changes, func() error {
+		if err := t.send(ctx, waiting(draft)); err != nil {
+			return err
+		}
+		return t.put(ctx, changes)
+	})
+}
