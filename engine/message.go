@@ -75,6 +75,9 @@ func TaskRetryDelay(attempt int) time.Duration {
 	return min(time.Second<<min(max(attempt-1, 0), 10), 15*time.Minute)
 }
 
+// resetPatience is how long after a reset a message runs the first task of the new run, if it is still to be run then.
+const resetPatience = 2 * time.Second
+
 // Messages lists the messages that a commit schedules, in the order of its events. They follow from the commit alone:
 // a writer sends them around its put, and whoever repairs after a crash finds the same. Those of a commit that a reset has
 // made may be of what a later part of it resolves: Needed tells.
@@ -103,7 +106,7 @@ func Messages(workflowID string, c *history.Commit) []Message {
 		}
 	}
 	if c.Pending == history.PendingTask && c.FromReset() {
-		add(StartTask, 0)
+		add(StartTask, 0).Due = c.Time.Add(resetPatience)
 	}
 	if c.Failed() && c.Pending == history.PendingRetry {
 		m := add(RetryTask, 0)

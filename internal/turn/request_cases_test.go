@@ -35,6 +35,7 @@ var cases = map[string]string{
 	"limits":    "98",
 	"warning":   "78",
 	"large":     "99",
+	"reset":     "", // no case of the list has it: update-semantics, section 22
 }
 
 // TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/turn -run TestUpdateCases -rewrite`, and hold

@@ -23,7 +23,8 @@ const (
 const maxReset = 3500 << 10
 
 // Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
-// log when Reset returns nil, in one put; the new run's first task follows, by a message.
+// log when Reset returns nil, in one put. The new run's first task follows at once; where that does not succeed, a message
+// brings it.
 //
 // It sends, and puts then. A crash between the two leaves messages that name a slot of a run that never was; their
 // receivers make it void.
@@ -64,8 +65,15 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 		if err != nil {
 			return err
 		}
-		answer.RunID, err = t.reset(ctx, run, how)
-		return err
+		opened, err := t.reset(ctx, run, how)
+		if err != nil {
+			return err
+		}
+		answer.RunID = opened.State.RunID
+		if err := t.commitTask(ctx, opened, engine.Task{First: true}); err != nil {
+			s.options.Logger.Info("the first task after a reset is left to its message", "workflowId", workflowID, "runId", answer.RunID, "error", err)
+		}
+		return nil
 	})
 	return answer, err
 }
@@ -112,23 +120,23 @@ func resetPoint(run *engine.Run, r *api.ResetRequest) (int64, error) {
 }
 
 // reset opens the run that goes on from an earlier task of run.
-func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset) (history.RunID, error) {
+func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset) (*engine.Run, error) {
 	t.dropInstance()
 	w := t.writer()
 	w.RunID = w.NextRunID
 	commits, err := run.Reset(w, how)
 	if errors.Is(err, engine.ErrResetTooLarge) {
-		return "", api.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
+		return nil, api.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
 	}
 	if err != nil {
-		return "", api.Invalid.New("%v", err)
+		return nil, api.Invalid.New("%v", err)
 	}
 	var changes []*change
 	if !run.State.Status.Closed() {
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "the run was reset", NewRunID: w.RunID})
 		ended := &change{run: run, commit: run.End(t.writer(), end)}
 		if err := t.encode([]*change{ended}); err != nil {
-			return "", err
+			return nil, err
 		}
 		changes = append(changes, ended)
 	}
@@ -140,11 +148,11 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 			err = draft.Append(c, len(body)) // what does not fold never lands
 		}
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		changes = append(changes, &change{run: opened, commit: c, body: body})
 	}
-	return w.RunID, t.undoing(changes, func() error {
+	return opened, t.undoing(changes, func() error {
 		if err := t.send(ctx, waiting(draft)); err != nil {
 			return err
 		}

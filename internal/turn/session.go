@@ -51,10 +51,14 @@ func (t *session) expired() bool {
 	return expires != 0 && t.now().Add(clockSkew) > expires
 }
 
-// close gives what is known back to the cache and leaves the gate.
+// close gives what is known back to the cache and leaves the gate. Code that is ahead of the log is not kept, whatever
+// happened: a handler may have panicked between the code and the put.
 func (t *session) close() {
 	t.told(nil)
 	if t.entry.run != nil && !t.tainted {
+		if in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot {
+			t.dropInstance()
+		}
 		for _, e := range t.cache.put(t.entry) {
 			t.closeInstance(e)
 		}

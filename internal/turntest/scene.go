@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,6 +53,7 @@ type Bubble struct {
 	processes map[int]*hooked
 	delivered meter.Cost
 	warnings  Warnings
+	settling  atomic.Bool
 }
 
 type hooked struct {
@@ -107,8 +109,16 @@ func (b *Bubble) Deploy(process int, build string) {
 // Do implements Scene.
 func (b *Bubble) Do(process int, r Request) *Answer {
 	answer := <-b.send(process, r)
-	synctest.Wait()
+	b.settle()
 	return answer
+}
+
+// settle returns when all goroutines wait for something. A hook may stand in the way of one who waits for that already.
+func (b *Bubble) settle() {
+	if b.settling.CompareAndSwap(false, true) {
+		synctest.Wait()
+		b.settling.Store(false)
+	}
 }
 
 // send sends a request on a goroutine of its own, which dies with the process.
@@ -138,14 +148,14 @@ func (b *Bubble) Together(process int, requests []Request) []*Answer {
 	<-held
 	for _, r := range requests[1:] {
 		pending = append(pending, b.send(process, r))
-		synctest.Wait()
+		b.settle()
 	}
 	close(release)
 	var answers []*Answer
 	for _, p := range pending {
 		answers = append(answers, <-p)
 	}
-	synctest.Wait()
+	b.settle()
 	return answers
 }
 
@@ -161,7 +171,7 @@ func (b *Bubble) Hook(process int, op Op, always bool, hook Hook) {
 // Sleep implements Scene.
 func (b *Bubble) Sleep(d time.Duration) {
 	time.Sleep(d)
-	synctest.Wait()
+	b.settle()
 }
 
 // Delivered implements Scene.

@@ -272,6 +272,7 @@ var short = map[string]string{
 	"WorkflowExecutionTimedOut": "ExecTimedOut", "WorkflowExecutionContinuedAsNew": "ExecContinued",
 	"WorkflowExecutionSignaled":        "Signaled",
 	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
+	"WorkflowExecutionUpdateAdmitted": "UpdReadmitted",
 	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
 	"WorkflowTaskCompleted": "TaskDone", "WorkflowTaskFailed": "TaskFail", "ActivityTaskScheduled": "ActSched",
 	"ActivityTaskCompleted": "ActDone", "ActivityTaskFailed": "ActFailed", "ActivityTaskTimedOut": "ActTimedOut",
@@ -283,6 +284,8 @@ var short = map[string]string{
 func (e *event) String() string {
 	name, a := short[e.Type], &e.Attributes
 	switch e.Type {
+	case "WorkflowExecutionUpdateAdmitted":
+		name += "(" + a.UpdateID + ")"
 	case "WorkflowExecutionUpdateAccepted":
 		name += fmt.Sprintf("(%s, seq %d)", a.UpdateID, a.SequencingEventID)
 	case "WorkflowExecutionUpdateCompleted":
