@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -152,7 +153,14 @@ var verbs = map[string]struct {
 		}
 		return err
 	}, history.TypeWorkflowExecutionUpdateAccepted},
-	"cancel":    {func(ctx context.Context, c *client.Client) error { return c.Cancel(ctx, "a", "", "x") }, history.TypeWorkflowExecutionCancelRequested},
+	"cancel": {func(ctx context.Context, c *client.Client) error { return c.Cancel(ctx, "a", "", "x") }, history.TypeWorkflowExecutionCancelRequested},
+	"reset": {func(ctx context.Context, c *client.Client) error {
+		id, err := c.Reset(ctx, "a", client.ResetOptions{To: "firstTask", Reason: "x"})
+		if err == nil && id.Number() != 2 {
+			err = fmt.Errorf("the new run is %s", id)
+		}
+		return err
+	}, history.TypeWorkflowExecutionTerminated},
 	"terminate": {func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "a", "", "x") }, history.TypeWorkflowExecutionTerminated},
 }
 

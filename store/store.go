@@ -89,10 +89,13 @@ type Page struct {
 	More bool
 }
 
+// MaxAppend is how many items one Append may put, as many as a transaction of DynamoDB has. Together they have at most 3.5 MB.
+const MaxAppend = 100
+
 // Log is the log of the runs of each workflow. Callers leave no gaps in it: an item goes where there is, or was before
 // it expired, an item in the slot before, and a run after the first only where there was an earlier one.
 type Log interface {
-	// Append puts one or two items at different keys, each on the condition that none stands at its key. It returns nil
+	// Append puts one item, or up to MaxAppend at different keys, each on the condition that none stands at its key. It returns nil
 	// when they are durable, a *Conflict when an item stood at a key before, and an error that wraps ErrUnknown when it
 	// cannot tell; after any other error nothing was put, nor will be. An Append that is repeated after it was applied
 	// returns a Conflict with the caller's own item. Two Appends never share a commit id, unless they are identical.

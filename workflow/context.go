@@ -58,7 +58,8 @@ func Now(ctx Context) time.Time { return ctx.instance().Now().Time() }
 
 // Info is what a workflow can read about its own run.
 type Info struct {
-	WorkflowID   string
+	WorkflowID string
+	// RunID is another one after a reset: decide nothing by it that the history must repeat.
 	RunID        string
 	WorkflowType string
 	// HistoryLength is the number of events so far.

@@ -127,6 +127,20 @@ func (r Run[Out]) Cancel(ctx context.Context, reason string) error {
 	return r.client.Cancel(ctx, r.WorkflowID, r.RunID, reason)
 }
 
+// ResetOptions says where a reset goes back to, and what it leaves out.
+type ResetOptions = client.ResetOptions
+
+// Reset opens another run that goes on from an earlier workflow task of this one, which is terminated if it is open, and
+// returns it. Both are durable when Reset returns. What came after that task is brought to the new run, unless the options
+// leave it out; see client.Client.Reset. Only the latest run of a workflow id can be reset.
+func (r Run[Out]) Reset(ctx context.Context, o ResetOptions) (Run[Out], error) {
+	if o.RunID == "" {
+		o.RunID = r.RunID
+	}
+	id, err := r.client.Reset(ctx, r.WorkflowID, o)
+	return Run[Out]{WorkflowID: r.WorkflowID, RunID: string(id), client: r.client}, err
+}
+
 // Terminate ends the run at once, without asking its code.
 func (r Run[Out]) Terminate(ctx context.Context, reason string) error {
 	return r.client.Terminate(ctx, r.WorkflowID, r.RunID, reason)

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -25,6 +26,7 @@ type audit struct {
 	amounts  map[string]int                   // by workflow and update id
 	starts   []ack
 	signals  []ack
+	resets   []resetAck
 	runsOf   map[string]int // executions, by run and event
 }
 
@@ -32,6 +34,12 @@ type audit struct {
 type ack struct {
 	workflow, request string
 	run               history.RunID
+}
+
+// resetAck is a reset that a client was told has happened.
+type resetAck struct {
+	ack
+	exclude []string
 }
 
 func newAudit(s *simulation) *audit {
@@ -50,7 +58,7 @@ func (a *audit) landed(items []store.Item) {
 			return
 		}
 		a.s.log("%s landed: %s", item.Key, sketch(c))
-		run := a.run(item.Key)
+		run := a.run(item.Key, c)
 		if run == nil {
 			return
 		}
@@ -63,14 +71,15 @@ func (a *audit) landed(items []store.Item) {
 	}
 }
 
-// run is the run that an item belongs to. The first item of a run may land only when the runs before it have closed.
-func (a *audit) run(k store.Key) *engine.Run {
+// run is the run that a commit belongs to. The first one of a run may land only when the runs before it have closed, unless it
+// makes the run void.
+func (a *audit) run(k store.Key, c *history.Commit) *engine.Run {
 	runs, at := a.runs[k.Workflow], place{k.Workflow, k.Run}
 	if run := a.current[at]; run != nil {
 		return run
 	}
 	for _, before := range runs {
-		if !before.State.Status.Closed() {
+		if !before.State.Status.Closed() && c.Status != history.Void {
 			a.s.fail("%s: run %d is open while another begins", k, before.Number)
 			return nil
 		}
@@ -84,6 +93,9 @@ func sketch(c *history.Commit) string {
 	text := ""
 	for _, e := range slices.Concat(c.Brought, c.Commands) {
 		text += " " + e.Type().String()
+	}
+	if len(c.Copied) > 0 {
+		text += fmt.Sprintf(" after %d copied commits", len(c.Copied))
 	}
 	switch {
 	case c.Fence():
@@ -104,6 +116,10 @@ func (a *audit) started(workflow, request string, run history.RunID) {
 
 func (a *audit) signaled(workflow, request string) {
 	a.signals = append(a.signals, ack{workflow: workflow, request: request})
+}
+
+func (a *audit) reset(workflow, request string, run history.RunID, exclude []string) {
+	a.resets = append(a.resets, resetAck{ack{workflow, request, run}, exclude})
 }
 
 func (a *audit) adding(workflow, update string, n int) { a.amounts[workflow+"/"+update] = n }
@@ -281,7 +297,7 @@ func (a *audit) sum(name string, run *engine.Run) int {
 func (a *audit) checkSignals(name string, run *engine.Run) {
 	seen := map[string]bool{}
 	for _, c := range run.Log {
-		for _, e := range c.Brought {
+		for _, e := range c.Events() {
 			if signal, ok := e.Attributes.(*history.WorkflowExecutionSignaled); ok {
 				if seen[signal.RequestID] {
 					a.s.fail("%s has signal %s twice", name, signal.RequestID)
@@ -311,13 +327,16 @@ func (a *audit) checkAcks() {
 			return r.State.RunID == s.run && r.State.Started.RequestID == s.request
 		})
 		a.expect(1, "run of start "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool {
-			return r.State.Started.RequestID == s.request && r.State.Started.ContinuedFrom == ""
+			return r.State.Started.RequestID == s.request && r.State.Started.ContinuedFrom == "" && r.State.Started.OriginalRunID == ""
 		})
 	}
 	for _, s := range a.signals {
 		a.expect(1, "signal "+s.request+" of "+s.workflow, s.workflow, func(r *engine.Run) bool {
 			return r.State.Signaled(s.request) && !a.carried(r, s.request)
 		})
+	}
+	for _, r := range a.resets {
+		a.checkReset(r)
 	}
 	for key, answers := range a.told {
 		workflow, update, _ := cut(key)
@@ -327,11 +346,69 @@ func (a *audit) checkAcks() {
 	}
 }
 
-// carried reports whether a signal came with a run that continued another: that one had not received it.
+// carried reports whether a signal came with a run that continues another, or goes on from a task of it.
 func (a *audit) carried(run *engine.Run, request string) bool {
 	return slices.ContainsFunc(a.runs[run.WorkflowID], func(r *engine.Run) bool {
-		return r.State.RunID == run.State.Started.ContinuedFrom && r.State.Signaled(request)
+		from := r.State.RunID == run.State.Started.ContinuedFrom || run.State.Reset != nil && r.State.RunID == run.State.Reset.BaseRunID
+		return from && r.State.Signaled(request)
 	})
+}
+
+// checkReset demands that there is one run of a reset, that it begins as the run before it began, and that it has all the
+// signals of that one and has seen all its updates, unless they were left out.
+func (a *audit) checkReset(r resetAck) {
+	var made []*engine.Run
+	for _, run := range a.runs[r.workflow] {
+		if run.State.Reset != nil && run.State.Reset.RequestID == r.request {
+			made = append(made, run)
+		}
+	}
+	if len(made) != 1 || made[0].State.RunID != r.run {
+		a.s.fail("reset %s of %s was acknowledged with run %s, and made %d runs", r.request, r.workflow, r.run, len(made))
+		return
+	}
+	run := made[0]
+	i := slices.IndexFunc(a.runs[r.workflow], func(b *engine.Run) bool { return b.State.RunID == run.State.Reset.BaseRunID })
+	base, events := a.runs[r.workflow][i], run.Log[0].Events()
+	for j, e := range base.Log[0].Events() {
+		if j < len(events) && e.Type() != events[j].Type() && events[j].Type() != history.TypeWorkflowTaskFailed {
+			a.s.fail("%s begins with %s at event %d, and the run that was reset with %s", r.run, events[j].Type(), j+1, e.Type())
+			return
+		}
+		if events[j].Type() == history.TypeWorkflowTaskFailed {
+			break
+		}
+	}
+	a.checkBrought(r, base, run)
+}
+
+// checkBrought compares what a run had with what the run has that a reset made of it.
+func (a *audit) checkBrought(r resetAck, base, run *engine.Run) {
+	has := map[string]bool{}
+	for _, c := range run.Log {
+		for _, e := range c.Events() {
+			switch e := e.Attributes.(type) {
+			case *history.WorkflowExecutionUpdateAdmitted:
+				has[e.UpdateID] = true
+			case *history.WorkflowExecutionUpdateAccepted:
+				has[e.UpdateID] = true
+			}
+		}
+	}
+	for _, c := range base.Log {
+		for _, e := range c.Events() {
+			switch e := e.Attributes.(type) {
+			case *history.WorkflowExecutionUpdateAccepted:
+				if !has[e.UpdateID] && !slices.Contains(r.exclude, "updates") {
+					a.s.fail("update %s of %s is lost with a reset", e.UpdateID, r.workflow)
+				}
+			case *history.WorkflowExecutionSignaled:
+				if !run.State.Signaled(e.RequestID) && !slices.Contains(r.exclude, "signals") {
+					a.s.fail("signal %s of %s is lost with a reset", e.RequestID, r.workflow)
+				}
+			}
+		}
+	}
 }
 
 func (a *audit) expect(want int, what, workflow string, holds func(*engine.Run) bool) {

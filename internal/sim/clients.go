@@ -106,6 +106,31 @@ func (s *simulation) rare(id string, number int, p program) {
 		_, _ = s.insist("cancel "+id, func(ctx context.Context, t *turn.Service) error { return t.Cancel(ctx, id, "", "a whim") })
 	case 2:
 		s.start(id, fmt.Sprintf("again-%d", number), p)
+	case 3, 4:
+		s.reset(id, fmt.Sprintf("reset-%d-%d", number, s.random.IntN(1000)))
+	}
+}
+
+// reset resets a workflow to some task. The audit sees what becomes of what the run before had.
+func (s *simulation) reset(id, requestID string) {
+	r := api.ResetRequest{RequestID: requestID, Exclude: [][]string{nil, nil, {"updates"}, {"signals"}, {"updates", "signals"}}[s.random.IntN(5)]}
+	switch s.random.IntN(4) {
+	case 0:
+		r.To = "firstTask"
+	case 1:
+		r.To = "lastTask"
+	default:
+		r.EventID = 1 + s.random.Int64N(30) // perhaps none of a task: that is refused
+	}
+	var answer *api.ResetResponse
+	_, err := s.insist("reset "+id, func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Reset(ctx, id, "", r)
+		return err
+	})
+	if err == nil {
+		s.audit.reset(id, requestID, answer.RunID, r.Exclude)
+	} else if !errors.Is(err, api.NotFound) && !errors.Is(err, api.Invalid) {
+		s.fail("reset of %s: %v", id, err)
 	}
 }
 

@@ -87,6 +87,18 @@ var mutants = []mutant{
 		old: "		if err := s.Queue.Send(ctx, name, messages[:n]...); err != nil {\n			return err\n		}", new: "		_ = s.Queue.Send(ctx, name, messages[:n]...)", more: true,
 	},
 	{
+		name: "a reset puts, and sends nothing", file: "internal/turn/reset.go",
+		old: "		if err := t.send(ctx, waiting(draft)); err != nil {\n			return err\n		}\n", new: "", more: true,
+	},
+	{
+		name: "a reset that is sent again resets again", file: "internal/turn/reset.go",
+		old: "case run.State.Reset != nil && run.State.Reset.RequestID == requestID:", new: "case false:", more: true,
+	},
+	{
+		name: "a reset forgets the updates that have completed", file: "engine/reset.go",
+		old: "if !admitted[a.SequencingEventID] {", new: "if false {", more: true,
+	},
+	{
 		name: "a cancellation comes before the results of its own task", file: "engine/activation.go",
 		old: "		in.cancel = a\n", new: "		in.root.Cancel(a.Reason)\n", more: true,
 	},

@@ -49,6 +49,7 @@ type plan struct {
 	deployAfter  int // steps after which the mended build is deployed
 	upkeep       bool
 	purgeAfter   int // steps after which a queue is purged; 0 is never
+	maxCommit    int // bytes; where there are few, a reset puts many commits
 }
 
 // actor is a client, a request, or the handling of a message.
@@ -95,6 +96,7 @@ func run(seed uint64) *simulation {
 	if s.plan.upkeep && s.random.IntN(4) == 0 {
 		s.plan.purgeAfter = 1 + s.random.IntN(3000)
 	}
+	s.plan.maxCommit = []int{0, 0, 4 << 10}[s.random.IntN(3)]
 	clock := func() time.Time { return s.now }
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
 	s.store = storememory.New(storememory.Options{Clock: clock, Violation: violation})

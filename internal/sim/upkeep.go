@@ -199,6 +199,6 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 func (s *simulation) options() turn.Options {
 	return turn.Options{
 		Build: fmt.Sprintf("build-%d", s.build), CacheEntries: s.plan.cacheEntries, Logger: quiet,
-		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20,
+		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20, MaxCommit: s.plan.maxCommit,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
 )
 
 // The places to reset to, besides an event, and what may be left out.
@@ -119,6 +120,10 @@ func resetPoint(run *engine.Run, r *api.ResetRequest) (int64, error) {
 	return tasks[len(tasks)-1].TaskScheduledID(), nil
 }
 
+func resetTooLarge(err error) error {
+	return api.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
+}
+
 // reset opens the run that goes on from an earlier task of run.
 func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset) (*engine.Run, error) {
 	t.dropInstance()
@@ -126,7 +131,7 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 	w.RunID = w.NextRunID
 	commits, err := run.Reset(w, how)
 	if errors.Is(err, engine.ErrResetTooLarge) {
-		return nil, api.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
+		return nil, resetTooLarge(err)
 	}
 	if err != nil {
 		return nil, api.Invalid.New("%v", err)
@@ -151,6 +156,9 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 			return nil, err
 		}
 		changes = append(changes, &change{run: opened, commit: c, body: body})
+	}
+	if len(changes) > store.MaxAppend {
+		return nil, resetTooLarge(engine.ErrResetTooLarge)
 	}
 	return opened, t.undoing(changes, func() error {
 		if err := t.send(ctx, waiting(draft)); err != nil {

@@ -13,13 +13,15 @@ func (s *Store) violation(format string, args ...any) {
 // inspect reports the rules that an Append breaks. It returns false for one that cannot be carried out. The items are
 // in order.
 func (s *Store) inspect(items []store.Item) bool {
-	if len(items) != 1 && len(items) != 2 {
+	if len(items) == 0 || len(items) > store.MaxAppend {
 		s.violation("an Append of %d items", len(items))
 		return false
 	}
-	if len(items) == 2 && items[0].Key == items[1].Key {
-		s.violation("an Append with two items at %v", items[0].Key)
-		return false
+	for i, item := range items[1:] {
+		if item.Key == items[i].Key {
+			s.violation("an Append with two items at %v", item.Key)
+			return false
+		}
 	}
 	s.inspectCommits(items)
 	for i, item := range items {

@@ -9,6 +9,7 @@ var appendTests = []test{
 	{"two items are put together", appendTwo},
 	{"two items are put all or none", appendAllOrNone},
 	{"a repeat of two conflicts with one's own", appendRepeatTwo},
+	{"many items are put all or none", appendMany},
 	{"what was put is seen at once", appendVisible},
 }
 
@@ -89,6 +90,26 @@ func appendRepeatTwo(f *fixture) {
 		f.conflicts(pair, pair...)
 	}
 	f.holds("order", append(items, pair...)...)
+}
+
+func appendMany(f *fixture) {
+	first := f.item("order", 1, 0)
+	f.put(first)
+	many := []store.Item{f.item("order", 1, 1)}
+	for slot := range uint32(store.MaxAppend - 1) {
+		item := f.item("order", 2, slot)
+		if slot > 0 {
+			item.Commit = many[1].Commit // a reset gives all the commits of a run one id
+		}
+		many = append(many, item)
+	}
+	f.put(many...)
+	f.holds("order", append([]store.Item{first}, many...)...)
+	f.conflicts(many, many...)
+
+	last := f.item("parcel", 1, 0)
+	f.conflicts(many[50:51], last, f.item("order", 2, 49))
+	f.holds("parcel")
 }
 
 func appendVisible(f *fixture) {

@@ -1,0 +1,124 @@
+package turn_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A history that one commit cannot hold is copied into many, in one put. What is pending in it is so in the new run.
+func TestResetOfALongHistory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter","input":1000}`)
+		update := func(name, input string) {
+			p.Do(http.MethodPost, "/v1/workflows/a/updates/"+name, `{"waitFor":"accepted","input":`+input+`}`)
+		}
+		update("do", `{"name":"early","for":"90m"}`)
+		update("nap", `"10h"`)
+		for n := range 100 {
+			update("add", fmt.Sprint(n%3))
+		}
+		whole := strings.Join(events(d, "a"), "\n")
+		a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"eventId":310,"exclude":["updates"]}`)
+		if a.Status != http.StatusCreated {
+			t.Fatalf("reset: %d %s", a.Status, a.Body)
+		}
+		got := events(d, "a")
+		cut := 0
+		for i, e := range got {
+			if strings.HasSuffix(e, "WorkflowTaskFailed") {
+				cut = i
+			}
+		}
+		if cut < 300 || !strings.HasPrefix(whole, strings.Join(got[:cut], "\n")) {
+			t.Errorf("the new run does not begin as the old one; it is the same up to event %d:\n%s", cut,
+				cmp.Diff(strings.Split(whole, "\n")[:cut+3], got[:min(len(got), cut+3)]))
+		}
+		if runs := d.Runs("a"); len(runs) != 2 || len(runs[1].Log) < 6 {
+			t.Errorf("the new run begins with fewer commits than its history needs: %d", len(runs[1].Log))
+		}
+		var now api.Description
+		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
+		if len(now.PendingActivities) != 1 || len(now.PendingTimers) != 1 {
+			t.Errorf("pending in the new run: %+v", now)
+		}
+		d.CheckReplay(p)
+	})
+}
+
+// What cannot be put at once is refused, and nothing happens.
+func TestResetThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter","input":1000}`)
+		for range 60 {
+			p.Do(http.MethodPost, "/v1/workflows/a/updates/add", `{"input":1}`)
+		}
+		before := d.Snapshot()
+		a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"firstTask"}`)
+		if a.Status != http.StatusRequestEntityTooLarge || !strings.Contains(string(a.Body), "exclude updates") {
+			t.Errorf("the reset came to %d %s", a.Status, a.Body)
+		}
+		if d.Snapshot() != before {
+			t.Error("a reset that was refused has changed something")
+		}
+		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"firstTask","exclude":["updates"]}`); a.Status != http.StatusCreated {
+			t.Errorf("without the updates it came to %d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// Random numbers that code drew before the task are the same in the new run, although its id is another: they follow from
+// the run in which the history began.
+func TestResetKeepsRandomNumbers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		dice, rolls := workflow.Declare[workflow.None, workflow.None]("dice"), workflow.NewUpdate[workflow.None, int64]("roll")
+		p := d.Start(turn.Options{}, workflow.Bind(dice, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
+			rolls.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (int64, error) { return workflow.Random(ctx).Int64(), nil })
+			return workflow.None{}, workflow.Await(ctx, func() bool { return false })
+		}))
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"dice"}`)
+		roll := func() (n int64) {
+			var answer struct{ Result int64 }
+			p.Do(http.MethodPost, "/v1/workflows/a/updates/roll", `{}`).Into(t, &answer)
+			return answer.Result
+		}
+		first, second := roll(), roll()
+		for range 2 { // the second time the run that is reset has been reset before
+			if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"eventId":10,"exclude":["updates"]}`); a.Status != http.StatusCreated {
+				t.Fatalf("reset: %d %s", a.Status, a.Body)
+			}
+			if again := roll(); again != second || first == second {
+				t.Errorf("%d and %d were drawn, and after the reset %d", first, second, again)
+			}
+		}
+		d.CheckReplay(p)
+	})
+}
+
+// events lists the events of a workflow's latest run, as ids and types.
+func events(d *turntest.Deployment, id string) (list []string) {
+	runs := d.Runs(id)
+	for _, c := range runs[len(runs)-1].Log {
+		for _, e := range c.Events() {
+			list = append(list, fmt.Sprintf("%d %s", e.ID, e.Type()))
+		}
+	}
+	return list
+}
