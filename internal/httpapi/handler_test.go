@@ -61,6 +61,7 @@ var postings = map[string]string{
 	workflows + "/a/updates/add":   `{"input":1%s}`,
 	workflows + "/a/cancel":        `{"reason":"x"%s}`,
 	workflows + "/a/terminate":     `{"reason":"x"%s}`,
+	workflows + "/a/reset":         `{"to":"firstTask"%s}`,
 	workflows + "/a/updates/never": `{"updateId":"u1"%s}`,
 }
 

@@ -15,6 +15,7 @@ type mutant struct {
 	name     string
 	file     string // from the root of the module
 	old, new string
+	guard    string // a piece of the same file that guards against the same break: it is taken out, too
 	more     bool   // only with -all-mutants
 	test     string // that must find it; empty is TestSeeds
 }
@@ -31,6 +32,7 @@ var mutants = []mutant{
 	{
 		name: "the instance is kept after an activation that was discarded", file: "internal/turn/session.go",
 		old: "	if t.tainted {\n		t.forget()\n	} else {\n		t.dropInstance()\n	}", new: "",
+		guard: "in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot",
 	},
 	{
 		name: "a request commits, and then sends", file: "internal/turn/commit.go",
@@ -141,9 +143,15 @@ func (m mutant) overlay(t *testing.T, root string) string {
 	if n := strings.Count(string(source), m.old); n != 1 {
 		t.Fatalf("%s has the piece to break %d times, want once: has it changed?\n%s", m.file, n, m.old)
 	}
+	text := strings.Replace(string(source), m.old, m.new, 1)
+	if n := strings.Count(text, m.guard); m.guard != "" && n != 1 {
+		t.Fatalf("%s has the guard %d times, want once: has it changed?\n%s", m.file, n, m.guard)
+	} else if m.guard != "" {
+		text = strings.Replace(text, m.guard, "false", 1)
+	}
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken.go")
-	if err := os.WriteFile(broken, []byte(strings.Replace(string(source), m.old, m.new, 1)), 0o600); err != nil {
+	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: broken}})
