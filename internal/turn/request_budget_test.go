@@ -159,6 +159,9 @@ func (b *bench) requests(reads int64) {
 	b.measure("result, of an open run", meter.Cost{Reads: 1}, get("/a/result"))
 	b.measure("cancel", meter.Cost{Writes: 1, Reads: reads}, post("/a/cancel", ""))
 	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
+	// The history in one item, the new run's first task, and what closes the old run; and the message that would bring the task.
+	b.measure("reset, of a closed run", meter.Cost{Writes: 2, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
+	b.measure("reset, of an open run", meter.Cost{Writes: 3, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.drain()
 }
 
