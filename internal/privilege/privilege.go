@@ -131,6 +131,18 @@ func Foreign(r Role, uses map[string][]awsuse.Use) (foreign []awsuse.Use, err er
 	return foreign, nil
 }
 
+// Kinds has one use of each kind: of those that are alike.
+func Kinds(uses []awsuse.Use) (all []awsuse.Use) {
+	seen := map[string]bool{}
+	for _, u := range uses {
+		if !seen[kind(u)] {
+			seen[kind(u)] = true
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
 // kind is what alike uses have in common. Keys are alike up to their second slash: namespace, and what the item is.
 func kind(u awsuse.Use) string {
 	text := u.Action + " " + u.Resource
