@@ -85,11 +85,11 @@ func Differs(r Role) (wrong []string) {
 		var got, want []string
 		for _, s := range r.Statements {
 			if s.Sid == sid {
-				got = append(got, s.Effect+" "+Text(sorted(s)))
+				got = append(got, s.Effect+" "+Text(s))
 			}
 		}
 		if s, needed := ByAWS[sid].statement(sid, r); needed {
-			want = append(want, s.Effect+" "+Text(sorted(s)))
+			want = append(want, s.Effect+" "+Text(s))
 		}
 		if !slices.Equal(got, want) {
 			wrong = append(wrong, fmt.Sprintf("%s has\n\t%q\nand is to have\n\t%q", r.Name, got, want))

@@ -101,8 +101,9 @@ func parts(s iam.Statement) (all []iam.Statement) {
 	return all
 }
 
-// Text is a statement in words.
+// Text is a statement in words, the same in whatever order it lists things.
 func Text(s iam.Statement) string {
+	s = sorted(s)
 	text := fmt.Sprintf("%s: %s on %s", s.Sid, strings.Join(s.Actions, ", "), strings.Join(s.Resources, ", "))
 	for _, c := range s.Conditions {
 		text += fmt.Sprintf(" where %s %s is %s", c.Operator, c.Key, strings.Join(c.Values, " or "))
