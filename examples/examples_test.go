@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -67,7 +69,7 @@ func TestHello(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	ctx := t.Context()
-	c := client.New(serve(t, program))
+	c := client.New(serve(t, program), client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
 	run, err := workflow.Declare[string, string]("hello").Start(ctx, c, "hello-1", "Ada")
 	if err != nil {
 		t.Fatal(err)

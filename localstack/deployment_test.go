@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/awstest"
 )
 
@@ -34,9 +36,10 @@ const (
 
 // deployment is the stack of this run, which all tests share: the compiled functions behind API Gateway on LocalStack.
 type deployment struct {
-	client *client.Client
-	server awstest.Server
-	stack  string
+	client  *client.Client
+	server  awstest.Server
+	address string
+	stack   string
 }
 
 var deploy = sync.OnceValues(func() (*deployment, error) {
@@ -53,7 +56,7 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("localstack/deploy: %w\n%s", err, complaints.Bytes())
 	}
-	return &deployment{client: client.New(strings.TrimSpace(string(address))), stack: stack}, nil
+	return &deployment{address: strings.TrimSpace(string(address)), stack: stack}, nil
 })
 
 // deployed deploys infra/sam, once for all tests, and returns the context in which a test has to come to its end.
@@ -71,7 +74,8 @@ func deployed(t *testing.T) (context.Context, *deployment) {
 		t.Cleanup(cancel)
 		ctx = limited
 	}
-	return ctx, &deployment{client: d.client, server: server, stack: d.stack}
+	c := client.New(d.address, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
+	return ctx, &deployment{client: c, server: server, address: d.address, stack: d.stack}
 }
 
 // queue is the URL of one of the stack's queues.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -42,6 +43,12 @@ func freeAddr(t *testing.T) string {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
+}
+
+// dial returns a client of the server at this address, which holds its answers to the OpenAPI document.
+func dial(t *testing.T, addr string) *client.Client {
+	t.Helper()
+	return client.New("http://"+addr, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
 }
 
 // server is a running binary.
@@ -195,7 +202,7 @@ func TestNothingIsLost(t *testing.T) {
 	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
 	ctx := t.Context()
-	c := client.New("http://" + addr)
+	c := dial(t, addr)
 	var acked atomic.Int64
 	var all []*shopper
 	var shopping sync.WaitGroup

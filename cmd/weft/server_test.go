@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
 )
 
@@ -41,7 +40,7 @@ func TestTheServerSaysWhatIsInItsWay(t *testing.T) {
 func TestTheServerGoesOn(t *testing.T) {
 	t.Parallel()
 	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
-	ctx, c := t.Context(), client.New("http://"+addr)
+	ctx, c := t.Context(), dial(t, addr)
 	s := launch(t, binary, addr, dir)
 	if _, err := cart.Workflow.Start(ctx, c, "cart-1", cart.Start{Owner: "ada"}); err != nil {
 		t.Fatal(err)
@@ -66,7 +65,7 @@ func TestTheServerGoesOn(t *testing.T) {
 func TestStoppingDoesNotWaitForThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	binary, addr := build(t), freeAddr(t)
-	c := client.New("http://" + addr)
+	c := dial(t, addr)
 	s := launch(t, binary, addr, filepath.Join(t.TempDir(), "data"))
 	if _, err := cart.Workflow.Start(t.Context(), c, "cart-1", cart.Start{Owner: "ada"}); err != nil {
 		t.Fatal(err)

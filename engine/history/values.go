@@ -86,9 +86,15 @@ func (t Timestamp) Sub(u Timestamp) time.Duration {
 	}
 }
 
-// MarshalText writes RFC 3339.
+// The first and the last second that RFC 3339, and so JSON, can say.
+var (
+	FirstSecond = Timestamp(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro())
+	LastSecond  = Timestamp(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).UnixMicro())
+)
+
+// MarshalText writes RFC 3339. A moment that it cannot say is written as the first or the last that it can.
 func (t Timestamp) MarshalText() ([]byte, error) {
-	return []byte(t.Time().Format(time.RFC3339Nano)), nil
+	return []byte(min(max(t, FirstSecond), LastSecond).Time().Format(time.RFC3339Nano)), nil
 }
 
 // Duration is a time.Duration that JSON shows as "1m30s".

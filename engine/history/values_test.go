@@ -39,3 +39,16 @@ func TestTimestampSub(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is written of a moment is RFC 3339, also of one that RFC 3339 cannot say.
+func TestTimestampText(t *testing.T) {
+	t.Parallel()
+	for stamp, want := range map[history.Timestamp]string{
+		0: "0001-01-01T00:00:00Z", 1: "1970-01-01T00:00:00.000001Z", history.LastSecond: "9999-12-31T23:59:59Z", history.LastSecond + 1: "9999-12-31T23:59:59Z",
+		math.MaxInt64: "9999-12-31T23:59:59Z", history.FirstSecond - 1: "0000-01-01T00:00:00Z", math.MinInt64: "0000-01-01T00:00:00Z",
+	} {
+		if got, err := stamp.MarshalText(); err != nil || string(got) != want {
+			t.Errorf("%d: %s, %v, want %s", stamp, got, err, want)
+		}
+	}
+}

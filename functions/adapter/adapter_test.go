@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -46,6 +47,7 @@ func function(t testing.TB, role Role, service *turn.Service, o Options) *Functi
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.api = apitest.Handler(t, f.api)
 	return f
 }
 

@@ -14,10 +14,13 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/meter"
 )
 
-// root is where the paths of the API begin.
-const root = "/v1/workflows"
+// isAPI reports whether a path is one of the API's, or could be.
+func isAPI(path string) bool {
+	return strings.HasPrefix(path, "/v1/workflows") || path == "/v1/openapi.yaml"
+}
 
 // maxAnswer is the largest answer that Lambda takes, in bytes of JSON: 6 MB.
 const maxAnswer = 6 << 20
@@ -86,7 +89,7 @@ func (f *Function) path(g *gateway, path string) string {
 	// Only what is known to be the gateway's is cut off: rules on paths, of a firewall or in a policy, would else be easy
 	// to get around.
 	for _, prefix := range []string{g.RequestContext.Stage, f.options.BasePath} {
-		if prefix = "/" + strings.Trim(prefix, "/"); !strings.HasPrefix(path, root) && strings.HasPrefix(path, prefix+"/") {
+		if prefix = "/" + strings.Trim(prefix, "/"); !isAPI(path) && strings.HasPrefix(path, prefix+"/") {
 			path = strings.TrimPrefix(path, prefix)
 		}
 	}
@@ -99,6 +102,7 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 	var cost string
 	answer, err := write(func(w http.ResponseWriter) {
 		if wrong != nil {
+			w.Header().Set(httpapi.CostHeader, meter.Cost{}.String())
 			refuse(w, api.Invalid.New("the request cannot be read: %v", wrong))
 			return
 		}

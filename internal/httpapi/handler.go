@@ -3,20 +3,15 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
@@ -51,7 +46,15 @@ func (e endpoint) call(r *http.Request) (int, any, error) {
 func New(service *turn.Service, log *slog.Logger) http.Handler {
 	h := &handler{service, log}
 	mux := http.NewServeMux()
-	for pattern, e := range map[string]endpoint{
+	for pattern, e := range h.endpoints() {
+		mux.HandleFunc(pattern, h.observe(pattern, e))
+	}
+	return &router{mux, h}
+}
+
+// endpoints are the endpoints of the API, by the patterns of the mux. Each is described in openapi.yaml.
+func (h *handler) endpoints() map[string]endpoint {
+	return map[string]endpoint{
 		"POST /v1/workflows":                        h.start,
 		"GET /v1/workflows":                         h.list,
 		"GET /v1/workflows/{id}":                    h.describe,
@@ -64,10 +67,8 @@ func New(service *turn.Service, log *slog.Logger) http.Handler {
 		"POST /v1/workflows/{id}/cancel":            h.cancel,
 		"POST /v1/workflows/{id}/terminate":         h.terminate,
 		"POST /v1/workflows/{id}/reset":             h.reset,
-	} {
-		mux.HandleFunc(pattern, h.observe(pattern, e))
+		"GET /v1/openapi.yaml":                      describeAPI,
 	}
-	return &router{mux, h}
 }
 
 // router answers what no pattern matches with a problem document, too.
@@ -122,19 +123,23 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, e endpoint) (st
 	if err != nil {
 		return h.refuse(w, r, err), cost
 	}
+	if text, ok := answer.(document); ok {
+		write(w, status, "application/yaml", text)
+		return status, cost
+	}
 	body, err := json.Marshal(answer)
 	if err != nil {
 		return h.refuse(w, r, err), cost
 	}
-	write(w, status, "application/json", body)
+	write(w, status, "application/json", append(body, '\n'))
 	return status, cost
 }
 
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the caller has gone: there is nobody to tell
+	_, _ = w.Write(body) // the caller has gone: there is nobody to tell
 }
 
 // refuse writes a problem document (RFC 9457). An error that is not a problem is a defect: it is logged, and the caller is
@@ -152,94 +157,8 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	if err != nil {
 		body = []byte(`{"type":"urn:weft:problem:internal","title":"Internal error","status":500}`)
 	}
-	write(w, p.Status, "application/problem+json", body)
+	write(w, p.Status, "application/problem+json", append(body, '\n'))
 	return p.Status
-}
-
-// maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested than it came, and
-// readers of JSON have limits: ours is 10,000, others have less.
-const maxDepth = 1000
-
-// decode reads the body of a request. An empty body is an empty object.
-func decode(r *http.Request, v any) error {
-	body, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return api.TooLarge.New("the body is larger than %d bytes: pass large things by reference", tooLarge.Limit)
-	}
-	if err == nil {
-		err = decodeObject(bytes.TrimSpace(body), v)
-	}
-	if err != nil {
-		return api.Invalid.New("the body is not the JSON object that this request takes: %v", err)
-	}
-	return nil
-}
-
-func decodeObject(body []byte, v any) error {
-	switch {
-	case len(body) == 0:
-		return nil
-	case !utf8.Valid(body):
-		return errors.New("it is not UTF-8")
-	case body[0] != '{':
-		return errors.New("it does not begin with {")
-	case depth(body) > maxDepth:
-		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	var wrong *json.UnmarshalTypeError
-	if err := d.Decode(v); errors.As(err, &wrong) {
-		return fmt.Errorf("the field %s is a %s, and cannot be one", wrong.Field, wrong.Value)
-	} else if err != nil {
-		return err
-	}
-	if d.InputOffset() != int64(len(body)) {
-		return errors.New("something follows the JSON object")
-	}
-	return distinct(body)
-}
-
-// depth is how deep JSON is nested.
-func depth(text []byte) (deepest int) {
-	level, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case quoted:
-		case c == '{' || c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return deepest
-}
-
-// distinct reports a field that the object has twice: readers differ in which of them counts.
-func distinct(object []byte) error {
-	d := json.NewDecoder(bytes.NewReader(object))
-	_, err := d.Token() // the brace
-	var names []string
-	for err == nil && d.More() {
-		var name json.Token
-		if name, err = d.Token(); err != nil {
-			break
-		}
-		text, _ := name.(string)
-		if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, text) }) {
-			return fmt.Errorf("it has the field %q twice", text)
-		}
-		names = append(names, text)
-		var value json.RawMessage
-		err = d.Decode(&value)
-	}
-	return err
 }
 
 // runID is the run that a request pins with its query string; empty is the latest.

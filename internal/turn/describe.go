@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -23,9 +22,6 @@ func (s *Service) Describe(ctx context.Context, workflowID string, runID history
 	})
 	return d, err
 }
-
-// lastMoment is the last second that JSON can say.
-var lastMoment = history.At(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
 
 func describe(run *engine.Run) *api.Description {
 	state := run.State
@@ -47,7 +43,7 @@ func describe(run *engine.Run) *api.Description {
 		})
 	}
 	for id, t := range state.Timers {
-		d.PendingTimers = append(d.PendingTimers, api.PendingTimer{EventID: id, FireAt: min(t.FireAt, lastMoment).Time()})
+		d.PendingTimers = append(d.PendingTimers, api.PendingTimer{EventID: id, FireAt: min(t.FireAt, history.LastSecond).Time()})
 	}
 	for _, u := range state.Updates {
 		if u.Completed == nil {

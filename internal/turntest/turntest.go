@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/pump"
@@ -90,7 +91,7 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	registry := Registry(d.t, registrations...)
 	service := turn.New(d.Ports, registry, world, o)
 	total := &meter.Meter{}
-	handler := counted{httpapi.New(service, log), total}
+	handler := counted{apitest.Handler(d.t, httpapi.New(service, log)), total}
 	p := &Process{
 		Client: client.ForHandler(handler), Service: service, Handler: handler, Meter: total,
 		t: d.t, build: o.Build, registry: registry,

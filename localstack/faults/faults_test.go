@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
 )
 
@@ -50,7 +51,7 @@ func TestFaults(t *testing.T) {
 
 	begun := time.Now()
 	faults, calm := context.WithCancel(ctx)
-	network := &lossy{api: lambdahost.Gateway(d.host, "api"), chance: newChance(*seed, 4), lost: map[string]int{}, looks: map[string]int{}, calm: faults.Done()}
+	network := &lossy{api: apitest.Handler(t, lambdahost.Gateway(d.host, "api")), chance: newChance(*seed, 4), lost: map[string]int{}, looks: map[string]int{}, calm: faults.Done()}
 	var did chaos
 	disturbing := make(chan struct{})
 	go func() {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -78,7 +79,7 @@ type pending struct {
 }
 
 func (s *Scene) send(process int, r turntest.Request) *pending {
-	p, handler := &pending{}, s.processes[process]
+	p, handler := &pending{}, apitest.Handler(s.t, s.processes[process])
 	p.done = s.clock.Go(func() {
 		request := httptest.NewRequestWithContext(s.t.Context(), r.Method, r.Target, strings.NewReader(r.Body))
 		p.answer = turntest.Ask(s.t, handler, request)

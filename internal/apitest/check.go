@@ -1,0 +1,225 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+)
+
+const (
+	jsonType    = "application/json"
+	problemType = "application/problem+json"
+)
+
+// Exchange is a request and its answer, both with their bodies read.
+type Exchange struct {
+	Method string
+	URL    *url.URL
+	Sent   []byte
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Check says where an exchange differs from the document; nil is nowhere.
+func (x *Exchange) Check() error {
+	operations, err := Document()
+	if err != nil || x.isGateways() {
+		return err
+	}
+	o, values := Find(operations, x.Method, x.URL.EscapedPath())
+	if o == nil {
+		return x.checkNowhere()
+	}
+	if err := x.checkAnswer(o); err != nil {
+		return fmt.Errorf("the answer to %s is not what openapi.yaml says: %w", o.ID, err)
+	}
+	if x.refused() {
+		return nil
+	}
+	if err := x.checkRequest(o, values); err != nil {
+		return fmt.Errorf("%s is answered with %d, and openapi.yaml does not allow the request: %w", o.ID, x.Status, err)
+	}
+	return nil
+}
+
+// isGateways reports whether the answer is one of API Gateway, which the document describes in words: it has refused the
+// request, or the function behind it has failed.
+func (x *Exchange) isGateways() bool {
+	var refusal struct{ Message *string }
+	switch x.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return x.Header.Get(httpapi.CostHeader) == "" && json.Unmarshal(x.Body, &refusal) == nil && refusal.Message != nil
+	}
+	return false
+}
+
+// Find returns the operation at a path as it is escaped in a request, with the values of the path's parameters; nil where
+// there is none. A HEAD is a GET.
+func Find(operations []*Operation, method, path string) (*Operation, map[string]string) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	segments := strings.Split(path, "/")
+	for _, o := range operations {
+		if values, ok := match(strings.Split(o.Path, "/"), segments); ok && o.Method == method {
+			return o, values
+		}
+	}
+	return nil, nil
+}
+
+func match(template, segments []string) (map[string]string, bool) {
+	if len(template) != len(segments) {
+		return nil, false
+	}
+	values := map[string]string{}
+	for i, part := range template {
+		value, err := url.PathUnescape(segments[i])
+		switch name, isParameter := strings.CutPrefix(part, "{"); {
+		case err != nil || value == "" && part != "":
+			return nil, false
+		case isParameter:
+			values[strings.TrimSuffix(name, "}")] = value
+		case part != value:
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+// refused reports whether the answer says that the request is wrong in itself, or too large to tell.
+func (x *Exchange) refused() bool {
+	switch x.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusRequestEntityTooLarge:
+		return true
+	}
+	return false
+}
+
+// checkNowhere checks the answer to what no operation matches.
+func (x *Exchange) checkNowhere() error {
+	if !x.refused() {
+		return fmt.Errorf("openapi.yaml has no %s %s, and it is answered with %d", x.Method, x.URL.Path, x.Status)
+	}
+	o := &Operation{ID: "what is not there", responses: map[int]*response{}}
+	operations, err := Document()
+	if err != nil {
+		return err
+	}
+	for _, described := range operations {
+		for _, a := range described.responses {
+			if schema := a.content[problemType]; schema != nil && slices.Equal(a.types, []string{x.problem()}) {
+				o.responses[x.Status] = a // whichever has this type alone: all have the same form
+			}
+		}
+	}
+	if x.problem() == "urn:weft:problem:method-not-allowed" && x.Header.Get("Allow") != "" {
+		return nil // described in words: OpenAPI has no place for it
+	}
+	return x.checkAnswer(o)
+}
+
+// problem is the type of the problem that the answer is; empty for others.
+func (x *Exchange) problem() string {
+	var p struct{ Type string }
+	if typ, _, _ := mime.ParseMediaType(x.Header.Get("Content-Type")); typ == problemType {
+		_ = json.Unmarshal(x.Body, &p) // checkAnswer finds what is wrong with it
+	}
+	return p.Type
+}
+
+func (x *Exchange) checkAnswer(o *Operation) error {
+	a := o.responses[x.Status]
+	if a == nil {
+		return fmt.Errorf("it has no status %d", x.Status)
+	}
+	for _, h := range a.headers {
+		if err := h.check(x.Header.Get(h.name)); err != nil {
+			return err
+		}
+	}
+	typ, _, err := mime.ParseMediaType(x.Header.Get("Content-Type"))
+	schema := a.content[typ]
+	if err != nil || schema == nil {
+		return fmt.Errorf("status %d has no body of the type %q", x.Status, x.Header.Get("Content-Type"))
+	}
+	if x.Method == http.MethodHead && len(x.Body) == 0 {
+		return nil
+	}
+	if typ != jsonType && typ != problemType {
+		return schema.Validate(string(x.Body))
+	}
+	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(x.Body))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(body)
+}
+
+// check checks the value of a parameter. An empty one is as good as none.
+func (p *parameter) check(value string) error {
+	if value == "" {
+		if p.required {
+			return fmt.Errorf("%s %s is missing", p.in, p.name)
+		}
+		return nil
+	}
+	if err := p.schema.Validate(value); err != nil {
+		return fmt.Errorf("%s %s: %w", p.in, p.name, err)
+	}
+	return nil
+}
+
+func (x *Exchange) checkRequest(o *Operation, values map[string]string) error {
+	query := x.URL.Query()
+	for _, p := range o.parameters {
+		value := query.Get(p.name)
+		if p.in == "path" {
+			value = values[p.name]
+		}
+		if err := p.check(value); err != nil {
+			return err
+		}
+	}
+	sent := bytes.TrimSpace(x.Sent)
+	switch {
+	case o.body == nil:
+		return nil // nobody reads it
+	case len(sent) == 0 && o.bodyRequired:
+		return errors.New("the body is missing")
+	case len(sent) == 0:
+		return nil
+	}
+	body, err := jsonschema.UnmarshalJSON(bytes.NewReader(sent))
+	if err != nil {
+		return err
+	}
+	if object, ok := body.(object); ok {
+		dropEmpty(object)
+		if start, ok := object["start"].(map[string]any); ok {
+			dropEmpty(start)
+		}
+	}
+	return o.body.Validate(body)
+}
+
+// dropEmpty drops the members that are as good as absent, which the document says in words. A null input is a value.
+func dropEmpty(members object) {
+	for name, value := range members {
+		if name != "input" && (value == nil || value == "") {
+			delete(members, name)
+		}
+	}
+}

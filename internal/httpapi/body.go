@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested than it came, and
+// readers of JSON have limits: ours is 10,000, others have less.
+const maxDepth = 1000
+
+// decode reads the body of a request. An empty body is an empty object.
+func decode(r *http.Request, v any) error {
+	body, err := io.ReadAll(r.Body)
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return api.TooLarge.New("the body is larger than %d bytes: pass large things by reference", tooLarge.Limit)
+	}
+	if err == nil {
+		err = decodeObject(bytes.TrimSpace(body), v)
+	}
+	if err != nil {
+		return api.Invalid.New("the body is not the JSON object that this request takes: %v", err)
+	}
+	return nil
+}
+
+func decodeObject(body []byte, v any) error {
+	switch {
+	case len(body) == 0:
+		return nil
+	case !utf8.Valid(body):
+		return errors.New("it is not UTF-8")
+	case body[0] != '{':
+		return errors.New("it does not begin with {")
+	case depth(body) > maxDepth:
+		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	var wrong *json.UnmarshalTypeError
+	if err := d.Decode(v); errors.As(err, &wrong) {
+		return fmt.Errorf("the field %s is a %s, and cannot be one", wrong.Field, wrong.Value)
+	} else if err != nil {
+		return err
+	}
+	if d.InputOffset() != int64(len(body)) {
+		return errors.New("something follows the JSON object")
+	}
+	return checkMembers(body, reflect.TypeOf(v).Elem())
+}
+
+// depth is how deep JSON is nested.
+func depth(text []byte) (deepest int) {
+	level, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
+}
+
+// checkMembers reports a member that the object has twice, or that the type does not name just so: readers differ in which
+// of them counts, and in whether capitals do.
+func checkMembers(object []byte, t reflect.Type) error {
+	d := json.NewDecoder(bytes.NewReader(object))
+	_, err := d.Token() // the brace
+	var seen []string
+	for err == nil && d.More() {
+		var token json.Token
+		if token, err = d.Token(); err != nil {
+			break
+		}
+		name, _ := token.(string)
+		field, known := fieldNamed(name, t)
+		switch {
+		case !known:
+			return fmt.Errorf("there is no field %q", name)
+		case slices.Contains(seen, name):
+			return fmt.Errorf("it has the field %q twice", name)
+		}
+		seen = append(seen, name)
+		var value json.RawMessage
+		if err = d.Decode(&value); err == nil && field.Kind() == reflect.Pointer && field.Elem().Kind() == reflect.Struct && value[0] == '{' {
+			err = checkMembers(value, field.Elem())
+		}
+	}
+	return err
+}
+
+// fieldNamed is the type of the field that JSON has under this name.
+func fieldNamed(name string, t reflect.Type) (reflect.Type, bool) {
+	for i := range t.NumField() {
+		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
+			return t.Field(i).Type, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,184 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/apitest"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// step is a request of the story that the examples of the document tell. It sends an example, or the body that it is
+// given, and is answered with one.
+type step struct {
+	operation, target, send string
+	body                    string
+	status                  int
+	example                 string
+}
+
+// The story until checkout, in which no process handles messages.
+var shopping = []step{
+	{"startWorkflow", "", "cart", "", 201, "opened"},
+	{"getHistory", "/cart-42/history", "", "", 200, "started"},
+	{"startWorkflow", "", "cart", "", 200, "sentAgain"},
+	{"startWorkflow", "", "", `{"workflowId":"cart-42","type":"cart"}`, 409, "alreadyOpen"},
+	{"updateWorkflow", "/cart-42/updates/addItem", "addItem", "", 200, "addItem"},
+	{"updateWorkflow", "/cart-42/updates/addItem", "tooMany", "", 422, "tooMany"},
+	{"updateWorkflow", "/cart-42/updates/addItem", "", `{"waitFor":"admitted"}`, 400, "invalid"},
+	{"signalWorkflow", "/cart-42/signals/note", "note", "", 202, "note"},
+	{"queryWorkflow", "/cart-42/queries/cart", "contents", "", 200, "contents"},
+	{"updateWorkflow", "/cart-42/updates/checkout", "checkout", "", 202, "checkout"},
+	{"pollUpdate", "/cart-42/updates/checkout-1", "", "", 202, "checkout"},
+	{"describeWorkflow", "/cart-42", "", "", 200, "checkingOut"},
+	{"getResult", "/cart-42/result", "", "", 202, "open"},
+	{"describeWorkflow", "/cart-41", "", "", 404, "noWorkflow"},
+}
+
+// The story from then on.
+var afterwards = []step{
+	{"pollUpdate", "/cart-42/updates/checkout-1?wait=20s", "", "", 200, "checkout"},
+	{"getResult", "/cart-42/result?wait=20s", "", "", 200, "receipt"},
+	{"signalWorkflow", "/cart-42/signals/note", "", "", 404, "closed"},
+	{"startWorkflow", "", "", `{"workflowId":"cart-42","type":"cart","idReusePolicy":"rejectDuplicate"}`, 409, "alreadyUsed"},
+	{"signalWorkflow", "/cart-42/signals/note", "", `{"start":{"type":"cart","idReusePolicy":"rejectDuplicate"}}`, 409, "alreadyUsed"},
+	{"signalWorkflow", "/cart-43/signals/note", "noteThatOpens", "", 202, "noteThatOpens"},
+	{"listWorkflows", "?type=cart&status=running", "", "", 200, "open"},
+	{"updateWorkflow", "/cart-44/updates/addItem", "firstItem", "", 200, "firstItem"},
+	{"updateWorkflow", "/cart-44/updates/checkout", "", `{"updateId":"checkout-1"}`, 200, "declined"},
+	{"startWorkflow", "", "", `{"type":"cart","input":{"owner":"` + strings.Repeat("a", 300_000) + `"}}`, 413, "tooLarge"},
+	{"cancelWorkflow", "/cart-44/cancel", "reason", "", 202, "done"},
+}
+
+// The examples of the document are what the API answers, but for ids and times.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		s := story{t, operations(t), map[string]bool{}}
+		hooks := d.Hook()
+		s.tell(d.Idle(turn.Options{}, cart.Registrations()...), shopping...)
+		s.tellOfTrouble(d)
+		s.tell(d.Start(turn.Options{}, cart.Registrations()...), afterwards...)
+		hooks.Always(turntest.OnRead, turntest.Faults["throttle"]())
+		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
+		p := d.Idle(turn.Options{}, cart.Registrations()...)
+		s.tell(p, step{"describeWorkflow", "/cart-42", "", "", 503, "busy"})
+		s.tell(p, step{"startWorkflow", "", "cart", "", 503, "busy"})
+		hooks.Always(turntest.OnRead, nil)
+		hooks.Always(turntest.OnPut, turntest.Faults["lose-request"]())
+		s.tell(p, step{"startWorkflow", "", "", `{"type":"cart"}`, 503, "outcomeUnknown"})
+		s.isWhole()
+	})
+}
+
+// tellOfTrouble plays a deployment whose code fails, and what else is refused because of the state of a run.
+func (s *story) tellOfTrouble(d *turntest.Deployment) {
+	broken := workflow.Bind(cart.Workflow, func(ctx workflow.Context, in cart.Start) (cart.Receipt, error) { panic("not today") })
+	s.tell(d.Idle(turn.Options{Build: "build-2"}, broken),
+		step{"queryWorkflow", "/cart-42/queries/cart", "", "", 409, "notReady"},
+		step{"updateWorkflow", "/cart-42/updates/addItem", "", `{"input":{"sku":"cup","quantity":1}}`, 409, "notReady"})
+	var few turn.Options
+	few.Engine.Limits.UpdatesInFlight, few.Engine.Limits.UpdatesInTotal = 1, 2
+	p := d.Idle(few, append(turntest.Workload("build-1"), cart.Registrations()...)...)
+	p.Do(http.MethodPost, workflows, `{"workflowId":"cart-45","type":"cart","input":{"owner":"ada"}}`)
+	p.Do(http.MethodPost, workflows+"/cart-45/updates/addItem", `{"input":{"sku":"tea","quantity":1}}`)
+	p.Do(http.MethodPost, workflows+"/cart-45/updates/checkout", `{"waitFor":"accepted"}`)
+	s.tell(p, step{"updateWorkflow", "/cart-45/updates/addItem", "addItem", "", 409, "updateLimit"})
+	few.Engine.Limits.UpdatesInTotal = 0
+	s.tell(d.Idle(few, cart.Registrations()...), step{"updateWorkflow", "/cart-45/updates/addItem", "addItem", "", 429, "updatesInFlight"})
+	p.Do(http.MethodPost, workflows+"/cart-45/terminate", "")
+	p.Do(http.MethodPost, workflows, `{"workflowId":"counter-1","type":"counter"}`)
+	s.tell(p, step{"queryWorkflow", "/counter-1/queries/wrong", "", "", 422, "queryFailed"})
+}
+
+// story compares answers with the examples, and remembers which.
+type story struct {
+	t    *testing.T
+	all  []*apitest.Operation
+	told map[string]bool
+}
+
+func (s *story) tell(p *turntest.Process, steps ...step) {
+	s.t.Helper()
+	for _, step := range steps {
+		for _, o := range s.all {
+			if o.ID == step.operation {
+				s.compare(p, o, step)
+			}
+		}
+	}
+}
+
+func (s *story) compare(p *turntest.Process, o *apitest.Operation, step step) {
+	s.t.Helper()
+	body := step.body
+	if sent, ok := o.Sent[step.send]; ok {
+		body = indented(s.t, sent.Value)
+		s.told[sent.Place] = true
+	} else if step.send != "" {
+		s.t.Errorf("%s has no example %s", o.ID, step.send)
+	}
+	a := p.Do(o.Method, workflows+step.target, body)
+	example, ok := o.Answered[step.status][step.example]
+	s.told[example.Place] = true
+	var answer any
+	a.Into(s.t, &answer)
+	got := indented(s.t, answer)
+	if diff := cmp.Diff(masked(indented(s.t, example.Value)), masked(got)); !ok || a.Status != step.status || diff != "" {
+		s.t.Errorf("%s %s is answered with\n%d\n%s\nand openapi.yaml has at %s:\n%s", step.operation, step.target, a.Status, got, example.Place, diff)
+	}
+}
+
+// isWhole reports examples that the story did not tell.
+func (s *story) isWhole() {
+	for _, o := range s.all {
+		examples := []map[string]apitest.Example{o.Sent}
+		for answered := range maps.Values(o.Answered) {
+			examples = append(examples, answered)
+		}
+		for _, named := range examples {
+			for name, example := range named {
+				if !s.told[example.Place] {
+					s.t.Errorf("nothing shows that the example %s of %s is real", name, o.ID)
+				}
+			}
+		}
+	}
+}
+
+func indented(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// chance is what differs from run to run, and from the clock of the test.
+var chance = regexp.MustCompile(`\d+-[0-9a-f]{16}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"historySizeBytes": \d+|"stack": ".*"`)
+
+func masked(text string) string {
+	return chance.ReplaceAllStringFunc(text, func(found string) string {
+		name, _, isMember := strings.Cut(found, ":")
+		switch {
+		case strings.HasPrefix(found, `"`) && isMember:
+			return fmt.Sprintf("%s: ...", name)
+		case strings.HasSuffix(found, "Z"):
+			return "a moment"
+		}
+		return "a run"
+	})
+}
