@@ -62,6 +62,25 @@ var Document = sync.OnceValues(func() ([]*Operation, error) {
 	return r.operations()
 })
 
+// Names are the names at a place below the document's schemas, sorted: the members of an object, as in
+// "TimerFired/properties", or the strings of a list. There are none where there is no such place.
+func Names(place string) (names []string, err error) {
+	r, err := newReader(httpapi.OpenAPI)
+	if err != nil {
+		return nil, err
+	}
+	switch node := r.at("/components/schemas/" + place).(type) {
+	case object:
+		names = slices.Collect(maps.Keys(node))
+	case []any:
+		for _, name := range node {
+			names = append(names, name.(string))
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
 // reader reads the document. A place in it is a JSON pointer.
 type reader struct {
 	root     map[string]any

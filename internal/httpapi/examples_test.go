@@ -55,6 +55,7 @@ var afterwards = []step{
 	{"signalWorkflow", "/cart-42/signals/note", "", `{"start":{"type":"cart","idReusePolicy":"rejectDuplicate"}}`, 409, "alreadyUsed"},
 	{"signalWorkflow", "/cart-43/signals/note", "noteThatOpens", "", 202, "noteThatOpens"},
 	{"listWorkflows", "?type=cart&status=running", "", "", 200, "open"},
+	{"resetWorkflow", "/cart-43/reset", "lastTask", "", 201, "opened"},
 	{"updateWorkflow", "/cart-44/updates/addItem", "firstItem", "", 200, "firstItem"},
 	{"updateWorkflow", "/cart-44/updates/checkout", "", `{"updateId":"checkout-1"}`, 200, "declined"},
 	{"startWorkflow", "", "", `{"type":"cart","input":{"owner":"` + strings.Repeat("a", 300_000) + `"}}`, 413, "tooLarge"},

@@ -151,7 +151,7 @@ func TestNewerRuns(t *testing.T) {
 		for _, o := range operations(t) {
 			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
 				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum").Replace(o.Path)
-				body := map[string]string{"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`}[o.ID]
+				body := map[string]string{"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`}[o.ID]
 				if a := old.Do(o.Method, target, body); a.Status != http.StatusConflict {
 					t.Errorf("%s: %d %s", o.ID, a.Status, a.Body)
 				}
