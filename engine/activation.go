@@ -31,6 +31,9 @@ type Activation struct {
 	// HistoryBytes and SuggestContinueAsNew are what code can read.
 	HistoryBytes         int64
 	SuggestContinueAsNew bool
+	// Recorded are the commands of the task that history has, where it is done again: what the code finds out it finds there.
+	// Nil in a new task.
+	Recorded []history.Event
 	// NextRunID is the id of the run that continues this one, should the code say so.
 	NextRunID history.RunID
 }
@@ -114,7 +117,7 @@ func (in *Instance) replay(c *history.Commit) error {
 	defer func() { in.replaying = false }()
 	return recovered(func() error {
 		_, err := in.run(&Activation{
-			FirstEventID: c.FirstBroughtID(), Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c),
+			FirstEventID: c.FirstBroughtID(), Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c), Recorded: c.Commands,
 			HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
 		})
 		if err != nil {
@@ -155,6 +158,7 @@ func (in *Instance) run(a *Activation) ([]*update, error) {
 	in.info.HistoryBytes = a.HistoryBytes
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
 	in.updates.limits, in.updates.outcomes = a.Limits, 0
+	in.markers.begin(in.replaying || a.Recorded != nil, a.Recorded)
 	for _, e := range in.carry {
 		if err := in.deliver(e.ID, e.Event); err != nil {
 			return nil, err

@@ -62,6 +62,7 @@ func (in *Instance) events(first int64) []history.Event {
 
 // match holds the commands of this activation against the recorded ones, one by one and in order.
 func (in *Instance) match(first int64, recorded []history.Event) error {
+	in.commands = withForgotten(in.commands, recorded)
 	commands := in.number(first)
 	for i := range max(len(commands), len(recorded)) {
 		id := first + int64(i)
@@ -127,6 +128,8 @@ func identity(e history.Event) (name string, ref int64) {
 		return a.UpdateID, 0
 	case *history.WorkflowExecutionContinuedAsNew:
 		return a.WorkflowType, 0
+	case *history.MarkerRecorded:
+		return a.MarkerName + " " + a.ID, 0
 	}
 	return "", 0
 }

@@ -38,6 +38,7 @@ type Instance struct {
 	signaled   []history.Event // the signals that arrived, in order
 	queries    map[string]*QueryHandler
 	updates    updates
+	markers    markers
 
 	finished bool // the workflow's function has returned
 	result   history.Payload

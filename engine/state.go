@@ -247,6 +247,7 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 		u.Completed = a
 		s.UpdatesInFlight--
 		s.UpdateBytesInFlight -= u.Bytes
+	case *history.MarkerRecorded: // the code's own
 	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled,
 		*history.WorkflowExecutionContinuedAsNew:
 		s.Close = a

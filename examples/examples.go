@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/errors"
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/examples/locks"
+	"github.com/seed-41655fb1/weft/examples/patches"
 	"github.com/seed-41655fb1/weft/examples/queries"
 	"github.com/seed-41655fb1/weft/examples/retries"
 	"github.com/seed-41655fb1/weft/examples/selects"
@@ -38,6 +39,7 @@ func Registrations() map[string][]workflow.Registration {
 		"errors":       errors.Registrations(),
 		"fanout":       fanout.Registrations(),
 		"locks":        locks.Registrations(),
+		"patches":      patches.Registrations(),
 		"queries":      queries.Registrations(),
 		"retries":      retries.Registrations(),
 		"selects":      selects.Registrations(),

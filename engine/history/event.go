@@ -36,6 +36,8 @@ const (
 	TypeTimerStarted  Type = 32
 	TypeTimerFired    Type = 33
 	TypeTimerCanceled Type = 34
+
+	TypeMarkerRecorded Type = 40
 )
 
 // Attributes is what an event of one type carries. Each type of event has one struct, named after it.
@@ -84,6 +86,7 @@ var kinds = map[Type]kind{
 	TypeActivityTaskCanceled:             {"ActivityTaskCanceled", func() Attributes { return new(ActivityTaskCanceled) }},
 	TypeTimerStarted:                     {"TimerStarted", func() Attributes { return new(TimerStarted) }},
 	TypeTimerFired:                       {"TimerFired", func() Attributes { return new(TimerFired) }},
+	TypeMarkerRecorded:                   {"MarkerRecorded", func() Attributes { return new(MarkerRecorded) }},
 	TypeTimerCanceled:                    {"TimerCanceled", func() Attributes { return new(TimerCanceled) }},
 }
 

@@ -80,7 +80,7 @@ func again(in *engine.Instance, c *history.Commit) error {
 		return in.Replay(c)
 	}
 	result, err := in.Activate(&engine.Activation{
-		FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: accepted(c),
+		FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: accepted(c), Recorded: append([]history.Event{}, c.Commands...),
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: next(c),
 	})
 	if err != nil {

@@ -272,7 +272,7 @@ var short = map[string]string{
 	"WorkflowExecutionTimedOut": "ExecTimedOut", "WorkflowExecutionContinuedAsNew": "ExecContinued",
 	"WorkflowExecutionSignaled":        "Signaled",
 	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
-	"WorkflowExecutionUpdateAdmitted": "UpdReadmitted",
+	"WorkflowExecutionUpdateAdmitted":  "UpdReadmitted",
 	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
 	"WorkflowTaskCompleted": "TaskDone", "WorkflowTaskFailed": "TaskFail", "ActivityTaskScheduled": "ActSched",
 	"ActivityTaskCompleted": "ActDone", "ActivityTaskFailed": "ActFailed", "ActivityTaskTimedOut": "ActTimedOut",

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// markers is the part of an instance that has to do with what code finds out once.
+type markers struct {
+	// recorded says that the answers are in history: the task is replayed.
+	recorded bool
+	// patches and values are the markers of that task, the values in their order.
+	patches map[string]bool
+	values  []history.Payload
+	// answers are those to Patched, in the life of the run.
+	answers map[string]bool
+}
+
+// begin takes the markers of a task that is replayed.
+func (m *markers) begin(recorded bool, commands []history.Event) {
+	m.recorded, m.values = recorded, m.values[:0]
+	clear(m.patches)
+	for _, e := range commands {
+		marker, ok := e.Attributes.(*history.MarkerRecorded)
+		switch {
+		case !ok:
+		case marker.MarkerName == history.MarkerPatch:
+			if m.patches == nil {
+				m.patches = map[string]bool{}
+			}
+			m.patches[marker.ID] = true
+		default:
+			m.values = append(m.values, marker.Details)
+		}
+	}
+}
+
+// SideEffect runs a function once and records its value: on replay the value comes from history. A value that is too large
+// fails the task.
+func (in *Instance) SideEffect(run func() history.Payload) history.Payload {
+	in.s.MustRun("run a side effect")
+	var value history.Payload
+	switch {
+	case !in.markers.recorded:
+		value = run()
+		if f := tooLarge("the value of a side effect", len(value)); f != nil {
+			panic(&failure.OtherError{Kind: failure.KindMisuse, Message: f.Message})
+		}
+	case len(in.markers.values) > 0:
+		value, in.markers.values = in.markers.values[0], in.markers.values[1:]
+	default:
+		panic(nonDeterminism(in.info.HistoryLength+2, "no further side effect in this task", "runs one"))
+	}
+	in.issueMarker(&history.MarkerRecorded{MarkerName: history.MarkerSideEffect, Details: value})
+	return value
+}
+
+// Patched reports whether the run is to do what a patch of its code does: it is, unless it came by here before the patch was
+// there. The first answer holds for the life of the run.
+func (in *Instance) Patched(id string) bool {
+	in.s.MustRun("ask for a patch")
+	if answer, ok := in.markers.answers[id]; ok {
+		return answer
+	}
+	answer := !in.markers.recorded || in.markers.patches[id]
+	if in.markers.answers == nil {
+		in.markers.answers = map[string]bool{}
+	}
+	in.markers.answers[id] = answer
+	if answer {
+		in.issueMarker(&history.MarkerRecorded{MarkerName: history.MarkerPatch, ID: id})
+	}
+	return answer
+}
+
+func (in *Instance) issueMarker(a *history.MarkerRecorded) {
+	in.issue(&command{typ: a.Type(), name: a.MarkerName + " " + a.ID, attributes: func() history.Attributes { return a }})
+}
+
+// isPatch reports whether an event is the marker of a patch.
+func isPatch(e history.Event) bool {
+	a, ok := e.Attributes.(*history.MarkerRecorded)
+	return ok && a.MarkerName == history.MarkerPatch
+}
+
+// withForgotten adds to commands the markers of patches that the code no longer asks for: once no run needs the way without
+// a patch, the code may drop the question.
+func withForgotten(commands []*command, recorded []history.Event) []*command {
+	if !slices.ContainsFunc(recorded, isPatch) {
+		return commands
+	}
+	var all []*command
+	for _, e := range recorded {
+		for len(commands) > 0 && commands[0].dropped {
+			commands = commands[1:]
+		}
+		switch {
+		case isPatch(e) && (len(commands) == 0 || !commands[0].matches(e)):
+			name, _ := identity(e)
+			all = append(all, &command{typ: e.Type(), name: name})
+		case len(commands) > 0:
+			all, commands = append(all, commands[0]), commands[1:]
+		}
+	}
+	return append(all, commands...)
+}

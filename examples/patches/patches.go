@@ -1,0 +1,74 @@
+// Package patches shows how a workflow's code changes while runs of it are open. Look at Run: the third version asks whether
+// a run is to reserve before it charges. Runs that came by that place under the first version go on as they began; new
+// ones, and those that have not come there yet, go the new way.
+package patches
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow ships an order; Pack lets it go on from where it waits.
+var (
+	Workflow = workflow.Declare[Order, []string]("patches")
+	Pack     = workflow.NewSignal[workflow.None]("patches.pack")
+)
+
+// The activities.
+var (
+	Charge  = activity.New("patches.charge", func(context.Context, Order) (string, error) { return "charged", nil })
+	Reserve = activity.New("patches.reserve", func(context.Context, Order) (string, error) { return "reserved", nil })
+	Ship    = activity.New("patches.ship", func(context.Context, Order) (string, error) { return "shipped", nil })
+)
+
+// Order is what is to be shipped.
+type Order struct {
+	ID string `json:"id"`
+}
+
+// RunBefore is how the code was at first: open runs have begun with it.
+func RunBefore(ctx workflow.Context, order Order) (done []string, err error) {
+	return steps(ctx, order, Charge)
+}
+
+// Run is the code of today. Once no run is open that began with RunBefore, the question goes, and the new way stays.
+func Run(ctx workflow.Context, order Order) (done []string, err error) {
+	if workflow.Patched(ctx, "reserve-first") {
+		return steps(ctx, order, Reserve, Charge)
+	}
+	return steps(ctx, order, Charge)
+}
+
+// RunAfter is what Run becomes then. Histories that have the patch replay without the question.
+func RunAfter(ctx workflow.Context, order Order) (done []string, err error) {
+	return steps(ctx, order, Reserve, Charge)
+}
+
+// steps makes the first steps, waits until the order is packed, and ships it. The label is made up once, and is the same
+// whenever the code runs again.
+func steps(ctx workflow.Context, order Order, first ...activity.Activity[Order, string]) (done []string, err error) {
+	label := workflow.SideEffect(ctx, func() string { return order.ID + time.Now().Format("-150405.000000") })
+	for _, step := range first {
+		text, err := step.Run(ctx, order)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, text)
+	}
+	if _, err := Pack.Receive(ctx); err != nil {
+		return done, err
+	}
+	text, err := Ship.Run(ctx, Order{ID: label})
+	return append(done, text+" as "+label), err
+}
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration { return With(Run) }
+
+// With registers another version of the code.
+func With(run func(workflow.Context, Order) ([]string, error)) []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, run), Charge, Reserve, Ship}
+}

@@ -1,0 +1,36 @@
+package workflow
+
+import (
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+)
+
+// Patched reports whether the run is to go the new way at a place that has changed. It is true in runs that come to the
+// place for the first time, and false in those that came by before the patch was there, so that they go on as they began:
+//
+//	if workflow.Patched(ctx, "reserve-first") {
+//		err = Reserve.Run(ctx, order) // the new way
+//	}
+//
+// The first answer holds for the life of the run, and is recorded with its task: it costs no write of its own. When no run
+// is open that needs the old way, delete it and the question: histories with the patch replay without it. An id is used for
+// one change only, and never again.
+func Patched(ctx Context, id string) bool {
+	if err := engine.CheckID("id of a patch", id); err != nil {
+		panic(err)
+	}
+	return ctx.instance().Patched(id)
+}
+
+// SideEffect calls fn once and returns its value, the same on replay: for what is not the same each time, and too small for
+// an activity. The value is recorded with the task; it costs no write of its own. fn must not wait and must not use the
+// Context. It may be called again if the task is lost before it is recorded, so what it does must not matter elsewhere. A
+// value that JSON cannot hold, or of more than 256 KiB, fails the task.
+func SideEffect[T any](ctx Context, fn func() T) T {
+	value, err := payload.DecodeOrZero[T](ctx.instance().SideEffect(func() history.Payload { return mustEncode(fn()) }))
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
