@@ -24,7 +24,8 @@
 //
 // What clients of one run are told about updates and queries is checked besides: each must have taken effect at one moment
 // between its request and its answer (linear_test.go, with porcupine; what nobody was told the outcome of, at any moment
-// after its request, or never).
+// after its request, or never). linear_aws_test.go demands the same of real processes over a DynamoDB server, whose network
+// loses requests and answers.
 //
 // The simulation is itself tested: mutants_test.go breaks the protocol on purpose and demands that a seed finds it.
 package sim

@@ -3,9 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -24,16 +22,11 @@ import (
 // observed is a simulation whose clients note each request to the only run there is, and its answer.
 type observed struct {
 	*simulation
+	record
 	program program
-	clock   int64 // counts requests and answers
-	ids     []string
-	history []porcupine.Operation
 }
 
-const (
-	theRun = "w0"
-	never  = math.MaxInt64
-)
+const theRun = "w0"
 
 // observe simulates a seed with few clients on one run, and all the faults of other simulations.
 func observe(seed uint64) *observed {
@@ -49,7 +42,7 @@ func observe(seed uint64) *observed {
 	s.store = storememory.New(storememory.Options{Clock: now, Violation: violation})
 	s.queue = queuememory.New(queue.Standard(), queuememory.Options{Clock: now, Violation: violation})
 	s.audit, s.sweepAt = newAudit(s), s.now.Add(turn.SweepEvery)
-	o := &observed{simulation: s, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}
+	o := &observed{simulation: s, record: record{fail: s.fail}, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}
 	s.audit.programs[theRun] = o.program
 	for range s.plan.processes {
 		s.boot()
@@ -84,12 +77,9 @@ func (o *observed) client(number int) {
 
 // send sends an update, up to three times.
 func (o *observed) send(kind, id string, n int) {
-	if !slices.Contains(o.ids, id) {
-		o.ids = append(o.ids, id)
-	}
 	o.audit.adding(theRun, id, n)
 	input, _ := json.Marshal(n) // a number always encodes
-	t := try{kind, slices.Index(o.ids, id), n, o.program.Most}
+	t := try{kind, o.id(id), n, o.program.Most}
 	for range 1 + o.random.IntN(3) {
 		var answer *api.UpdateResponse
 		began := o.tick()
@@ -103,35 +93,6 @@ func (o *observed) send(kind, id string, n int) {
 	}
 }
 
-// told notes what a try of an update was answered. It reports whether that settles it.
-func (o *observed) told(t try, began int64, answer *api.UpdateResponse, err error) bool {
-	switch {
-	case errors.Is(err, errDied), errors.Is(err, api.OutcomeUnknown):
-		o.note(t, began, said{what: "unknown"}, never)
-		return false
-	case errors.Is(err, api.Busy), errors.Is(err, api.UpdatesInFlight):
-		return false // nothing was done, and nothing will be
-	case err != nil:
-		o.fail("%+v: %v", t, err)
-		return true
-	}
-	switch {
-	case answer.Stage == api.StageRejected:
-		o.note(t, began, said{what: "rejected"}, o.tick())
-	case answer.Stage == api.StageAccepted:
-		o.note(t, began, said{what: "unknown"}, never)
-	case answer.Failure != nil:
-		o.note(t, began, said{what: "failed"}, o.tick())
-	default:
-		sum, err := decodeInt(answer.Result)
-		if err != nil {
-			o.fail("%+v: %v", t, err)
-		}
-		o.note(t, began, said{"done", sum}, o.tick())
-	}
-	return true
-}
-
 // look asks for the sum.
 func (o *observed) look() {
 	var answer *api.QueryResponse
@@ -143,34 +104,7 @@ func (o *observed) look() {
 	if err != nil {
 		return // it has seen nothing
 	}
-	sum, err := decodeInt(answer.Result)
-	if err != nil {
-		o.fail("query: %v", err)
-	}
-	o.note(try{kind: "query"}, began, said{"done", sum}, o.tick())
-}
-
-func (o *observed) tick() int64 {
-	o.clock++
-	return o.clock
-}
-
-func (o *observed) note(t try, began int64, s said, ended int64) {
-	o.history = append(o.history, porcupine.Operation{Input: t, Call: began, Output: s, Return: ended})
-}
-
-// text lists the history, in the order of its requests.
-func (o *observed) text() string {
-	var b strings.Builder
-	slices.SortFunc(o.history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
-	for _, op := range o.history {
-		ended := fmt.Sprint(op.Return)
-		if op.Return == never {
-			ended = "-"
-		}
-		fmt.Fprintf(&b, "%4d to %4s  %+v: %+v\n", op.Call, ended, op.Input, op.Output)
-	}
-	return b.String()
+	o.saw(began, answer.Result)
 }
 
 // TestLinearizable takes histories of updates and queries of one run, through several processes and with faults, and

@@ -125,8 +125,9 @@ func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 
 // code is what a build registers.
 type code struct {
-	s     *simulation
 	build int
+	// attempt is an attempt at the activity.
+	attempt func(ctx context.Context, name string) (string, error)
 }
 
 func (l *code) work(p program) activity.Activity[string, string] {
@@ -134,18 +135,24 @@ func (l *code) work(p program) activity.Activity[string, string] {
 	if p.Once {
 		o.Retry.MaxAttempts = 1
 	}
-	return activity.New("work", func(ctx context.Context, name string) (string, error) {
-		l.s.pause(wait{until: l.s.now.Add(time.Duration(l.s.random.IntN(2000)) * time.Millisecond)})
-		l.s.audit.executed(activity.InfoOf(ctx))
-		if !l.s.calm && l.s.random.IntN(4) == 0 {
-			return "", errors.New("flaky")
-		}
-		return name, nil
-	}, o)
+	return activity.New("work", l.attempt, o)
+}
+
+// attempt takes some time, and often fails.
+func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
+	s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(2000)) * time.Millisecond)})
+	s.audit.executed(activity.InfoOf(ctx))
+	if !s.calm && s.random.IntN(4) == 0 {
+		return "", errors.New("flaky")
+	}
+	return name, nil
 }
 
 func registry(s *simulation, build int) *engine.Registry {
-	l := &code{s: s, build: build}
+	return (&code{build: build, attempt: s.attempt}).registry()
+}
+
+func (l *code) registry() *engine.Registry {
 	r := &engine.Registry{}
 	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run), l.work(program{})} {
 		if err := registration.Register(r); err != nil {

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// record is the history of one run: what its clients asked and were answered. Its clock counts requests and answers, so that
+// whatever ended before something else began has the lower number. It may be used by many goroutines.
+type record struct {
+	fail func(format string, args ...any)
+
+	mu      sync.Mutex
+	clock   int64
+	ids     []string
+	history []porcupine.Operation
+}
+
+// never is when a try ended of which nobody knows when.
+const never = math.MaxInt64
+
+func (r *record) tick() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clock++
+	return r.clock
+}
+
+// id is the place of an update's id among all.
+func (r *record) id(id string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.ids, id) {
+		r.ids = append(r.ids, id)
+	}
+	return slices.Index(r.ids, id)
+}
+
+func (r *record) note(t try, began int64, s said, ended int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.history = append(r.history, porcupine.Operation{Input: t, Call: began, Output: s, Return: ended})
+}
+
+// told notes what a try of an update was answered. It reports whether that settles it.
+func (r *record) told(t try, began int64, answer *api.UpdateResponse, err error) bool {
+	switch {
+	case errors.Is(err, errDied), errors.Is(err, api.OutcomeUnknown):
+		r.note(t, began, said{what: "unknown"}, never)
+		return false
+	case errors.Is(err, api.Busy), errors.Is(err, api.UpdatesInFlight):
+		return false // nothing was done, and nothing will be
+	case err != nil:
+		r.fail("%+v: %v", t, err)
+		return true
+	}
+	switch {
+	case answer.Stage == api.StageRejected:
+		r.note(t, began, said{what: "rejected"}, r.tick())
+	case answer.Stage == api.StageAccepted:
+		r.note(t, began, said{what: "unknown"}, never)
+	case answer.Failure != nil:
+		r.note(t, began, said{what: "failed"}, r.tick())
+	default:
+		sum, err := decodeInt(answer.Result)
+		if err != nil {
+			r.fail("%+v: %v", t, err)
+		}
+		r.note(t, began, said{"done", sum}, r.tick())
+	}
+	return true
+}
+
+// saw notes what a query was answered.
+func (r *record) saw(began int64, answer history.Payload) {
+	ended := r.tick()
+	sum, err := decodeInt(answer)
+	if err != nil {
+		r.fail("query: %v", err)
+	}
+	r.note(try{kind: "query"}, began, said{"done", sum}, ended)
+}
+
+// text lists the history, in the order of its requests.
+func (r *record) text() string {
+	var b strings.Builder
+	slices.SortFunc(r.history, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	for _, op := range r.history {
+		ended := fmt.Sprint(op.Return)
+		if op.Return == never {
+			ended = "-"
+		}
+		fmt.Fprintf(&b, "%4d to %4s  %+v: %+v\n", op.Call, ended, op.Input, op.Output)
+	}
+	return b.String()
+}
