@@ -94,6 +94,8 @@ func (d *deployment) runRequests() {
 	}
 	d.began(id, []string{listen}, workflow.StartOptions{IDConflictPolicy: "terminateExisting"})
 	check(errand.Get(d.Client, id).Cancel(ctx, "enough"))
+	_, err = errand.Get(d.Client, id).Reset(ctx, workflow.ResetOptions{To: "firstTask"})
+	check(err)
 	_, err = detour.Call(ctx, d.Client, "with-update", []string{work}, workflow.CallOptions{
 		Start: errand.Opening([]string{listen}, workflow.StartOptions{IDConflictPolicy: "useExisting"}),
 	})
