@@ -123,7 +123,11 @@ func (d *deployment) runDeadLetters() {
 	d.began("timer-dies", []string{nap})
 	timer := d.take("WEFT_QUEUE_TIMERS")
 	d.hand(adapter.Dead, timer) // it comes back after a while
-	d.hand(adapter.Dead, ghost(d.t, engine.RunActivity, "early", time.Now()))
+	for _, kind := range []engine.MessageKind{
+		engine.RunActivity, engine.FireTimer, engine.RetryTask, engine.EndRun, engine.TakeResult, engine.StartTask,
+	} {
+		d.hand(adapter.Dead, ghost(d.t, kind, "dead-"+kind.String(), time.Now()))
+	}
 	d.start(adapter.Dead, nil)
 	d.hand(adapter.Dead, timer) // a while is longer than a queue may delay
 }
@@ -138,11 +142,17 @@ func (d *deployment) runGhosts() {
 	}
 }
 
+// ghost is a message whose commit is not in the log.
 func ghost(t testing.TB, kind engine.MessageKind, id string, sent time.Time) string {
 	t.Helper()
-	return body(t, &engine.Message{
+	m := &engine.Message{
 		Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Sent: history.At(sent),
-	})
+	}
+	if kind == engine.TakeResult {
+		result := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: m.EventID})
+		m.Result = &result
+	}
+	return body(t, m)
 }
 
 // past is the world of a process that ran some time ago.
