@@ -23,6 +23,12 @@ type Options struct {
 	StartToClose time.Duration
 	// ScheduleToClose is how long all attempts together may take, the waits between them included; 0 is no limit.
 	ScheduleToClose time.Duration
+	// ScheduleToStart is how long the activity may wait for its first attempt; 0 is no limit. One that waited for longer ends as
+	// timed out when its message is received, and is not tried.
+	ScheduleToStart time.Duration
+	// Heartbeat is how long an attempt may go without a call of Heartbeat; 0 is for its whole time. One that is silent for
+	// longer has failed, and is tried again, and so, after half a minute more, has one whose process died.
+	Heartbeat time.Duration
 	// Retry says when a failed attempt is followed by another.
 	Retry Retry
 	// Inline lets the process that runs the activity before this one go on with this one, if nothing else follows from its
@@ -136,6 +142,8 @@ func (o Options) scheduled(name string) history.ActivityTaskScheduled {
 		Inline:          o.Inline,
 		StartToClose:    history.Duration(orDefault(o.StartToClose, DefaultStartToClose)),
 		ScheduleToClose: history.Duration(o.ScheduleToClose),
+		ScheduleToStart: history.Duration(o.ScheduleToStart),
+		Heartbeat:       history.Duration(o.Heartbeat),
 		Retry: history.RetryPolicy{
 			InitialInterval:    history.Duration(initial),
 			BackoffCoefficient: orDefault(r.BackoffCoefficient, DefaultBackoffCoefficient),
@@ -164,7 +172,7 @@ func (a Activity[In, Out]) check() error {
 
 func (o Options) check() error {
 	switch r := o.Retry; {
-	case o.StartToClose < 0, o.ScheduleToClose < 0, r.InitialInterval < 0, r.MaxInterval < 0:
+	case o.StartToClose < 0, o.ScheduleToClose < 0, o.ScheduleToStart < 0, o.Heartbeat < 0, r.InitialInterval < 0, r.MaxInterval < 0:
 		return fmt.Errorf("a time in its options is negative")
 	case r.BackoffCoefficient != 0 && !(r.BackoffCoefficient >= 1):
 		return fmt.Errorf("its backoff coefficient is %v: give at least 1", r.BackoffCoefficient)

@@ -25,9 +25,11 @@ const (
 	// StartTask asks for the first task of a run that was opened without running its code: one with a start delay, or one
 	// that a reset has made.
 	StartTask MessageKind = 6
+	// CloseActivity says that the time of an activity is over, all its attempts together.
+	CloseActivity MessageKind = 7
 )
 
-var messageKindNames = [...]string{"", "activity", "timer", "task retry", "run timeout", "activity result", "first task"}
+var messageKindNames = [...]string{"", "activity", "timer", "task retry", "run timeout", "activity result", "first task", "activity timeout"}
 
 // String is the kind in words.
 func (k MessageKind) String() string {
@@ -46,7 +48,7 @@ type Message struct {
 	// Slot and Commit name the commit that schedules it.
 	Slot   uint32           `cbor:"4,keyasint,omitempty"`
 	Commit history.CommitID `cbor:"5,keyasint"`
-	// EventID is the event that scheduled the activity or the timer; 0 for the other kinds.
+	// EventID is the event that scheduled the activity or the timer; 0 where there is none.
 	EventID int64 `cbor:"6,keyasint,omitempty"`
 	// Wave is what the message's own consequences, copies and attempts inherit.
 	Wave history.Wave `cbor:"7,keyasint"`
@@ -67,6 +69,8 @@ type Message struct {
 	// Seen says that what its wave schedules in slots before this one has been sent again: by the message that sent this
 	// one, before that was deleted. Without it, each message of a wave would send all the others again.
 	Seen uint32 `cbor:"15,keyasint,omitempty"`
+	// Details are what the last heartbeat of the attempts before left for this one.
+	Details history.Payload `cbor:"16,keyasint,omitempty"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
@@ -120,6 +124,9 @@ func Messages(workflowID string, c *history.Commit) []Message {
 			case *history.ActivityTaskScheduled:
 				m := add(RunActivity, id)
 				m.Activity, m.Scheduled = a, c.Time
+				if a.ScheduleToClose > 0 {
+					add(CloseActivity, id).Due = c.Time.Add(time.Duration(a.ScheduleToClose))
+				}
 			case *history.TimerStarted:
 				add(FireTimer, id).Due = a.FireAt
 			}
@@ -145,7 +152,7 @@ func (r *Run) Needed(m *Message) bool {
 		return false
 	}
 	switch m.Kind {
-	case RunActivity, TakeResult:
+	case RunActivity, TakeResult, CloseActivity:
 		return r.State.Activities[m.EventID] != nil
 	case FireTimer:
 		return r.State.Timers[m.EventID] != nil

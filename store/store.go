@@ -114,7 +114,7 @@ type Attempt struct {
 	Run      uint32
 	// Event is the id of the activity's ActivityTaskScheduled event.
 	Event int64
-	// Number is the attempt that failed, 1 for the first.
+	// Number grows with what is recorded of the activity, from 1 on: a record takes the place of one with a lower number.
 	Number int
 	// Body is the last failure and what else the engine keeps.
 	Body []byte

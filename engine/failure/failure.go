@@ -74,6 +74,8 @@ func (k *Kind) UnmarshalText(text []byte) error {
 const (
 	StartToClose    = "startToClose"
 	ScheduleToClose = "scheduleToClose"
+	ScheduleToStart = "scheduleToStart"
+	Heartbeat       = "heartbeat"
 	RunTimeout      = "run"
 )
 

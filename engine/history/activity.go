@@ -28,6 +28,10 @@ type ActivityTaskScheduled struct {
 	Retry RetryPolicy `cbor:"5,keyasint,omitempty" json:"retryPolicy,omitzero"`
 	// Inline lets the invocation that schedules the activity run it as well.
 	Inline bool `cbor:"6,keyasint,omitempty" json:"inline,omitempty"`
+	// ScheduleToStart is how long it may wait for its first attempt; 0 is no limit.
+	ScheduleToStart Duration `cbor:"8,keyasint,omitempty" json:"scheduleToStartTimeout,omitempty"`
+	// Heartbeat is how long an attempt may be silent; 0 is for its whole time.
+	Heartbeat Duration `cbor:"9,keyasint,omitempty" json:"heartbeatTimeout,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: the activity fails without an attempt.
 	Oversize int `cbor:"7,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 }

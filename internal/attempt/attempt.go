@@ -15,13 +15,34 @@ type Info struct {
 	Attempt int
 }
 
+// Heart takes the heartbeats of an attempt.
+type Heart interface {
+	// Beat says that the attempt is alive, and keeps details. It returns why the attempt should end, or nil.
+	Beat(ctx context.Context, details []byte) error
+	// Details are what the attempts before this one kept last; nil where they kept nothing.
+	Details() []byte
+}
+
+type carried struct {
+	info  Info
+	heart Heart
+}
+
 type key struct{}
 
-// With returns a context that carries the info.
-func With(ctx context.Context, info Info) context.Context { return context.WithValue(ctx, key{}, info) }
+// With returns a context that carries the info and the heart.
+func With(ctx context.Context, info Info, heart Heart) context.Context {
+	return context.WithValue(ctx, key{}, carried{info, heart})
+}
 
 // From returns the info that With put into the context, or the zero value.
 func From(ctx context.Context) Info {
-	info, _ := ctx.Value(key{}).(Info)
-	return info
+	c, _ := ctx.Value(key{}).(carried)
+	return c.info
+}
+
+// HeartOf returns the heart that With put into the context, or nil.
+func HeartOf(ctx context.Context) Heart {
+	c, _ := ctx.Value(key{}).(carried)
+	return c.heart
 }

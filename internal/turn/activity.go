@@ -28,7 +28,10 @@ type work struct {
 	activity *engine.PendingActivity
 	number   int // of the attempt
 	limit    time.Duration
-	limited  string // which limit of time that is
+	limited  string           // which limit of time that is
+	details  history.Payload  // what the heartbeats of the attempts before it left
+	last     *failure.Failure // of the attempt before it, where that is known here
+	heart    *heart
 	expires  history.Timestamp
 	run      observe.Run
 }
@@ -69,7 +72,7 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 // work makes an attempt and commits its result. It returns the work that is to be done next in the same invocation, if
 // there is any. The gate is open while the activity runs: it may take long, and may itself talk to the workflow.
 func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
-	if lease := w.limit + attemptGrace + leaseMargin; w.delivery.Extend != nil && lease > 0 {
+	if lease := w.lease(); w.delivery.Extend != nil && lease > 0 {
 		if err := w.delivery.Extend(ctx, lease); err != nil {
 			return nil, err
 		}
@@ -106,6 +109,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		f := timeout(failure.StartToClose, "an attempt was interrupted, and may have done its work or not; there may be no other", nil)
 		return nil, t.resolve(ctx, run, w, w.timedOut(a.Retry.MaximumAttempts, f))
 	}
+	if f := w.waited(t.now()); f != nil {
+		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, f))
+	}
 	if d.late(w.limit, t.now()) {
 		return nil, errLate
 	}
@@ -123,7 +129,7 @@ func newWork(run *engine.Run, d Delivery, now history.Timestamp) *work {
 	a := run.State.Activities[d.EventID]
 	w := &work{
 		delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose,
-		expires: run.State.Expires, run: ident(run, "", nil),
+		expires: run.State.Expires, run: ident(run, "", nil), details: d.Details,
 	}
 	if a.ScheduleToClose > 0 {
 		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
@@ -143,6 +149,9 @@ func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (me
 	if recorded != nil && recorded.number >= w.number {
 		return true, t.send(ctx, []engine.Message{w.next(recorded.number+1, recorded.Next)})
 	}
+	if recorded != nil {
+		w.details, w.last = recorded.Details, recorded.Failure
+	}
 	w.number += w.delivery.Received - 1
 	return false, nil
 }
@@ -151,6 +160,10 @@ func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (me
 func (w *work) next(number int, due history.Timestamp) engine.Message {
 	m := *w.delivery.Message
 	m.Attempt, m.Due, m.Sent = number, due, 0
+	m.Details = w.details
+	if w.heart != nil {
+		m.Details = w.heart.last()
+	}
 	return m
 }
 
@@ -165,9 +178,12 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	}
 	limited, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), w.limit)
 	defer cancel()
+	w.heart = &heart{s: s, w: w}
+	limited, _ = w.heart.begin(limited)
+	defer w.heart.end()
 	limited = attempt.With(limited, attempt.Info{
 		WorkflowID: w.delivery.WorkflowID, RunID: string(w.delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.number,
-	})
+	}, w.heart)
 	outcome := make(chan attemptOutcome, 1) // not a variable: an attempt that does not come back may still write to it
 	ended := s.world.Guard(w.limit+attemptGrace, func() {
 		var o attemptOutcome
@@ -181,6 +197,10 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	}
 	o := <-outcome
 	switch {
+	case o.failure != nil && errors.Is(context.Cause(limited), errSilent):
+		return nil, timeout(failure.Heartbeat, "the attempt was silent for longer than "+time.Duration(a.Heartbeat).String(), o.failure)
+	case o.failure != nil && w.heart.canceled():
+		return nil, o.failure
 	case o.failure != nil && limited.Err() != nil:
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String(), o.failure)
 	case o.failure == nil && len(o.result) > s.options.MaxPayload:
@@ -233,6 +253,8 @@ func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f
 	if f != nil {
 		at, again := engine.NextAttempt(a.ActivityTaskScheduled, a.Time, s.now(), w.number, f)
 		switch {
+		case w.heart != nil && w.heart.canceled():
+			e = history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number})
 		case f.Timeout == failure.ScheduleToClose:
 			e = w.timedOut(w.number, f)
 		case again:

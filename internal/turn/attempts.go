@@ -16,9 +16,17 @@ type attemptState struct {
 	Next    history.Timestamp `cbor:"2,keyasint,omitempty"`
 	// By is the sending (Message.Send) whose attempt this was.
 	By uint64 `cbor:"3,keyasint,omitempty"`
+	// Details are what the last heartbeat said.
+	Details history.Payload `cbor:"4,keyasint,omitempty"`
 
-	number int // of the attempt
+	number int // of the last attempt that failed; 0 is none
 }
+
+// attemptNumber is the number under which an attempt is recorded that failed. Those between it and that of the next attempt
+// are the heartbeats of the next attempt.
+func attemptNumber(attempt int) int { return attempt << beatBits }
+
+const beatBits = 20 // a million heartbeats to an attempt, of which there is one in a few seconds at most
 
 // recorded is the last recorded attempt at what an event names; nil where there is none.
 func (s *Service) recorded(ctx context.Context, workflowID string, run uint32, event int64) (*attemptState, error) {
@@ -35,7 +43,7 @@ func (s *Service) recorded(ctx context.Context, workflowID string, run uint32, e
 }
 
 func decodeAttempt(a store.Attempt) (*attemptState, error) {
-	kept := &attemptState{number: a.Number}
+	kept := &attemptState{number: a.Number >> beatBits}
 	return kept, history.DecodeBody(a.Body, kept)
 }
 
@@ -45,11 +53,11 @@ func decodeAttempt(a store.Attempt) (*attemptState, error) {
 func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int64, next engine.Message, f *failure.Failure, expires history.Timestamp) error {
 	light := *f
 	light.Stack = truncate(light.Stack)
-	body, err := history.EncodeBody(&attemptState{Failure: &light, Next: next.Due, By: m.Send})
+	body, err := history.EncodeBody(&attemptState{Failure: &light, Next: next.Due, By: m.Send, Details: next.Details})
 	if err != nil {
 		return err
 	}
-	record := store.Attempt{Workflow: m.WorkflowID, Run: m.RunID.Number(), Event: event, Number: next.Attempt - 1, Body: body, Expires: expires.Time()}
+	record := store.Attempt{Workflow: m.WorkflowID, Run: m.RunID.Number(), Event: event, Number: attemptNumber(next.Attempt - 1), Body: body, Expires: expires.Time()}
 	for try := 0; ; try++ {
 		err = s.Attempts.RecordAttempt(ctx, record)
 		if errors.Is(err, store.ErrStale) {

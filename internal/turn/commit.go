@@ -99,8 +99,9 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 		for _, c := range changes {
 			messages = append(messages, engine.Messages(t.workflowID, c.commit)...)
 		}
-		if t.follows != nil && t.follows.take(t.Service, run, messages) {
-			return nil // nothing is sent: if this process dies before it is done, the trigger is delivered again, and repairs
+		if t.follows != nil {
+			// What it takes is not sent: if this process dies before it is done, the trigger is delivered again, and repairs.
+			messages = t.follows.take(t.Service, run, messages)
 		}
 		return t.send(ctx, messages)
 	})

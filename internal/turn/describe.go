@@ -72,11 +72,14 @@ func (t *session) addAttempts(ctx context.Context, run *engine.Run, d *api.Descr
 		}
 		next := kept.Next.Time()
 		if d.StuckTask != nil && a.Event == run.State.LastTask.TaskScheduledID() {
-			d.StuckTask.Attempt, d.StuckTask.Failure, d.StuckTask.NextAttemptAt = a.Number, kept.Failure, &next
+			d.StuckTask.Attempt, d.StuckTask.Failure, d.StuckTask.NextAttemptAt = kept.number, kept.Failure, &next
 		}
 		for i := range d.PendingActivities {
 			if p := &d.PendingActivities[i]; p.EventID == a.Event {
-				p.Attempt, p.LastFailure, p.NextAttemptAt = a.Number+1, kept.Failure, &next
+				p.Attempt, p.LastFailure = kept.number+1, kept.Failure
+				if kept.Next != 0 {
+					p.NextAttemptAt = &next
+				}
 			}
 		}
 	}

@@ -18,14 +18,22 @@ type continuation struct {
 	next *work
 }
 
-// take reports whether what a commit schedules is an activity to go on with. It is, if its author has said so, if nothing
+// take takes what a commit schedules, if that is an activity to go on with. It is, if its author has said so, if nothing
 // else follows from the commit, and if there is time. An activity that may be tried only once is not: were this process
 // to die, nobody would know that it had been begun.
-func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Message) bool {
-	if len(messages) != 1 {
-		return false
+//
+// It returns the messages that are to be sent all the same: all, or the one that ends the activity when its time is over.
+func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Message) []engine.Message {
+	if len(messages) == 0 || len(messages) > 2 || len(messages) == 2 && messages[1].Kind != engine.CloseActivity {
+		return messages
 	}
-	m := messages[0]
+	if c.takes(s, run, messages[0]) {
+		return messages[1:]
+	}
+	return messages
+}
+
+func (c *continuation) takes(s *Service, run *engine.Run, m engine.Message) bool {
 	a := run.State.Activities[m.EventID]
 	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || s.registry.Activity(a.ActivityType) == nil {
 		return false

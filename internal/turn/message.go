@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
@@ -200,6 +201,9 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	switch m.Kind {
 	case engine.FireTimer:
 		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m)
+	case engine.CloseActivity:
+		f := timeout(failure.ScheduleToClose, "its time was over", nil)
+		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: m.EventID, Failure: f})}, m)
 	case engine.StartTask:
 		return t.commitTask(ctx, run, engine.Task{First: true}, m)
 	case engine.RetryTask:

@@ -25,10 +25,10 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
 	return s.write(ctx, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(attemptsBucket)
-		if standing := bucket.Get(key); standing != nil && int(binary.BigEndian.Uint32(standing)) >= a.Number {
+		if standing := bucket.Get(key); standing != nil && int(binary.BigEndian.Uint64(standing)) >= a.Number {
 			return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
 		}
-		value := binary.BigEndian.AppendUint32(nil, uint32(a.Number))
+		value := binary.BigEndian.AppendUint64(nil, uint64(a.Number))
 		value = binary.BigEndian.AppendUint64(value, uint64(seconds(a.Expires)))
 		return bucket.Put(key, append(value, a.Body...))
 	})
@@ -43,9 +43,9 @@ func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 		for k, v := c.Seek(prefix); len(k) == len(prefix)+8 && bytes.HasPrefix(k, prefix); k, v = c.Next() {
 			a := store.Attempt{
 				Workflow: workflow, Run: run, Event: int64(binary.BigEndian.Uint64(k[len(prefix):])),
-				Number: int(binary.BigEndian.Uint32(v)), Body: bytes.Clone(v[12:]),
+				Number: int(binary.BigEndian.Uint64(v)), Body: bytes.Clone(v[16:]),
 			}
-			if s := int64(binary.BigEndian.Uint64(v[4:])); s != 0 {
+			if s := int64(binary.BigEndian.Uint64(v[8:])); s != 0 {
 				a.Expires = fromMicros(s * 1e6)
 			}
 			attempts = append(attempts, a)

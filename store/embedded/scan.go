@@ -94,7 +94,7 @@ func deleteAttempts(tx *bbolt.Tx, attempts []store.Attempt) (deleted int, stale,
 		if standing == nil {
 			continue
 		}
-		if n := int(binary.BigEndian.Uint32(standing)); n != a.Number {
+		if n := int(binary.BigEndian.Uint64(standing)); n != a.Number {
 			stale = fmt.Errorf("%w: attempt %d is recorded of event %d", store.ErrStale, n, a.Event)
 			continue
 		}

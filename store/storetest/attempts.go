@@ -14,6 +14,7 @@ var attemptTests = []test{
 	{"the latest is read", attemptLatest},
 	{"the same number or a lower one is stale", attemptStale},
 	{"a number may be left out", attemptSkips},
+	{"numbers may be large", attemptLarge},
 	{"they are listed by event id", attemptOrder},
 	{"runs and workflows are apart", attemptApart},
 	{"they are no part of the log", attemptNotInLog},
@@ -69,6 +70,14 @@ func attempt(workflow string, run uint32, event int64, number int) store.Attempt
 	a := store.Attempt{Workflow: workflow, Run: run, Event: event, Number: number}
 	a.Body = bytesOf(int(event)+number, 20)
 	return a
+}
+
+func attemptLarge(f *fixture) {
+	low, high := attempt("order", 1, 5, 3<<20|7), attempt("order", 1, 5, 1<<52)
+	f.record(low)
+	f.record(high)
+	f.stale(low)
+	f.hasAttempts("order", 1, high)
 }
 
 func attemptLatest(f *fixture) {
