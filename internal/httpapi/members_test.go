@@ -34,7 +34,7 @@ var attributes = []history.Attributes{
 	&history.WorkflowTaskScheduled{}, &history.WorkflowTaskStarted{}, &history.WorkflowTaskCompleted{}, &history.WorkflowTaskFailed{},
 	&history.ActivityTaskScheduled{}, &history.ActivityTaskCompleted{}, &history.ActivityTaskFailed{}, &history.ActivityTaskTimedOut{},
 	&history.ActivityTaskCancelRequested{}, &history.ActivityTaskCanceled{}, &history.TimerStarted{}, &history.TimerFired{},
-	&history.TimerCanceled{},
+	&history.TimerCanceled{}, &history.MarkerRecorded{},
 }
 
 // The document gives each form the members that its type has, also those that no test has seen.
