@@ -20,8 +20,9 @@ import (
 
 // flags are the command line of a program that calls Main.
 type flags struct {
-	Addr string `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
-	Data string `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
+	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
 	limits.Flags
 }
 
@@ -32,7 +33,7 @@ func Main(r *Registry) {
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := Serve(ctx, r, Options{Addr: f.Addr, Data: f.Data, Limits: f.Engine()}); err != nil {
+	if err := Serve(ctx, r, Options{Addr: f.Addr, Data: f.Data, CORSOrigins: f.CORSOrigins, Limits: f.Engine()}); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
 	}
@@ -44,6 +45,9 @@ type Options struct {
 	Addr string
 	// Data is the directory in which everything is kept, by this process alone; empty is .weft.
 	Data string
+	// CORSOrigins are the origins whose web pages may use the API, as http://localhost:5173, or * for all. Where there are none,
+	// a page of another origin can neither read an answer nor write anything.
+	CORSOrigins []string
 	// Limits bounds the updates of a run. A field that is 0 is its default (10 in flight, 20 MiB of their inputs, any number in
 	// total); one that is negative is no limit.
 	Limits engine.Limits
@@ -73,7 +77,7 @@ func Serve(ctx context.Context, r *Registry, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := local.Open(r.types, local.Options{Dir: o.Data, Log: o.Log, Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}}})
+	server, err := local.Open(r.types, local.Options{Dir: o.Data, Origins: o.CORSOrigins, Log: o.Log, Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}}})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -12,14 +12,15 @@ import (
 
 // dev runs the local server.
 type dev struct {
-	Addr string `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
-	Data string `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
+	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
 	limits.Flags
 }
 
 // Run runs the server until it is interrupted.
 func (d *dev) Run(ctx context.Context) error {
-	return weft.Serve(ctx, registry(), weft.Options{Addr: d.Addr, Data: d.Data, Limits: d.Engine(), Greeting: greet})
+	return weft.Serve(ctx, registry(), weft.Options{Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), Greeting: greet})
 }
 
 // registry has all the examples.

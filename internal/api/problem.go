@@ -30,6 +30,8 @@ func kind(name string, status int, title string) *Problem {
 var (
 	// Invalid is a request that is wrong in itself.
 	Invalid = kind("invalid", http.StatusBadRequest, "The request is invalid")
+	// Forbidden is a web page that the local server does not know.
+	Forbidden = kind("forbidden", http.StatusForbidden, "This web page may not do that")
 	// NotFound is a workflow, run, update or query that there is not, and a run that has closed.
 	NotFound = kind("not-found", http.StatusNotFound, "Not found")
 	// MethodNotAllowed is a method that a path does not have.

@@ -60,6 +60,7 @@ func TestDocumentIsServed(t *testing.T) {
 
 // unscripted are what the document describes and no script shows, with what does.
 var unscripted = map[string]string{
+	"403 urn:weft:problem:forbidden":               "the local server alone: internal/local, TestPages",
 	"500 urn:weft:problem:internal":                "a defect: functions/adapter has a request that panics",
 	"409 urn:weft:problem:not-ready":               "a run that a newer version wrote: TestNewerRuns",
 	"413 urn:weft:problem:too-large":               "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: functions/adapter",

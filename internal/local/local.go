@@ -31,6 +31,9 @@ type Options struct {
 	Turn turn.Options
 	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
 	Concurrency int
+	// Origins are the origins whose web pages may use the API, as http://localhost:5173, or * for all; the pages of none may
+	// where there are none.
+	Origins []string
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 }
@@ -78,8 +81,12 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	world := turn.RealWorld{}
 	service := turn.New(b.ports, registry, world, o.Turn)
+	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
 	return &Server{
-		Service: service, handler: httpapi.New(service, o.Log), backend: b, log: o.Log,
+		Service: service, handler: handler, backend: b, log: o.Log,
 		pump: &pump.Pump{Service: service, Receiver: b.receiver, World: world, Log: o.Log, Concurrency: o.Concurrency},
 	}, nil
 }

@@ -1,0 +1,128 @@
+package local
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/apitest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+const page = "http://localhost:5173"
+
+// serve returns a server in memory for the pages of these origins, with a workflow that ends at once.
+func serve(t *testing.T, origins ...string) http.Handler {
+	t.Helper()
+	types := &engine.Registry{}
+	nothing := workflow.Declare[workflow.None, workflow.None]("nothing")
+	if err := workflow.Bind(nothing, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil }).Register(types); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(types, Options{Origins: origins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Handler()
+}
+
+// ask has the server answer a start, as a browser sends it for a page of an origin; none is a program.
+func ask(t *testing.T, h http.Handler, method, origin string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, "http://127.0.0.1:8080/v1/workflows", strings.NewReader(`{"type":"nothing"}`))
+	if origin != "" {
+		r.Header.Set("Origin", origin)
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+	}
+	if method == http.MethodOptions {
+		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
+		r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
+	} else {
+		h = apitest.Handler(t, h)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// Pages may do what they are allowed to, and no page writes anything that is not.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		allowed, origin  string
+		preflight, start int
+		told             string // the origin that the browser is told
+	}{
+		{"", "", 405, 201, ""},
+		{"", page, 405, 403, ""},
+		{"", "null", 405, 403, ""},
+		{page, "", 405, 201, ""},
+		{page, page, 204, 201, page},
+		{page, "http://localhost:5174", 204, 403, ""},
+		{page + ",https://shop.test", "https://shop.test", 204, 201, "https://shop.test"},
+		{"*", "https://anybody.test", 204, 201, "*"},
+	} {
+		var origins []string
+		if c.allowed != "" {
+			origins = strings.Split(c.allowed, ",")
+		}
+		h := serve(t, origins...)
+		preflight := &httptest.ResponseRecorder{Code: c.preflight}
+		if c.origin != "" {
+			preflight = ask(t, h, http.MethodOptions, c.origin)
+		}
+		start := ask(t, h, http.MethodPost, c.origin)
+		told := start.Header().Get("Access-Control-Allow-Origin")
+		if preflight.Code != c.preflight || start.Code != c.start || told != c.told || preflight.Header().Get("Access-Control-Allow-Origin") != c.told {
+			t.Errorf("with %q allowed, a page of %q: preflight %d %v, start %d %v", c.allowed, c.origin, preflight.Code, preflight.Header(), start.Code, start.Header())
+		}
+		if exposed := start.Header().Get("Access-Control-Expose-Headers"); c.told != "" && exposed != "Weft-Cost, Retry-After" {
+			t.Errorf("exposed: %q", exposed)
+		}
+		if allowed := preflight.Header().Get("Access-Control-Allow-Headers"); c.told != "" && allowed != "authorization,content-type" {
+			t.Errorf("allowed: %q", allowed)
+		}
+		// A page may not read what it is not told; reading changes nothing, so it may ask.
+		if list := ask(t, h, http.MethodGet, c.origin); list.Code != http.StatusOK || list.Header().Get("Access-Control-Allow-Origin") != c.told {
+			t.Errorf("list: %d %v", list.Code, list.Header())
+		}
+	}
+}
+
+// The document's example is what the server says.
+func TestUnknownPageExample(t *testing.T) {
+	t.Parallel()
+	operations, err := apitest.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := apitest.Find(operations, http.MethodPost, "/v1/workflows")
+	var got any
+	if err := json.Unmarshal(ask(t, serve(t), http.MethodPost, page).Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.Marshal(o.Answered[http.StatusForbidden]["unknownPage"].Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told, err := json.Marshal(got); err != nil || string(told) != string(want) {
+		t.Errorf("%s, %v; openapi.yaml has %s", told, err, want)
+	}
+}
+
+func TestOriginsThatAreNone(t *testing.T) {
+	t.Parallel()
+	for _, origin := range []string{"localhost:5173", "http://localhost:5173/", "http://localhost/page", "http://*.test", ""} {
+		if _, err := Open(&engine.Registry{}, Options{Origins: []string{origin}}); err == nil || !strings.Contains(err.Error(), "as in http://localhost:5173") {
+			t.Errorf("%q: %v", origin, err)
+		}
+	}
+}
