@@ -47,7 +47,7 @@ func (d *deployment) runErrands(v *traveller) {
 		{work, work}, {work, fanOut}, {work, nap}, {work, sleep}, {work, again, work}, // by the activity's message
 		{fanOut, work}, {fanOut, nap}, {fanOut, sleep}, {fanOut, again, work}, // by the results
 		{nap, work}, {nap, nap}, {nap, sleep}, {nap, again, nap}, // by the timer
-		{flaky}, {distant}, {nap, trip},
+		{flaky}, {distant}, {beat}, {nap, trip},
 	} {
 		runs = append(runs, d.began(fmt.Sprintf("errand-%d", i), steps))
 	}
@@ -123,9 +123,7 @@ func (d *deployment) runDeadLetters() {
 	d.began("timer-dies", []string{nap})
 	timer := d.take("WEFT_QUEUE_TIMERS")
 	d.hand(adapter.Dead, timer) // it comes back after a while
-	for _, kind := range []engine.MessageKind{
-		engine.RunActivity, engine.FireTimer, engine.RetryTask, engine.EndRun, engine.TakeResult, engine.StartTask,
-	} {
+	for kind := engine.RunActivity; kind <= engine.CloseActivity; kind++ {
 		d.hand(adapter.Dead, ghost(d.t, kind, "dead-"+kind.String(), time.Now()))
 	}
 	d.start(adapter.Dead, nil)

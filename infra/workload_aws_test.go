@@ -31,6 +31,7 @@ const (
 	distant  = "distant"        // an activity that fails once, and is tried again after longer than a queue's delay
 	nap      = "nap"            // a timer that a queue delays
 	sleep    = "sleep"          // one that is kept in the table
+	beat     = "beat"           // an activity that tells how far it is
 	trip     = "trip"           // the code panics a few times
 	again    = "again"          // continue as new, with the steps that are left
 	listen   = "listen"         // wait for a signal, which has the steps to make next
@@ -49,6 +50,9 @@ var (
 		}
 		return "did", nil
 	}, activity.Options{Retry: activity.Retry{InitialInterval: shortNap}})
+	beating = activity.New("beating", func(ctx context.Context, _ workflow.None) (string, error) {
+		return "did", activity.Heartbeat(ctx, "halfway")
+	}, activity.Options{Heartbeat: time.Minute, StartToClose: time.Hour})
 	failingLong = failing.With(activity.Options{Retry: activity.Retry{InitialInterval: longNap}})
 )
 
@@ -99,6 +103,8 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 		if _, err = one.Get(ctx); err == nil {
 			_, err = other.Get(ctx)
 		}
+	case beat:
+		_, err = beating.Run(ctx, workflow.None{})
 	case flaky:
 		_, err = failing.Run(ctx, workflow.None{})
 	case distant:
@@ -120,5 +126,5 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 }
 
 func (v *traveller) registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(errand, v.run), working, failing}
+	return []workflow.Registration{workflow.Bind(errand, v.run), working, failing, beating}
 }
