@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/privilege"
 )
 
-var tables = flag.Bool("tables", false, "rewrite the tables of docs/security.md") // rewrite is datadriven's
+var tables = flag.Bool("tables", false, "rewrite the tables of docs/security.md and terraform/README.md") // rewrite is datadriven's
 
 // whys says what functions do with their own rights, by the names of the statements; by role and name where roles differ.
 var whys = map[string]string{
@@ -39,14 +39,21 @@ var whys = map[string]string{
 // `go test ./infra -run TestSecurityTables -tables`.
 func TestSecurityTables(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join("..", "docs", "security.md")
+	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE"})
+	holdTables(t, filepath.Join("..", "docs", "security.md"), map[string][]string{
+		"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable(),
+	})
+}
+
+// holdTables wants the tables of a document to have these rows; with -tables it writes them.
+func holdTables(t *testing.T, path string, rows map[string][]string) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE"})
 	want := string(text)
-	for name, rows := range map[string][]string{"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable()} {
+	for name, rows := range rows {
 		begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
 		before, rest, found := strings.Cut(want, begin)
 		_, after, ended := strings.Cut(rest, end)
@@ -62,7 +69,7 @@ func TestSecurityTables(t *testing.T) {
 		return
 	}
 	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(string(text), "\n")); diff != "" {
-		t.Errorf("%s is not what infra/sam declares (- infra, + document):\n%s", path, diff)
+		t.Errorf("%s is not what infra declares; write it with -tables (- infra, + document):\n%s", path, diff)
 	}
 }
 

@@ -21,6 +21,7 @@ type template struct {
 	stack      string
 	parameters map[string]any
 	conditions map[string]any
+	rules      map[string]any
 	resources  map[string]map[string]any
 	global     map[string]any // properties of all functions
 }
@@ -48,6 +49,7 @@ func load(t testing.TB, path, stack string, given map[string]string) *template {
 		}
 	}
 	c.conditions, _ = document["Conditions"].(map[string]any)
+	c.rules, _ = document["Rules"].(map[string]any)
 	c.global, _ = document["Globals"].(map[string]any)["Function"].(map[string]any)
 	for id, r := range document["Resources"].(map[string]any) {
 		if r := r.(map[string]any); r["Condition"] == nil || c.holds(map[string]any{"Condition": r["Condition"]}) {
@@ -150,6 +152,12 @@ func (c *template) call(name string, arg any) any {
 		})
 	case "Fn::Join":
 		return strings.Join(c.texts(list[1]), list[0].(string))
+	case "Fn::Split":
+		var parts []any
+		for part := range strings.SplitSeq(fmt.Sprint(c.value(list[1])), list[0].(string)) {
+			parts = append(parts, part)
+		}
+		return parts
 	case "Fn::If":
 		if c.holds(map[string]any{"Condition": list[0]}) {
 			return c.value(list[1])
@@ -195,6 +203,18 @@ func (c *template) holds(v any) bool {
 	return false
 }
 
+// refused are the rules that refuse the parameters.
+func (c *template) refused() (all []string) {
+	c.t.Helper()
+	for name, rule := range c.rules {
+		rule := rule.(map[string]any)
+		if c.holds(rule["RuleCondition"]) && slices.ContainsFunc(rule["Assertions"].([]any), func(one any) bool { return !c.holds(one.(map[string]any)["Assert"]) }) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 // ref is what Ref returns: a parameter, a pseudo parameter, the URL of a queue, or the name of something else.
 func (c *template) ref(name string) any {
 	c.t.Helper()
@@ -235,7 +255,7 @@ func (c *template) name(id string) string {
 	c.t.Helper()
 	given := map[string]string{
 		"AWS::SQS::Queue": "QueueName", "AWS::DynamoDB::Table": "TableName", "AWS::Serverless::Function": "FunctionName",
-		"AWS::Logs::LogGroup": "LogGroupName", "AWS::IAM::Role": "RoleName",
+		"AWS::Logs::LogGroup": "LogGroupName", "AWS::IAM::Role": "RoleName", "AWS::Events::Rule": "Name",
 	}[c.kind(id)]
 	if name, ok := c.properties(id)[given]; ok {
 		if name := c.value(name); name != (none{}) {
@@ -250,12 +270,15 @@ func (c *template) attribute(path string) string {
 	c.t.Helper()
 	id, attribute, _ := strings.Cut(path, ".")
 	arn := map[string]string{
-		"AWS::SQS::Queue Arn":           lambdahost.ARN("sqs", c.name(id)),
-		"AWS::DynamoDB::Table Arn":      lambdahost.ARN("dynamodb", "table/"+c.name(id)),
-		"AWS::Serverless::Function Arn": lambdahost.ARN("lambda", "function:"+c.name(id)),
-		"AWS::Logs::LogGroup Arn":       lambdahost.ARN("logs", "log-group:"+c.name(id)+":*"),
-		"AWS::KMS::Key Arn":             lambdahost.ARN("kms", "key/"+c.name(id)),
-		"AWS::IAM::Role Arn":            lambdahost.ARN("iam", "role/"+c.name(id)),
+		"AWS::SQS::Queue Arn":                     lambdahost.ARN("sqs", c.name(id)),
+		"AWS::DynamoDB::Table Arn":                lambdahost.ARN("dynamodb", "table/"+c.name(id)),
+		"AWS::Serverless::Function Arn":           lambdahost.ARN("lambda", "function:"+c.name(id)),
+		"AWS::Logs::LogGroup Arn":                 lambdahost.ARN("logs", "log-group:"+c.name(id)+":*"),
+		"AWS::KMS::Key Arn":                       lambdahost.ARN("kms", "key/"+c.name(id)),
+		"AWS::IAM::Role Arn":                      lambdahost.ARN("iam", "role/"+c.name(id)),
+		"AWS::Events::Rule Arn":                   lambdahost.ARN("events", "rule/"+c.name(id)),
+		"AWS::SQS::Queue QueueName":               c.name(id),
+		"AWS::ApiGateway::RestApi RootResourceId": c.stack + "-" + path,
 	}[c.kind(id)+" "+attribute]
 	if arn == "" {
 		c.t.Fatalf("the attribute %s of a %s is not known here", path, c.kind(id))

@@ -81,8 +81,9 @@ resource "aws_cloudwatch_event_rule" "sweep" {
 }
 
 resource "aws_cloudwatch_event_target" "sweep" {
-  rule = aws_cloudwatch_event_rule.sweep.name
-  arn  = aws_lambda_function.function["timer"].arn
+  rule      = aws_cloudwatch_event_rule.sweep.name
+  target_id = "sweep"
+  arn       = aws_lambda_function.function["timer"].arn
 }
 
 resource "aws_lambda_permission" "sweep" {

@@ -265,7 +265,7 @@ variable "api_reserved_concurrency" {
 }
 
 variable "workflow_reserved_concurrency" {
-  description = "The same of the workflow function. Not less than the maximum concurrency of its two queues together, or messages are received in vain."
+  description = "How much of the account's concurrency only the workflow function has, and no more than that; -1 reserves none and sets no limit. Not less than the maximum concurrency of its two queues together, or messages are received in vain."
   type        = number
   default     = -1
 
@@ -276,7 +276,7 @@ variable "workflow_reserved_concurrency" {
 }
 
 variable "activity_reserved_concurrency" {
-  description = "The same of the activity function. Not less than the maximum concurrency of its queue."
+  description = "How much of the account's concurrency only the activity function has, and no more than that; -1 reserves none and sets no limit. Not less than the maximum concurrency of its queue."
   type        = number
   default     = -1
 
@@ -346,7 +346,7 @@ variable "throttling_rate" {
 }
 
 variable "throttling_burst" {
-  description = "Requests that the API takes at once above that rate."
+  description = "Requests that the API takes at once, above its rate."
   type        = number
   default     = 1000
 

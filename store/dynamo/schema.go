@@ -26,7 +26,10 @@ const (
 	attrTimer   = "timer"   // string: a timer's id that is too long for the sort key
 )
 
-// Schema is the request that creates the table.
+// TTLAttribute is the attribute that says from when on DynamoDB may delete an item.
+const TTLAttribute = attrExpires
+
+// Schema is the request that creates the table, but for its TTL attribute, which another request sets.
 func Schema(table string) *dynamodb.CreateTableInput {
 	key := func(partition, sort string) []types.KeySchemaElement {
 		return []types.KeySchemaElement{
@@ -66,7 +69,7 @@ func CreateTable(ctx context.Context, client *dynamodb.Client, table string) err
 	_, err := client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(table),
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(attrExpires), Enabled: aws.Bool(true),
+			AttributeName: aws.String(TTLAttribute), Enabled: aws.Bool(true),
 		},
 	})
 	return err

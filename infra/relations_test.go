@@ -1,0 +1,273 @@
+package infra_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// What must hold between resources, and between them and the code, holds in each variant of the template; TestSame says that
+// it does so in the module.
+func TestRelations(t *testing.T) {
+	t.Parallel()
+	for variant, in := range variants {
+		t.Run(variant, func(t *testing.T) {
+			t.Parallel()
+			d := declaredByTemplate(t, in.parameters())
+			for _, name := range d.of("AWS::SQS::Queue") {
+				d.checkQueue(t, d[name].(map[string]any))
+			}
+			for _, name := range d.of("AWS::Lambda::EventSourceMapping") {
+				d.checkMapping(t, d[name].(map[string]any))
+			}
+			d.checkTable(t)
+			d.checkFunctions(t)
+			d.checkAPI(t)
+			d.checkAlarms(t)
+		})
+	}
+}
+
+// of are the resources of a type, sorted.
+func (d declared) of(kind string) (all []string) {
+	for name := range d {
+		if name == kind || strings.HasPrefix(name, kind+" ") {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// at is a property of something, by its path.
+func at(t testing.TB, v any, path ...string) any {
+	t.Helper()
+	for i, name := range path {
+		object, _ := v.(map[string]any)
+		if v = object[name]; v == nil {
+			t.Fatalf("there is no %s", strings.Join(path[:i+1], "."))
+		}
+	}
+	return v
+}
+
+func seconds(t testing.TB, v any, path ...string) time.Duration {
+	t.Helper()
+	n, err := strconv.Atoi(fmt.Sprint(at(t, v, path...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(n) * time.Second
+}
+
+func want(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// named is the resource of a type that an ARN names.
+func (d declared) named(t testing.TB, kind string, arn any) map[string]any {
+	t.Helper()
+	name := fmt.Sprint(arn)
+	found, ok := d[kind+" "+name[strings.LastIndex(name, ":")+1:]].(map[string]any)
+	if !ok {
+		t.Fatalf("no %s is %s", kind, name)
+	}
+	return found
+}
+
+// consumer is the name of the function that consumes a queue.
+func (d declared) consumer(t testing.TB, q map[string]any) string {
+	t.Helper()
+	for _, mapping := range d.of("AWS::Lambda::EventSourceMapping") {
+		if strings.HasSuffix(mapping, ":"+q["QueueName"].(string)) {
+			return at(t, d.named(t, "AWS::Lambda::Function", at(t, d[mapping], "FunctionName")), "FunctionName").(string)
+		}
+	}
+	t.Fatalf("nobody consumes %s", q["QueueName"])
+	return ""
+}
+
+const deadFunction = "weft-dead"
+
+func (d declared) checkQueue(t *testing.T, q map[string]any) {
+	t.Helper()
+	name := q["QueueName"].(string)
+	const longest = 14 * 24 * time.Hour
+	want(t, name+"'s retention", seconds(t, q, "MessageRetentionPeriod"), longest)
+	if strings.HasSuffix(name, ".fifo") {
+		want(t, name+"'s deduplication scope", q["DeduplicationScope"], "messageGroup")
+		want(t, name+"'s throughput limit", q["FifoThroughputLimit"], "perMessageGroupId")
+	}
+	if d.consumer(t, q) == deadFunction {
+		if q["RedrivePolicy"] != nil {
+			t.Errorf("what dies in %s would go round", name)
+		}
+		return
+	}
+	dead := d.named(t, "AWS::SQS::Queue", at(t, q, "RedrivePolicy", "deadLetterTargetArn"))
+	want(t, "the function of "+name+"'s dead letters", d.consumer(t, dead), deadFunction)
+	if n := seconds(t, q, "RedrivePolicy", "maxReceiveCount"); n < 2*time.Second {
+		t.Errorf("one process that dies is enough to make a dead letter of %s", name)
+	}
+	sources := at(t, dead, "RedriveAllowPolicy", "sourceQueueArns").([]any)
+	if len(sources) != 1 || !strings.HasSuffix(sources[0].(string), ":"+name) {
+		t.Errorf("dead letters of %s are to come from there, and may come from %v", name, sources)
+	}
+}
+
+func (d declared) checkMapping(t *testing.T, m map[string]any) {
+	t.Helper()
+	q, f := d.named(t, "AWS::SQS::Queue", m["EventSourceArn"]), d.named(t, "AWS::Lambda::Function", m["FunctionName"])
+	// What AWS asks for: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html
+	if visibility, least := seconds(t, q, "VisibilityTimeout"), 6*seconds(t, f, "Timeout"); visibility < least {
+		t.Errorf("%s has a visibility of %v, which is less than six times the time-out of %s", q["QueueName"], visibility, f["FunctionName"])
+	}
+	want(t, "what "+fmt.Sprint(f["FunctionName"])+" may answer", m["FunctionResponseTypes"], []any{"ReportBatchItemFailures"})
+	want(t, fmt.Sprint(f["FunctionName"])+"'s recursive loop", f["RecursiveLoop"], "Allow") // all that consume send, too
+}
+
+// checkTable holds the table to the one of the store.
+func (d declared) checkTable(t *testing.T) {
+	t.Helper()
+	table, schema := d["AWS::DynamoDB::Table"], dynamo.Schema("any")
+	index := schema.GlobalSecondaryIndexes[0]
+	type shape struct{ Attributes, Keys, IndexName, IndexKeys, Projection, Kept any }
+	pairs := func(first, second string, v any) (all []string) {
+		for _, one := range v.([]any) {
+			all = append(all, fmt.Sprint(at(t, one, first), " ", at(t, one, second)))
+		}
+		return all
+	}
+	indexes := at(t, table, "GlobalSecondaryIndexes").([]any)
+	got := shape{
+		pairs("AttributeName", "AttributeType", at(t, table, "AttributeDefinitions")), pairs("AttributeName", "KeyType", at(t, table, "KeySchema")),
+		at(t, indexes[0], "IndexName"), pairs("AttributeName", "KeyType", at(t, indexes[0], "KeySchema")),
+		at(t, indexes[0], "Projection", "ProjectionType"), fmt.Sprint(at(t, indexes[0], "Projection", "NonKeyAttributes")),
+	}
+	var attributes, keys, indexKeys []string
+	for _, a := range schema.AttributeDefinitions {
+		attributes = append(attributes, *a.AttributeName+" "+string(a.AttributeType))
+	}
+	for _, k := range schema.KeySchema {
+		keys = append(keys, *k.AttributeName+" "+string(k.KeyType))
+	}
+	for _, k := range index.KeySchema {
+		indexKeys = append(indexKeys, *k.AttributeName+" "+string(k.KeyType))
+	}
+	expected := shape{attributes, keys, *index.IndexName, indexKeys, string(index.Projection.ProjectionType), fmt.Sprint(index.Projection.NonKeyAttributes)}
+	if diff := gocmp.Diff(expected, got); diff != "" || len(indexes) != len(schema.GlobalSecondaryIndexes) {
+		t.Errorf("the table is not the store's (- store, + infra):\n%s", diff)
+	}
+	want(t, "how the table is billed", at(t, table, "BillingMode"), schema.BillingMode)
+	want(t, "the TTL attribute", at(t, table, "TimeToLiveSpecification", "AttributeName"), dynamo.TTLAttribute)
+	want(t, "TTL", at(t, table, "TimeToLiveSpecification", "Enabled"), true)
+	want(t, "point-in-time recovery", at(t, table, "PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), true)
+}
+
+// checkFunctions holds the environment and the time-outs to what the functions do.
+func (d declared) checkFunctions(t *testing.T) {
+	t.Helper()
+	softLimit := turn.Defaults().SoftLimit
+	for _, name := range d.of("AWS::Lambda::Function") {
+		f := d[name]
+		variables := at(t, f, "Environment", "Variables")
+		role, _ := strings.CutPrefix(name, "AWS::Lambda::Function weft-")
+		want(t, name+"'s role", at(t, variables, "WEFT_ROLE"), role)
+		for _, q := range []string{queue.Workflow, queue.Timers, queue.Activities} {
+			url := at(t, variables, "WEFT_QUEUE_"+strings.ToUpper(q)).(string)
+			want(t, name+"'s queue", strings.TrimSuffix(url[strings.LastIndex(url, "/")+1:], ".fifo"), "weft-"+q)
+		}
+		activities := d["AWS::SQS::Queue weft-"+queue.Activities]
+		want(t, name+"'s WEFT_VISIBILITY", duration(t, at(t, variables, "WEFT_VISIBILITY")), seconds(t, activities, "VisibilityTimeout"))
+		if d := duration(t, at(t, variables, "WEFT_LONG_TIMER")); d > queue.MaxDelay {
+			t.Errorf("%s: a queue does not delay by %v", name, d)
+		}
+		// What is tried for so long has to be committed and answered afterwards.
+		timeout := seconds(t, f, "Timeout")
+		if timeout-adapter.Reserve < softLimit {
+			t.Errorf("%s has %v, which is too little for what is tried for %v", name, timeout, softLimit)
+		}
+		if role == string(adapter.Activity) {
+			want(t, name+"'s WEFT_TIMEOUT", duration(t, at(t, variables, "WEFT_TIMEOUT")), timeout)
+		}
+	}
+	want(t, "the sweep", at(t, d["AWS::Events::Rule weft-sweep"], "ScheduleExpression"), "rate(1 minute)")
+	if timeout := seconds(t, d["AWS::Lambda::Function weft-timer"], "Timeout"); timeout >= time.Minute {
+		t.Errorf("one sweep may take %v, and the next begins before that", timeout)
+	}
+}
+
+func duration(t testing.TB, v any) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(fmt.Sprint(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// checkAPI wants an API to wait for the function at least as long as a request is tried, and the function to be there until then.
+func (d declared) checkAPI(t *testing.T) {
+	t.Helper()
+	timeout := seconds(t, d["AWS::Lambda::Function weft-api"], "Timeout")
+	var waits []any
+	for _, name := range d.of("AWS::ApiGatewayV2::Integration") {
+		waits = append(waits, at(t, d[name], "TimeoutInMillis"))
+	}
+	for _, name := range d.of("AWS::ApiGateway::Method") {
+		waits = append(waits, at(t, d[name], "Integration", "TimeoutInMillis"))
+	}
+	if len(waits) == 0 && d["AWS::Lambda::Url"] == nil {
+		t.Error("there is no API")
+	}
+	for _, milliseconds := range waits {
+		wait := duration(t, fmt.Sprint(milliseconds, "ms"))
+		if softLimit := turn.Defaults().SoftLimit; wait <= softLimit {
+			t.Errorf("the API waits for %v, and a request is tried for %v", wait, softLimit)
+		}
+		if wait > timeout {
+			t.Errorf("the API waits for %v, and the function is ended after %v", wait, timeout)
+		}
+	}
+}
+
+// checkAlarms holds alarms to how often things happen that are well.
+func (d declared) checkAlarms(t *testing.T) {
+	t.Helper()
+	for _, name := range d.of("AWS::CloudWatch::Alarm") {
+		a := d[name]
+		if strings.Contains(name, "-age-") {
+			if limit := seconds(t, a, "Threshold"); limit <= queue.MaxDelay {
+				t.Errorf("%s: messages that wait for %v are as they should be", name, limit)
+			}
+		}
+		if strings.Contains(name, "-stuck-") {
+			// A task that fails is tried again after at most as long as a queue delays.
+			period, periods := seconds(t, a, "Period"), seconds(t, a, "EvaluationPeriods")/time.Second
+			if window := period * periods; window <= queue.MaxDelay {
+				t.Errorf("%s looks back for %v, and would end between two tries", name, window)
+			}
+		}
+	}
+}
+
+// The limits that the module and the template have by default are those of the code.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	all := moduleVariables(t)
+	want(t, "long_timer", duration(t, all["long_timer"].fallback), queue.MaxDelay)
+	want(t, "max_message_size", all["max_message_size"].fallback, 1<<20)
+}

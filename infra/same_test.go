@@ -1,0 +1,247 @@
+package infra_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// declared are the properties of resources, in CloudFormation's words, by type and what tells resources of the type apart.
+type declared map[string]any
+
+// The module and the template declare the same resources, with the same properties.
+func TestSame(t *testing.T) {
+	t.Parallel()
+	all := plans(t)
+	for _, variant := range slices.Sorted(maps.Keys(variants)) {
+		t.Run(variant, func(t *testing.T) {
+			t.Parallel()
+			module, template := declaredByModule(t, all[variant]), declaredByTemplate(t, variants[variant].parameters())
+			if diff := gocmp.Diff(template.flat(), module.flat()); diff != "" {
+				t.Errorf("infra/sam and infra/terraform differ (- sam, + terraform):\n%s", diff)
+			}
+		})
+	}
+}
+
+// add adds a resource.
+func (d declared) add(t testing.TB, kind string, properties map[string]any) {
+	t.Helper()
+	key := strings.TrimSpace(fmt.Sprint(kind, " ", cmp.Or(properties[identities[kind]], any(""))))
+	if d[key] != nil {
+		t.Fatalf("%s is there twice", key)
+	}
+	d[key] = properties
+}
+
+// ---- the template ----
+
+func declaredByTemplate(t testing.TB, parameters map[string]string) declared {
+	t.Helper()
+	c := load(t, path.Join("sam", "template.yaml"), "weft", parameters)
+	all := declared{}
+	for id := range c.resources {
+		kind := c.kind(id)
+		properties, _ := c.value(c.properties(id)).(map[string]any)
+		switch kind {
+		case "AWS::Serverless::Function":
+			kind, properties = "AWS::Lambda::Function", c.function(id)
+		case "AWS::IAM::Role":
+			properties["RoleName"] = c.name(id)
+		}
+		for _, name := range jsons {
+			decodeJSON(t, properties, name)
+		}
+		all.add(t, kind, properties)
+	}
+	return all
+}
+
+// function is a function as CloudFormation has it: with what all functions have, and without its code.
+func (c *template) function(id string) map[string]any {
+	c.t.Helper()
+	properties := map[string]any{}
+	for _, from := range []map[string]any{c.global, c.properties(id)} {
+		for name, value := range c.value(from).(map[string]any) {
+			properties[name] = value
+		}
+	}
+	variables := map[string]any{}
+	for name, value := range c.variables(id) {
+		variables[name] = value
+	}
+	properties["Environment"] = map[string]any{"Variables": variables}
+	properties["TracingConfig"] = map[string]any{"Mode": properties["Tracing"]}
+	delete(properties, "Tracing")
+	delete(properties, "CodeUri")
+	return properties
+}
+
+// ---- the module ----
+
+func declaredByModule(t testing.TB, p plan) declared {
+	t.Helper()
+	all := declared{}
+	parts := map[string]map[string]any{}
+	for address, attributes := range p {
+		name, _, _ := strings.Cut(address, ".")
+		k, known := kinds[name]
+		if !known {
+			t.Fatalf("say in kinds_test.go what %s is in CloudFormation", address)
+		}
+		if k.of != "" {
+			parts[address] = attributes
+			continue
+		}
+		all.add(t, k.is, k.properties(t, address, attributes))
+	}
+	for _, address := range slices.Sorted(maps.Keys(parts)) {
+		name, _, _ := strings.Cut(address, ".")
+		k, attributes := kinds[name], parts[address]
+		key := k.is
+		if identities[k.is] != "" {
+			key = fmt.Sprint(k.is, " ", attributes[k.of])
+		}
+		owner, ok := all[key].(map[string]any)
+		if !ok {
+			t.Fatalf("%s is a part of %s, which is not there", address, key)
+		}
+		part := k.properties(t, address, attributes)
+		switch {
+		case k.in == "":
+			maps.Copy(owner, part)
+		case slices.Contains(lists, k.in):
+			list, _ := owner[k.in].([]any)
+			owner[k.in] = append(list, part)
+		default:
+			owner[k.in] = part
+		}
+	}
+	return all
+}
+
+func (k kind) properties(t testing.TB, address string, attributes map[string]any) map[string]any {
+	t.Helper()
+	properties := k.named(t, address, attributes)
+	if k.mend != nil {
+		k.mend(properties)
+	}
+	return properties
+}
+
+// named is a resource, or a block of it, with properties in the place of attributes.
+func (k kind) named(t testing.TB, address string, attributes map[string]any) map[string]any {
+	t.Helper()
+	properties := map[string]any{}
+	for name, value := range attributes {
+		property, known := k.names[name]
+		if !known {
+			t.Fatalf("say in kinds_test.go what %s of %s is in CloudFormation", name, address)
+		}
+		if property == "" {
+			continue
+		}
+		list, isList := value.([]any)
+		for i, one := range list {
+			if block, ok := one.(map[string]any); ok {
+				list[i] = k.named(t, address, block)
+			}
+		}
+		if isList && len(list) == 1 && !slices.Contains(lists, property) {
+			if block, ok := list[0].(map[string]any); ok {
+				value = block
+			}
+		}
+		if object, ok := value.(map[string]any); ok && !isList && !slices.Contains(verbatim, property) {
+			value = k.named(t, address, object)
+		}
+		properties[property] = value
+		if slices.Contains(jsons, property) {
+			decodeJSON(t, properties, property)
+		}
+	}
+	return properties
+}
+
+// ---- both ----
+
+// decodeJSON puts what a text says in its place, at any depth.
+func decodeJSON(t testing.TB, v any, name string) {
+	t.Helper()
+	object, _ := v.(map[string]any)
+	for key, value := range object {
+		text, isText := value.(string)
+		if key != name || !isText {
+			decodeJSON(t, value, name)
+			continue
+		}
+		var decoded any
+		if err := json.Unmarshal([]byte(text), &decoded); err != nil {
+			t.Fatalf("%s is not JSON: %v\n%s", name, err, text)
+		}
+		object[key] = decoded
+	}
+}
+
+// flat are all properties, at any depth, by where they are; what is null, false, zero or empty is left out. The order of a list of
+// texts says nothing, nor does that of a list of objects with names.
+func (d declared) flat() map[string]string {
+	all := map[string]string{}
+	for resource, properties := range d {
+		all[resource] = "declared"
+		flatten(all, resource+" ", properties)
+	}
+	return all
+}
+
+func flatten(all map[string]string, at string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, one := range v {
+			flatten(all, at+"."+name, one)
+		}
+	case []any:
+		var texts []string
+		for i, one := range v {
+			switch one.(type) {
+			case map[string]any, []any:
+				flatten(all, fmt.Sprintf("%s[%v]", at, label(one, i)), one)
+			default:
+				texts = append(texts, fmt.Sprint(one))
+			}
+		}
+		if len(texts) == len(v) {
+			slices.Sort(texts)
+		}
+		flatten(all, at, strings.Join(texts, ", "))
+	case float64:
+		flatten(all, at, strconv.FormatFloat(v, 'f', -1, 64))
+	default:
+		if text := onlySAM.Replace(fmt.Sprint(v)); v != nil && text != "" && text != "false" && text != "0" {
+			all[at] = text
+		}
+	}
+}
+
+// onlySAM are names that differ. The module gives the table a name; the template leaves that to CloudFormation, and has a
+// deployment of the REST API for each kind of authorization, because CloudFormation never makes one anew.
+var onlySAM = strings.NewReplacer("weft-Table", "weft", "weft-RestOpenDeployment", "weft-RestDeployment", "weft-RestSignedDeployment", "weft-RestDeployment")
+
+// label is what tells an object of a list from others: its name, or else its place.
+func label(v any, place int) any {
+	object, _ := v.(map[string]any)
+	for _, name := range []string{"Sid", "PolicyName", "Id", "IndexName", "AttributeName", "Name"} {
+		if object[name] != nil {
+			return object[name]
+		}
+	}
+	return place
+}

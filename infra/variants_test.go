@@ -1,0 +1,130 @@
+package infra_test
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// inputs are variables of the module; those that are not there have their defaults.
+type inputs map[string]any
+
+// variants are the deployments that are compared. Each variable has another value than its default in one of them at least.
+var variants = map[string]inputs{
+	"http": {},
+	"rest": {
+		"api": "rest", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
+		"throttling_rate": 7, "throttling_burst": 9, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
+	},
+	"rest_signed": {"api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234"},
+	"url":         {"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false},
+	"open":        {"api_authorization": "NONE", "jwt_scopes": []string{"s"}},
+	"full": {
+		"api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"},
+		"cors_origins": []string{"https://a.example"}, "kms": "create", "tracing": true,
+		"alarm_topics": []string{"arn:aws:sns:us-east-1:000000000000:a", "arn:aws:sns:us-east-1:000000000000:b"}, "age_alarm_seconds": 1000,
+		"memory": 512, "activity_memory": 1024, "workflow_timeout": 40, "workflow_visibility": 240, "activity_timeout": 100, "activity_visibility": 600,
+		"max_receives": 4, "long_timer": "30s", "workflow_batch_size": 9, "timer_batch_size": 8, "activity_batch_size": 7,
+		"workflow_maximum_concurrency": 20, "timer_maximum_concurrency": 10, "activity_maximum_concurrency": 5,
+		"api_reserved_concurrency": 3, "workflow_reserved_concurrency": 30, "activity_reserved_concurrency": 6,
+	},
+}
+
+// refusal is a deployment that is refused before anything is made: by the module at addresses, and by a rule of the template,
+// or only by AWS, where rules cannot say it: they cannot calculate.
+type refusal struct {
+	inputs
+	by   string
+	rule string
+}
+
+var refusals = map[string]refusal{
+	"url_token":       {inputs{"api": "url", "api_authorization": "JWT", "jwt_issuer": "https://a.example", "jwt_audience": []string{"a"}}, "aws_lambda_function_url.this", "Jwt"},
+	"url_open":        {inputs{"api": "url", "api_authorization": "NONE"}, "aws_lambda_function_url.this", "Url"},
+	"rest_token":      {inputs{"api": "rest", "api_authorization": "JWT", "jwt_issuer": "https://a.example", "jwt_audience": []string{"a"}}, "aws_api_gateway_rest_api.this", "Jwt"},
+	"rest_pages":      {inputs{"api": "rest", "cors_origins": []string{"https://a.example"}}, "aws_api_gateway_rest_api.this", "Rest"},
+	"no_issuer":       {inputs{"api_authorization": "JWT", "jwt_audience": []string{"a"}}, "aws_apigatewayv2_authorizer.this", "Jwt"},
+	"no_audience":     {inputs{"api_authorization": "JWT", "jwt_issuer": "https://a.example"}, "aws_apigatewayv2_authorizer.this", "Jwt"},
+	"seen_too_soon":   {inputs{"activity_timeout": 400}, "aws_sqs_queue.queue check.visibility", ""},
+	"few_workflows":   {inputs{"workflow_maximum_concurrency": 5, "timer_maximum_concurrency": 5, "workflow_reserved_concurrency": 9}, "aws_lambda_function.function", ""},
+	"few_activities":  {inputs{"activity_maximum_concurrency": 5, "activity_reserved_concurrency": 4}, "aws_lambda_function.function", ""},
+	"own_variables":   {inputs{"environment": map[string]string{"WEFT_TABLE": "x"}}, "var.environment", ""},
+	"no_such_package": {inputs{"packages": map[string]string{"apis": packageFile}}, "var.packages", ""},
+}
+
+// packageFile is the path of the zip in variants.
+const packageFile = "package.zip"
+
+// variables are all variables that a variant sets.
+func (in inputs) variables() inputs {
+	all := maps.Clone(in)
+	all["package"] = packageFile
+	// What a provider before 6.8 takes: such a one is what may be there where this is planned.
+	all["max_message_size"] = 262144
+	return all
+}
+
+// parameters are the same, as parameters of the template.
+func (in inputs) parameters() map[string]string {
+	all := map[string]string{}
+	for name, value := range in.variables() {
+		if name != "package" {
+			all[pascal(name)] = parameter(value)
+		}
+	}
+	return all
+}
+
+// parameter is a variable's value as the template writes it.
+func parameter(value any) string {
+	switch value := value.(type) {
+	case bool:
+		return map[bool]string{true: "on", false: "off"}[value]
+	case []string:
+		return strings.Join(value, ",")
+	}
+	return fmt.Sprint(value)
+}
+
+// pascal is a name of Terraform's as CloudFormation would write it.
+func pascal(name string) string {
+	var all strings.Builder
+	for word := range strings.SplitSeq(name, "_") {
+		all.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return all.String()
+}
+
+// The template's rules refuse what the module refuses, and nothing that is a variant.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, r := range refusals {
+		if got := load(t, path.Join("sam", "template.yaml"), "weft", r.parameters()).refused(); r.rule != "" && !slices.Contains(got, r.rule) {
+			t.Errorf("%s is refused by the rules %q of the template, want %s", name, got, r.rule)
+		}
+	}
+	for name, in := range variants {
+		if got := load(t, path.Join("sam", "template.yaml"), "weft", in.parameters()).refused(); len(got) > 0 {
+			t.Errorf("%s is refused by the rules %q of the template", name, got)
+		}
+	}
+}
+
+// Each variable that a parameter stands for is tried.
+func TestVariantsTryAll(t *testing.T) {
+	t.Parallel()
+	for name, v := range moduleVariables(t) {
+		if slices.Contains(onlyTerraform, name) {
+			continue
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Values(variants)), func(in inputs) bool {
+			value, ok := in.variables()[name]
+			return ok && parameter(value) != v.fallback
+		}) {
+			t.Errorf("no variant sets %s to another value than its default, %q", name, v.fallback)
+		}
+	}
+}
