@@ -162,7 +162,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 	for range 1 + mathrand.IntN(3) {
 		began := r.tick()
 		err := c.call(func(ctx context.Context, s *turn.Service) func() error {
-			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input})
+			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: api.Duration(2 * time.Second)})
 			return func() error {
 				if !r.told(t, began, answer, err) {
 					return errDied
@@ -242,7 +242,7 @@ func (c *crowd) check(clients int, seen map[string]int) {
 	c.pending.Wait()
 	for i, r := range c.runs {
 		if !porcupine.CheckOperations(ledgerModel, lighter(r.history)) {
-			c.t.Errorf("the history of run %d is not linearizable:\n%s", i, r.text())
+			c.t.Fatalf("the history of run %d is not linearizable:\n%s", i, r.text())
 		}
 		for _, op := range r.history {
 			seen[op.Input.(try).kind+" "+op.Output.(said).what]++
