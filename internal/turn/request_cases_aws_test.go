@@ -6,15 +6,12 @@ import (
 	"context"
 	"crypto/rand"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/cockroachdb/datadriven"
 
 	"github.com/seed-41655fb1/weft/internal/awstest"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -53,24 +50,6 @@ func onAWS(t *testing.T, folder string, scripts []string) {
 			})
 		}
 	}
-}
-
-// playAgain plays the scripts of a file on other scenes than those that wrote what it expects: -rewrite has no say here.
-func playAgain(t *testing.T, path string, scenes func(testing.TB, turntest.Args) turntest.Scene) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	script := turntest.NewScript(t, scenes)
-	defer script.Close()
-	datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
-		t.Helper()
-		if got := script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
-			t.Errorf("%s of %s: %s\n%s\ncame to\n%s\nexpected\n%s", d.Pos, path, d.Cmd, strings.TrimSpace(d.Input), got, d.Expected)
-		}
-		return d.Expected
-	})
 }
 
 // newTable makes a table, and deletes it when the test ends.

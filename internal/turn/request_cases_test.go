@@ -50,6 +50,46 @@ func TestUpdateCases(t *testing.T) {
 	}
 }
 
+// TestUpdateCasesOnDisk plays the scripts of TestUpdateCases, and of TestSpeculativeWorkflowTask, on the embedded store and
+// queue, as the local server has them. It expects the same of each line, costs included.
+func TestUpdateCasesOnDisk(t *testing.T) {
+	t.Parallel()
+	for _, path := range scripts(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { playAgain(t, path, turntest.NewBubbleOnDisk) })
+		})
+	}
+}
+
+// scripts are the files of the scripts.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", "*", "*"))
+	if want := len(cases) + len(seedRows); err != nil || len(paths) != want {
+		t.Fatalf("there are %d scripts, want %d, %v", len(paths), want, err)
+	}
+	return paths
+}
+
+// playAgain plays the scripts of a file on other scenes than those that wrote what it expects: -rewrite has no say here.
+func playAgain(t *testing.T, path string, scenes func(testing.TB, turntest.Args) turntest.Scene) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := turntest.NewScript(t, scenes)
+	defer script.Close()
+	datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
+		t.Helper()
+		if got := script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
+			t.Errorf("%s of %s: %s\n%s\ncame to\n%s\nexpected\n%s", d.Pos, path, d.Cmd, strings.TrimSpace(d.Input), got, d.Expected)
+		}
+		return d.Expected
+	})
+}
+
 // play plays the scripts of a file in a bubble.
 func play(t *testing.T, path string) {
 	script := turntest.NewScript(t, turntest.NewBubble)

@@ -22,7 +22,7 @@ func (d *Deployment) Workflows() []string {
 	d.t.Helper()
 	var ids []string
 	for token := ""; ; {
-		runs, next, err := d.Store.ListRuns(context.Background(), store.Filter{}, token, 1000)
+		runs, next, err := d.kept.ListRuns(context.Background(), store.Filter{}, token, 1000)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -43,17 +43,17 @@ func (d *Deployment) Snapshot() string {
 	var b strings.Builder
 	for _, id := range d.Workflows() {
 		last := uint32(0)
-		for _, item := range d.Store.Dump(id) {
+		for _, item := range d.items(id) {
 			fmt.Fprintf(&b, "%v %x %v %x\n", item.Key, item.Commit, item.Expires, item.Body)
 			last = item.Run
 		}
-		attempts, err := d.Store.ReadAttempts(context.Background(), id, last)
+		attempts, err := d.kept.ReadAttempts(context.Background(), id, last)
 		if err != nil {
 			d.t.Fatal(err)
 		}
 		fmt.Fprintf(&b, "%+v\n", attempts)
 	}
-	timers, err := d.Store.DueTimers(context.Background(), endOfTime, 1<<20)
+	timers, err := d.kept.DueTimers(context.Background(), endOfTime, 1<<20)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -67,7 +67,32 @@ func (d *Deployment) Snapshot() string {
 // Runs returns the runs of a workflow as its log has them; see RunsOf.
 func (d *Deployment) Runs(workflowID string) []*engine.Run {
 	d.t.Helper()
-	return RunsOf(d.t, workflowID, d.Store.Dump(workflowID))
+	return RunsOf(d.t, workflowID, d.items(workflowID))
+}
+
+func (d *Deployment) items(workflowID string) []store.Item {
+	d.t.Helper()
+	items, err := Items(context.Background(), d.kept, workflowID)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return items
+}
+
+// Items are all items that a log has of a workflow, in its order.
+func Items(ctx context.Context, log store.Log, workflowID string) (items []store.Item, err error) {
+	for before, more := (store.Key{}), true; more; {
+		var page store.Page
+		if page, err = log.Backward(ctx, workflowID, before, store.Key{}, 0); err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if more = page.More && len(page.Items) > 0; more {
+			before = items[len(items)-1].Key
+		}
+	}
+	slices.Reverse(items)
+	return items, nil
 }
 
 // RunsOf returns the runs of a workflow that these items are the log of, in its order. Loading them checks that their

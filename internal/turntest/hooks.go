@@ -75,7 +75,7 @@ func (h *Hooks) take(op Op) Hook {
 
 // Hook puts hooks between the log and the processes that are started from now on, until Hook is called again.
 func (d *Deployment) Hook() *Hooks {
-	h := NewHooks(d.Store)
+	h := NewHooks(d.kept)
 	d.Ports.Log = h
 	return h
 }

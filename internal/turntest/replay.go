@@ -28,7 +28,7 @@ func (d *Deployment) Replay(registrations ...workflow.Registration) {
 	d.t.Helper()
 	registry := Registry(d.t, registrations...)
 	for token := ""; ; {
-		page, next, err := d.Store.ListRuns(context.Background(), store.Filter{}, token, 100)
+		page, next, err := d.kept.ListRuns(context.Background(), store.Filter{}, token, 100)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func accepted(c *history.Commit) (requests []engine.UpdateRequest) {
 func (d *Deployment) Commits(workflowID string, number uint32) []*history.Commit {
 	d.t.Helper()
 	run := engine.NewRun(workflowID, number)
-	for _, item := range d.Store.Dump(workflowID) {
+	for _, item := range d.items(workflowID) {
 		if item.Run != number {
 			continue
 		}

@@ -45,7 +45,7 @@ type Scene interface {
 	Close()
 }
 
-// Bubble is a scene in a bubble of testing/synctest, over the in-memory store and queue.
+// Bubble is a scene in a bubble of testing/synctest.
 type Bubble struct {
 	t         testing.TB
 	d         *Deployment
@@ -71,9 +71,16 @@ func OptionsOf(args Args) (o turn.Options) {
 	return o
 }
 
-// NewBubble returns a scene with process 1 on build-1 and process 2, which handles no messages, on the same.
-func NewBubble(t testing.TB, args Args) Scene {
-	b := &Bubble{t: t, d: New(t), options: OptionsOf(args), processes: map[int]*hooked{}}
+// NewBubble returns a scene over the store and the queue in memory, with process 1 on build-1 and process 2, which handles no
+// messages, on the same.
+func NewBubble(t testing.TB, args Args) Scene { return newBubble(t, New(t), args) }
+
+// NewBubbleOnDisk is NewBubble over the embedded store and queue.
+func NewBubbleOnDisk(t testing.TB, args Args) Scene { return newBubble(t, OnDisk(t), args) }
+
+func newBubble(t testing.TB, d *Deployment, args Args) Scene {
+	t.Helper()
+	b := &Bubble{t: t, d: d, options: OptionsOf(args), processes: map[int]*hooked{}}
 	b.Deploy(1, "build-1")
 	b.Deploy(2, "build-1")
 	return b

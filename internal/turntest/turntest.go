@@ -14,37 +14,79 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/apitest"
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
+	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/store"
+	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // Deployment is what all processes share: the store and the queues.
 type Deployment struct {
-	t     testing.TB
+	t testing.TB
+	// Store is the store, where it is in memory; nil elsewhere.
 	Store *storememory.Store
 	Queue *queuememory.Queue
 	// Ports can be changed before a process is started, to put faults between it and the stores.
 	Ports turn.Ports
+	kept  kept
 }
 
-// New returns a deployment without processes. At the end of the test the store and the queue are checked.
+// kept is where a deployment keeps its runs.
+type kept interface {
+	store.Log
+	store.Attempts
+	store.Timers
+	store.Lister
+}
+
+// New returns a deployment without processes, in memory. At the end of the test the store and the queue are checked.
 func New(t testing.TB) *Deployment {
 	t.Helper()
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
 	d := &Deployment{t: t, Store: storememory.New(storememory.Options{Violation: violation})}
 	d.Queue = queuememory.New(queue.Standard(), queuememory.Options{Violation: violation})
-	d.Ports = turn.Ports{Log: d.Store, Attempts: d.Store, Timers: d.Store, Lister: d.Store, Queue: d.Queue}
+	d.keepIn(d.Store)
 	t.Cleanup(func() {
 		d.Store.Check()
 		d.Queue.Check()
 	})
 	return d
+}
+
+// OnDisk returns a deployment without processes, on the embedded store and queue of a directory of its own, as the local
+// server has them.
+func OnDisk(t testing.TB) *Deployment {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := disk.Open(t.TempDir())
+	must(err)
+	t.Cleanup(func() { must(db.Close()) })
+	s, err := storeembedded.New(db)
+	must(err)
+	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
+	q, err := queueembedded.New(db, queue.Standard(), queueembedded.Options{Violation: violation})
+	must(err)
+	d := &Deployment{t: t, Queue: q.Queue}
+	d.keepIn(s)
+	return d
+}
+
+func (d *Deployment) keepIn(s kept) {
+	d.kept = s
+	d.Ports = turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Queue: d.Queue}
 }
 
 // Process is one process of a deployment: it answers requests and, while it runs, handles messages.

@@ -1,11 +1,9 @@
 package awspath
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // Scene is a scene on the AWS path. Its methods implement turntest.Scene.
@@ -180,7 +177,7 @@ func (s *Scene) checkReplay() {
 	}
 	p := s.processes[1]
 	for _, id := range ids {
-		items, err := s.items(id)
+		items, err := turntest.Items(s.t.Context(), s.store.Ports.Log, id)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -188,20 +185,4 @@ func (s *Scene) checkReplay() {
 			turntest.CheckRun(s.t, p.registry, p.build, run)
 		}
 	}
-}
-
-// items is the log of a workflow.
-func (s *Scene) items(id string) (items []store.Item, err error) {
-	for before, more := (store.Key{}), true; more; {
-		var page store.Page
-		if page, err = s.store.Ports.Log.Backward(context.Background(), id, before, store.Key{}, 0); err != nil {
-			return nil, err
-		}
-		items = append(items, page.Items...)
-		if more = page.More && len(page.Items) > 0; more {
-			before = items[len(items)-1].Key
-		}
-	}
-	slices.Reverse(items)
-	return items, nil
 }
