@@ -103,15 +103,16 @@ func encodeBody(body []byte) (text string, encoded bool) {
 	return base64.StdEncoding.EncodeToString(body), true
 }
 
-// writeAnswer writes what a function answered, and reports whether it was an answer in format 2.0. Without a status code
+// writeAnswer writes what a function answered, and reports whether it was an answer in format 2.0 or 1.0. Without a status code
 // it would be the body itself; no function of Weft relies on that, so here it is a mistake.
 func writeAnswer(w http.ResponseWriter, answer []byte) bool {
 	var a struct {
-		StatusCode      int               `json:"statusCode"`
-		Headers         map[string]string `json:"headers"`
-		Cookies         []string          `json:"cookies"`
-		Body            string            `json:"body"`
-		IsBase64Encoded bool              `json:"isBase64Encoded"`
+		StatusCode        int                 `json:"statusCode"`
+		Headers           map[string]string   `json:"headers"`
+		MultiValueHeaders map[string][]string `json:"multiValueHeaders"` // of format 1.0
+		Cookies           []string            `json:"cookies"`           // of format 2.0
+		Body              string              `json:"body"`
+		IsBase64Encoded   bool                `json:"isBase64Encoded"`
 	}
 	if err := json.Unmarshal(answer, &a); err != nil || a.StatusCode < 100 || a.StatusCode > 599 {
 		return false
@@ -125,6 +126,9 @@ func writeAnswer(w http.ResponseWriter, answer []byte) bool {
 	}
 	for name, value := range a.Headers {
 		w.Header().Set(name, value)
+	}
+	for name, values := range a.MultiValueHeaders {
+		w.Header()[http.CanonicalHeaderKey(name)] = values
 	}
 	for _, c := range a.Cookies {
 		w.Header().Add("Set-Cookie", c)

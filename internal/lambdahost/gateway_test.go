@@ -44,6 +44,30 @@ func TestGateway(t *testing.T) {
 	}
 }
 
+func TestRESTGateway(t *testing.T) {
+	t.Parallel()
+	gateway := lambdahost.RESTGateway(invoker(func(event []byte) ([]byte, error) {
+		var e events.APIGatewayProxyRequest
+		if err := json.Unmarshal(event, &e); err != nil {
+			return nil, err
+		}
+		if e.HTTPMethod != "POST" || e.Path != "/v1/a%20b" || e.RequestContext.Path != "/prod/v1/a%20b" || e.QueryStringParameters["x"] != "2" ||
+			len(e.MultiValueQueryStringParameters["x"]) != 2 || e.Headers["X-Name"] != "ada" || e.MultiValueHeaders["Host"][0] != "example.com" || e.Body != `{"a":1}` {
+			t.Errorf("the event is %s", event)
+		}
+		return json.Marshal(events.APIGatewayProxyResponse{
+			StatusCode: 202, MultiValueHeaders: map[string][]string{"X-Weft": {"yes", "no"}}, Body: "AQI=", IsBase64Encoded: true,
+		})
+	}), "api")
+	r := httptest.NewRequest(http.MethodPost, "/v1/a%20b?x=1&x=2", strings.NewReader(`{"a":1}`))
+	r.Header.Set("X-Name", "ada")
+	w := httptest.NewRecorder()
+	gateway.ServeHTTP(w, r)
+	if w.Code != 202 || len(w.Header().Values("X-Weft")) != 2 || w.Body.String() != "\x01\x02" {
+		t.Errorf("the answer is %d %v %q", w.Code, w.Header(), w.Body)
+	}
+}
+
 func TestGatewayFailures(t *testing.T) {
 	t.Parallel()
 	for name, function := range map[string]invoker{
@@ -57,6 +81,11 @@ func TestGatewayFailures(t *testing.T) {
 		lambdahost.Gateway(function, "api").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 		if w.Code != http.StatusInternalServerError || w.Body.String() != `{"message":"Internal Server Error"}` {
 			t.Errorf("%s: the answer is %d %q", name, w.Code, w.Body)
+		}
+		w = httptest.NewRecorder()
+		lambdahost.RESTGateway(function, "api").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		if w.Code != http.StatusBadGateway || w.Body.String() != `{"message":"Internal server error"}` {
+			t.Errorf("%s: the answer of a REST API is %d %q", name, w.Code, w.Body)
 		}
 	}
 }

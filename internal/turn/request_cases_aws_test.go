@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/internal/awstest"
-	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )

@@ -31,6 +31,12 @@ type Scene interface {
 	Together(process int, requests []Request) []*Answer
 	// Hook sets a hook for the next call of a process, or for all that come; a nil one ends that.
 	Hook(process int, op Op, always bool, hook Hook)
+	// Handler is a process for those who send it requests themselves, from within Run.
+	Handler(process int) http.Handler
+	// Run calls fn, which may send requests and wait by World.
+	Run(fn func())
+	// World is the clock of the processes.
+	World() turn.World
 	// Sleep lets time pass.
 	Sleep(d time.Duration)
 	// Delivered is what handling messages has cost, without reads, since the last call.
@@ -138,6 +144,18 @@ func (b *Bubble) send(process int, r Request) <-chan *Answer {
 	}()
 	return answer
 }
+
+// Handler implements Scene.
+func (b *Bubble) Handler(process int) http.Handler {
+	p := b.processes[process]
+	return counted{p.Handler, &p.asked}
+}
+
+// Run implements Scene.
+func (b *Bubble) Run(fn func()) { fn() }
+
+// World implements Scene.
+func (b *Bubble) World() turn.World { return turn.RealWorld{} }
 
 // Together implements Scene.
 func (b *Bubble) Together(process int, requests []Request) []*Answer {

@@ -30,8 +30,9 @@ type process struct {
 	hooks     *turntest.Hooks
 	delivered meter.Meter // what it was handed besides requests
 	sweepAt   time.Time   // the next schedule event
-	busy      int         // events that it handles, besides requests
-	stopped   bool        // it is handed no more
+	api       http.Handler
+	busy      int  // events that it handles, besides requests
+	stopped   bool // it is handed no more
 }
 
 // activityVisibility is that of the activity queue: the longest that SQS has. The function shortens it.
@@ -56,6 +57,7 @@ func (s *Scene) boot(build string) *process {
 		}
 		p.functions[role] = f
 	}
+	p.api = s.gateway(p, string(adapter.API))
 	return p
 }
 
@@ -93,10 +95,10 @@ func (w watched) Send(ctx context.Context, name string, messages ...queue.Messag
 	return w.Sender.Send(ctx, name, messages...)
 }
 
-// ServeHTTP answers a request as an HTTP API does, which counts the bytes of the answer itself.
+// ServeHTTP answers a request as a gateway does, which counts the bytes of the answer itself.
 func (p *process) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := httptest.NewRecorder()
-	lambdahost.Gateway(p, string(adapter.API)).ServeHTTP(answer, r)
+	p.api.ServeHTTP(answer, r)
 	maps.Copy(w.Header(), answer.Header())
 	w.Header().Set("Content-Length", strconv.Itoa(answer.Body.Len()))
 	w.WriteHeader(answer.Code)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/apitest"
+	"github.com/seed-41655fb1/weft/internal/lambdahost"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -24,11 +25,13 @@ type Scene struct {
 	queue     *queuememory.Queue
 	options   turn.Options
 	processes map[int]*process
+	gateway   func(functions lambdahost.Invoker, function string) http.Handler
 	told      meter.Cost // what Delivered has told of
 	warnings  turntest.Warnings
 }
 
-// Scenes returns the maker of the scenes of a script, which share a clock. Each has a store of its own.
+// Scenes returns the maker of the scenes of a script, which share a clock. Each has a store of its own. Requests come through
+// an HTTP API, or with the argument gateway=rest through a REST API.
 func Scenes(open func(t testing.TB, clock func() time.Time) Store) func(testing.TB, turntest.Args) turntest.Scene {
 	clock := NewClock()
 	return func(t testing.TB, args turntest.Args) turntest.Scene {
@@ -43,6 +46,10 @@ func Scenes(open func(t testing.TB, clock func() time.Time) Store) func(testing.
 		}
 		t.Cleanup(s.queue.Check)
 		s.options = turntest.OptionsOf(args)
+		s.gateway = lambdahost.Gateway
+		if args["gateway"] == "rest" {
+			s.gateway = lambdahost.RESTGateway
+		}
 		clock.source = s
 		s.Deploy(1, "build-1")
 		s.Deploy(2, "build-1")
@@ -91,6 +98,15 @@ func (s *Scene) Do(process int, r turntest.Request) *turntest.Answer {
 	s.clock.Settle()
 	return p.answer
 }
+
+// Handler is a process for those who send it requests themselves.
+func (s *Scene) Handler(process int) http.Handler { return s.processes[process] }
+
+// Run calls fn where it may wait by the clock, and returns when it has ended.
+func (s *Scene) Run(fn func()) { s.clock.Await(s.clock.Go(fn)) }
+
+// World is the clock.
+func (s *Scene) World() turn.World { return s.clock }
 
 // Together has a process answer requests at once.
 func (s *Scene) Together(process int, requests []turntest.Request) (answers []*turntest.Answer) {
