@@ -250,32 +250,6 @@ func TestEndingWhatIsNotThere(t *testing.T) {
 	})
 }
 
-// The two clocks of a call: the server's soft limit ends a request, not the call, which goes on by polling the run that
-// took the update.
-func TestACallOutlivesTheSoftLimit(t *testing.T) {
-	t.Parallel()
-	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
-		if err := verbs["start"].send(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		w.sent = nil
-		began := time.Now()
-		result, err := c.Call(t.Context(), "a", "nap", history.Payload(`"1m30s"`), client.UpdateOptions{ID: "u1"})
-		if err != nil || string(result) != `"slept"` || time.Since(began).Truncate(time.Second) != 90*time.Second {
-			t.Fatalf("%s, %v after %v", result, err, time.Since(began))
-		}
-		requests := w.requests()
-		if len(requests) != 5 || requests[0].method != http.MethodPost {
-			t.Fatalf("%d requests: %v", len(requests), requests)
-		}
-		for _, r := range requests[1:] {
-			if r.method != http.MethodGet || r.path != "/v1/workflows/a/updates/u1" || r.query.Get("wait") != "20s" || r.query.Get("runId") == "" {
-				t.Errorf("polled with %v", r)
-			}
-		}
-	})
-}
-
 // Result waits for as long as it takes, and stays with the run that it began with.
 func TestResultOutlivesTheSoftLimit(t *testing.T) {
 	t.Parallel()

@@ -14,40 +14,6 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An update that its validator refuses comes back as a *Rejected that wraps the validator's error.
-func TestRejected(t *testing.T) {
-	t.Parallel()
-	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
-		ctx := t.Context()
-		run, err := turntest.Counter.Start(ctx, c, "a", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, send := range map[string]func(o client.UpdateOptions) error{
-			"call": func(o client.UpdateOptions) error { _, err := turntest.Add.Call(ctx, c, "a", -1, o); return err },
-			"send": func(o client.UpdateOptions) error { _, err := turntest.Add.Send(ctx, c, "a", -1, o); return err },
-		} {
-			err := send(client.UpdateOptions{ID: "u1"})
-			var rejected *client.Rejected
-			if !errors.As(err, &rejected) || client.AsRejected(err) != rejected || !errors.Is(err, turntest.ErrNegative) || errors.Is(err, turntest.ErrLimit) {
-				t.Fatalf("%v, want a rejection that is %v", err, turntest.ErrNegative)
-			}
-			if rejected.UpdateID != "u1" || string(rejected.RunID) != run.RunID || !strings.Contains(err.Error(), "the number is negative") {
-				t.Errorf("%+v", rejected)
-			}
-		}
-		if _, err := c.Handle("a", "", "u1").Wait(ctx); !errors.Is(err, client.ErrNotFound) {
-			t.Errorf("waiting for what was refused: %v", err)
-		}
-		if total, err := turntest.Add.Call(ctx, c, "a", 3, client.UpdateOptions{ID: "u1"}); err != nil || total != 3 {
-			t.Errorf("the same id again: %d, %v", total, err)
-		}
-		if client.AsRejected(turntest.ErrSour) != nil || client.AsRejected(nil) != nil {
-			t.Error("AsRejected finds what is not there")
-		}
-	})
-}
-
 // What code returned is found by errors.Is and errors.As on the other side of HTTP, through whatever wraps it.
 func TestErrorsTravel(t *testing.T) {
 	t.Parallel()

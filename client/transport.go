@@ -39,8 +39,13 @@ func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 		}
 	}
 	_, bounded := ctx.Deadline()
+	var before error
 	for attempt := 1; ; attempt++ {
 		status, err = c.once(ctx, r, body)
+		var lost *lostAnswer
+		if before != nil && ctx.Err() != nil && errors.As(err, &lost) {
+			return status, fmt.Errorf("%w; before that: %w", err, before)
+		}
 		var wait time.Duration
 		if !again(err, &wait) || ctx.Err() != nil || !bounded && attempt >= attempts {
 			return status, err
@@ -51,6 +56,7 @@ func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 		if c.pause(ctx, backoff(attempt, wait)) != nil {
 			return status, err // what went wrong tells more than that the time is over
 		}
+		before = err
 	}
 }
 

@@ -3,19 +3,15 @@
 package turn_test
 
 import (
-	"context"
-	"crypto/rand"
 	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/internal/awstest"
 	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
-	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
 // TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers of the functions, with
@@ -44,28 +40,9 @@ func onAWS(t *testing.T, folder string, scripts []string) {
 		for _, name := range played {
 			t.Run(server.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				scenes := awspath.Scenes(awspath.DynamoDB(client, newTable(t, client)))
+				scenes := awspath.Scenes(awspath.DynamoDB(client, awspath.NewTable(t, client)))
 				playAgain(t, filepath.Join("testdata", folder, name), scenes)
 			})
 		}
 	}
-}
-
-// newTable makes a table, and deletes it when the test ends.
-func newTable(t *testing.T, client *dynamodb.Client) string {
-	t.Helper()
-	table := "weft-" + rand.Text()
-	if _, err := client.CreateTable(t.Context(), dynamo.Schema(table)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
-			t.Error(err)
-		}
-	})
-	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = time.Second })
-	if err := waiter.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &table}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	return table
 }

@@ -2,6 +2,7 @@ package awspath
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,6 +46,25 @@ func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock fu
 		ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister()}
 		return Store{Ports: ports, Workflows: kept.workflows, Dump: kept.dump}
 	}
+}
+
+// NewTable makes a table that is one for DynamoDB, and deletes it when the test ends.
+func NewTable(t testing.TB, client *dynamodb.Client) string {
+	t.Helper()
+	table := "weft-" + rand.Text()
+	if _, err := client.CreateTable(t.Context(), dynamo.Schema(table)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+			t.Error(err)
+		}
+	})
+	waiter := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = time.Second })
+	if err := waiter.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: &table}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	return table
 }
 
 // namespace is the part of a table that a scene has.

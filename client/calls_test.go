@@ -1,0 +1,451 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// call is a case: what a caller does, and what it sees.
+type call struct {
+	args turntest.Args
+	play func(s *stand)
+}
+
+const (
+	accepted  = "WorkflowExecutionUpdateAccepted"
+	completed = "WorkflowExecutionUpdateCompleted"
+	opened    = "WorkflowExecutionStarted"
+	signaled  = "WorkflowExecutionSignaled"
+)
+
+// calls are the cases, by name.
+var calls = map[string]call{
+	"call":                                {nil, func(s *stand) { s.start(); s.add("u1", 3, 3); s.wantSent("POST") }},
+	"send, and get":                       {nil, sendAndGet},
+	"poll":                                {nil, poll},
+	"soft limit after accepted":           {nil, outlivesSoftLimit},
+	"soft limit before accepted":          {nil, busyUntilAccepted},
+	"deadline of the caller":              {nil, callersDeadline},
+	"deadline while the store is busy":    {nil, deadlineWhileBusy},
+	"lost answers":                        {nil, lostAnswers},
+	"lost answers of an update that naps": {nil, lostAnswersOfNap},
+	"lost polls":                          {nil, lostPolls},
+	"lost answer of continue-as-new":      {nil, lostAnswerOfRenewal},
+	"rejected":                            {nil, rejected},
+	"not ready":                           {nil, notReady},
+	"in flight":                           {turntest.Args{"inflight": "1"}, inFlight},
+	"bytes in flight":                     {turntest.Args{"bytes": "4"}, inFlight},
+	"in total":                            {turntest.Args{"total": "1"}, inTotal},
+	"not found":                           {nil, notFound},
+	"errors of handlers":                  {nil, errorsOfHandlers},
+	"update with start":                   {nil, updateWithStart},
+	"update with start, rejected":         {nil, updateWithStartRejected},
+	"update with start, answers lost":     {nil, updateWithStartLost},
+	"updates with start, racing":          {nil, updatesWithStartRacing},
+	"update with start, run open":         {nil, updateWithStartOpen},
+	"signal with start":                   {nil, signalWithStart},
+}
+
+var background = context.Background()
+
+// add sends the update add and checks what it comes to.
+func (s *stand) add(id string, n, want int) {
+	s.t.Helper()
+	if got, err := turntest.Add.Call(background, s.Client, "a", n, workflow.CallOptions{ID: id}); err != nil || got != want {
+		s.t.Errorf("add %d comes to %d, %v, want %d", n, got, err, want)
+	}
+}
+
+// nap sends an update that is accepted and then takes so long.
+func (s *stand) nap(ctx context.Context, id, d string) (workflow.UpdateHandle[string], error) {
+	return turntest.Nap.Send(ctx, s.Client, "a", d, workflow.CallOptions{ID: id})
+}
+
+func (s *stand) wantSlept(text string, err error) {
+	s.t.Helper()
+	if err != nil || text != "slept" {
+		s.t.Errorf("it comes to %q, %v", text, err)
+	}
+}
+
+func sendAndGet(s *stand) {
+	s.start()
+	var handle workflow.UpdateHandle[string]
+	var err error
+	if took := s.took(func() { handle, err = s.nap(background, "u1", "10s") }); err != nil || took > time.Second {
+		s.t.Fatalf("sent after %v, %v", took, err)
+	}
+	if handle.ID != "u1" || handle.WorkflowID != "a" || handle.RunID == "" {
+		s.t.Errorf("the handle is %+v", handle.Update)
+	}
+	s.wantEvents(0, completed)
+	if took := s.took(func() { s.wantSlept(handle.Get(background)) }); took != 10*time.Second {
+		s.t.Errorf("the outcome came after %v", took)
+	}
+	sent := len(s.wire.requests())
+	s.wantSlept(handle.Get(background)) // it knows
+	if now := len(s.wire.requests()); now != sent {
+		s.t.Errorf("an outcome that is known was asked for again")
+	}
+}
+
+func poll(s *stand) {
+	s.start()
+	s.add("u1", 3, 3)
+	out, err := s.Handle("a", "", "u1").Wait(background)
+	if err != nil || string(out) != "3" {
+		s.t.Errorf("the outcome is %s, %v", out, err)
+	}
+	other, _ := s.of(2) // a process that knows nothing
+	if out, err = other.Handle("a", "", "u1").Wait(background); err != nil || string(out) != "3" {
+		s.t.Errorf("elsewhere the outcome is %s, %v", out, err)
+	}
+	if _, err := s.Handle("a", "", "u2").Wait(background); !errors.Is(err, client.ErrNotFound) {
+		s.t.Errorf("an update that nobody sent: %v", err)
+	}
+}
+
+// The server's clock ends a request and not the call: from accepted on it is polled.
+func outlivesSoftLimit(s *stand) {
+	s.start()
+	took := s.took(func() {
+		s.wantSlept(turntest.Nap.Call(background, s.Client, "a", "1m30s", workflow.CallOptions{ID: "u1"}))
+	})
+	if took != 90*time.Second {
+		s.t.Errorf("it took %v", took)
+	}
+	s.wantSent("POST GET GET GET GET")
+	for _, r := range s.wire.requests()[1:] {
+		if r.path != "/v1/workflows/a/updates/u1" || r.query.Get("wait") != "20s" || r.query.Get("runId") == "" {
+			s.t.Errorf("polled with %v", r)
+		}
+	}
+	s.wantEvents(1, accepted)
+}
+
+// busyFor has the store refuse all writes of process 1 for so long.
+func (s *stand) busyFor(d time.Duration) {
+	until := s.scene.Now().Add(d)
+	s.scene.Hook(1, turntest.OnPut, true, func(put func() error) error {
+		if s.scene.Now().Before(until) {
+			return store.ErrThrottled
+		}
+		return put()
+	})
+}
+
+// The server's clock ends a request before anything was accepted: it is busy, and the same request is sent again.
+func busyUntilAccepted(s *stand) {
+	s.start()
+	s.busyFor(25 * time.Second)
+	if took := s.took(func() { s.add("u1", 3, 3) }); took < 25*time.Second || took > 30*time.Second {
+		s.t.Errorf("it took %v", took)
+	}
+	s.wantSent("POST POST")
+	s.wantEvents(1, accepted)
+}
+
+// The caller's clock ends the call, and not the update.
+func callersDeadline(s *stand) {
+	s.start()
+	for id, limit := range map[string]time.Duration{"u1": 5 * time.Second, "u2": 30 * time.Second} {
+		ctx, cancel := s.within(limit)
+		var err error
+		took := s.took(func() { _, err = turntest.Nap.Call(ctx, s.Client, "a", "1m", workflow.CallOptions{ID: id}) })
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || took != limit {
+			s.t.Errorf("%v after %v, want the deadline after %v", err, took, limit)
+		}
+		s.pass(time.Minute)
+		out, err := s.Handle("a", "", id).Wait(background)
+		s.wantSlept(string(out[1:len(out)-1]), err)
+	}
+	s.wantEvents(2, accepted)
+}
+
+// What went wrong tells more than that the time is over.
+func deadlineWhileBusy(s *stand) {
+	s.start()
+	s.busyFor(time.Hour)
+	ctx, cancel := s.within(50 * time.Second)
+	defer cancel()
+	if _, err := turntest.Add.Call(ctx, s.Client, "a", 1); !errors.Is(err, client.ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
+		s.t.Errorf("%v, want that the server was busy until the deadline", err)
+	}
+	s.wantEvents(0, accepted)
+}
+
+func lostAnswers(s *stand) {
+	s.start()
+	for i, faults := range [][]fault{
+		{lostAfter},
+		{cutOff},
+		{lostBefore, lostAfter, lostAfter},
+		{busy, lostAfter, answers(502, nil, "<html>")},
+		{answers(429, nil, `{"message":"Too Many Requests"}`), answers(504, nil, `{"message":"Endpoint request timed out"}`)},
+	} {
+		s.lose(faults...)
+		got, err := turntest.Add.Call(background, s.Client, "a", 1)
+		if err != nil || got != i+1 {
+			s.t.Errorf("%d: %d, %v", i, got, err)
+		}
+		if n := len(s.wire.requests()); n != len(faults)+1 {
+			s.t.Errorf("%d: %d requests", i, n)
+		}
+		s.wantEvents(i+1, accepted)
+	}
+}
+
+func lostAnswersOfNap(s *stand) {
+	s.start()
+	s.lose(lostAfter, lostAfter)
+	handle, err := s.nap(background, "u1", "1m")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.wantSlept(handle.Get(background))
+	s.wantEvents(1, accepted)
+	s.wantEvents(1, "TimerStarted")
+}
+
+func lostPolls(s *stand) {
+	s.start()
+	handle, err := s.nap(background, "u1", "1m")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.lose(lostBefore, lostAfter, busy, cutOff)
+	s.wantSlept(handle.Get(background))
+}
+
+// The task that completes the update continues as new, and its answer is lost: the outcome is that of the run before.
+func lostAnswerOfRenewal(s *stand) {
+	s.start()
+	s.lose(lostAfter)
+	handle, err := turntest.Renew.Send(background, s.Client, "a", workflow.None{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := handle.Get(background); err != nil || handle.RunID.Number() != 1 {
+		s.t.Errorf("run %s, %v", handle.RunID, err)
+	}
+	s.wantEvents(0, accepted) // in the run that goes on
+	s.add("u2", 1, 1)
+}
+
+func rejected(s *stand) {
+	s.start()
+	for _, send := range []func() error{
+		func() error {
+			_, err := turntest.Add.Call(background, s.Client, "a", -1, workflow.CallOptions{ID: "u1"})
+			return err
+		},
+		func() error {
+			_, err := turntest.Add.Send(background, s.Client, "a", -1, workflow.CallOptions{ID: "u1"})
+			return err
+		},
+	} {
+		s.lose(lostAfter) // a refusal that is lost is asked for again, too
+		err := send()
+		var refusal *client.Rejected
+		if !errors.As(err, &refusal) || !errors.Is(err, turntest.ErrNegative) || errors.Is(err, turntest.ErrLimit) || refusal.UpdateID != "u1" {
+			s.t.Errorf("%v, want a rejection that is %v", err, turntest.ErrNegative)
+		}
+		s.wantSent("POST POST")
+	}
+	s.wantEvents(0, accepted)
+	if _, err := s.Handle("a", "", "u1").Wait(background); !errors.Is(err, client.ErrNotFound) {
+		s.t.Errorf("waiting for what was refused: %v", err)
+	}
+	s.add("u1", 3, 3)
+}
+
+func notReady(s *stand) {
+	s.start()
+	_, err := turntest.Boom.Call(background, s.Client, "a", workflow.None{})
+	var panicked *failure.PanicError
+	if !errors.Is(err, client.ErrNotReady) || !errors.As(err, &panicked) || panicked.Message != "boom" {
+		s.t.Errorf("%v", err)
+	}
+	s.wantEvents(0, accepted)
+	s.add("u1", 3, 3)
+}
+
+func inFlight(s *stand) {
+	s.start()
+	first, err := s.nap(background, "u1", "1m")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.lose()
+	_, err = s.nap(background, "u2", "1m")
+	var problem *client.Problem
+	if !errors.Is(err, client.ErrUpdatesInFlight) || errors.Is(err, client.ErrUpdateLimit) || !errors.As(err, &problem) || problem.RetryAfter == 0 {
+		s.t.Errorf("%v", err)
+	}
+	s.wantSent("POST") // when one completes is more than a client can guess: it is the caller's to try again
+	if again, err := s.nap(background, "u1", "1m"); err != nil || again.ID != "u1" {
+		s.t.Errorf("a known id: %v, %v", again.Update, err)
+	}
+	s.wantSlept(first.Get(background))
+	if _, err = s.nap(background, "u2", "1m"); err != nil {
+		s.t.Errorf("when one has completed: %v", err)
+	}
+}
+
+func inTotal(s *stand) {
+	s.start()
+	s.add("u1", 3, 3)
+	if _, err := turntest.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrUpdateLimit) || errors.Is(err, client.ErrUpdatesInFlight) {
+		s.t.Errorf("%v", err)
+	}
+	s.add("u1", 3, 3)
+}
+
+func notFound(s *stand) {
+	if _, err := turntest.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
+		s.t.Errorf("no workflow: %v", err)
+	}
+	s.start()
+	if _, err := turntest.Add.Call(background, s.Client, "a", 1, workflow.CallOptions{RunID: string(history.NewRunID(7, [8]byte{7}))}); !errors.Is(err, client.ErrNotFound) {
+		s.t.Errorf("another run: %v", err)
+	}
+	handle, err := s.nap(background, "u1", "1h")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.Terminate(background, "a", "", "enough"); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := turntest.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
+		s.t.Errorf("a run that has closed: %v", err)
+	}
+	for range 2 { // the same for ever
+		if _, err := handle.Get(background); !errors.Is(err, failure.ErrRunClosed) {
+			s.t.Errorf("an update whose run closed first: %v", err)
+		}
+	}
+	if _, err := s.nap(background, "u1", "1h"); err != nil {
+		s.t.Errorf("the same, sent again: %v", err)
+	}
+}
+
+func errorsOfHandlers(s *stand) {
+	s.start()
+	if _, err := turntest.Sour.Call(background, s.Client, "a", workflow.None{}); !errors.Is(err, turntest.ErrSour) || client.AsRejected(err) != nil {
+		s.t.Errorf("a handler's error: %v", err)
+	}
+	_, err := turntest.Do.Call(background, s.Client, "a", turntest.Job{Name: "x", Fails: -1})
+	var failed *workflow.ActivityError
+	if !errors.Is(err, turntest.ErrBroken) || !errors.As(err, &failed) || failed.ActivityType != "work" {
+		s.t.Errorf("an activity's error through a handler: %v", err)
+	}
+	s.wantEvents(2, completed)
+}
+
+// opening is a call that starts the counter, if it is not open, with a limit of 10.
+func opening(id string) workflow.CallOptions {
+	return workflow.CallOptions{ID: id, Start: turntest.Counter.Opening(10)}
+}
+
+func updateWithStart(s *stand) {
+	got, err := turntest.Add.Call(background, s.Client, "a", 3, opening("u1"))
+	if err != nil || got != 3 {
+		s.t.Errorf("%d, %v", got, err)
+	}
+	s.wantSent("POST")
+	s.wantEvents(1, opened)
+	s.add("u1", 7, 3) // its outcome
+	handle, err := turntest.Nap.Send(background, s.Client, "b", "1m", opening("u1"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.wantSlept(handle.Get(background))
+}
+
+func updateWithStartRejected(s *stand) {
+	for range 2 { // the second one finds the run open
+		if _, err := turntest.Add.Call(background, s.Client, "a", 11, opening("u1")); !errors.Is(err, turntest.ErrLimit) || client.AsRejected(err) == nil {
+			s.t.Errorf("%v, want a rejection", err)
+		}
+	}
+	s.wantEvents(1, opened)
+	s.wantEvents(0, accepted)
+	s.add("u1", 3, 3)
+}
+
+func updateWithStartLost(s *stand) {
+	s.lose(lostAfter, cutOff, busy, lostBefore)
+	got, err := turntest.Add.Call(background, s.Client, "a", 3, opening("u1"))
+	if err != nil || got != 3 {
+		s.t.Errorf("%d, %v", got, err)
+	}
+	s.wantSent("POST POST POST POST POST")
+	s.wantEvents(1, opened)
+	s.wantEvents(1, accepted)
+}
+
+// Two processes start with an update at once: one of them opens the run, and both updates are accepted.
+func updatesWithStartRacing(s *stand) {
+	other, _ := s.of(2)
+	var second int
+	var otherErr error
+	s.scene.Hook(1, turntest.OnPut, false, func(put func() error) error {
+		second, otherErr = turntest.Add.Call(background, other, "a", 2, opening("u2"))
+		return put()
+	})
+	first, err := turntest.Add.Call(background, s.Client, "a", 3, opening("u1"))
+	if first != 5 || second != 2 || err != nil || otherErr != nil {
+		s.t.Errorf("the sum is %d, %v, and before it %d, %v", first, err, second, otherErr)
+	}
+	s.wantEvents(1, opened)
+	s.wantEvents(2, accepted)
+}
+
+func updateWithStartOpen(s *stand) {
+	s.start()
+	with := func(policy string) workflow.CallOptions {
+		return workflow.CallOptions{Start: turntest.Counter.Opening(10, workflow.StartOptions{IDConflictPolicy: policy})}
+	}
+	if got, err := turntest.Add.Call(background, s.Client, "a", 3, with("")); err != nil || got != 3 {
+		s.t.Errorf("an open run is used: %d, %v", got, err)
+	}
+	if _, err := turntest.Add.Call(background, s.Client, "a", 1, with("fail")); !errors.Is(err, client.ErrAlreadyOpen) {
+		s.t.Errorf("the policy fail: %v", err)
+	}
+	if got, err := turntest.Add.Call(background, s.Client, "a", 1, with("terminateExisting")); err != nil || got != 1 {
+		s.t.Errorf("the policy terminateExisting: %d, %v", got, err)
+	}
+	s.wantEvents(1, accepted) // in the new run
+}
+
+func signalWithStart(s *stand) {
+	send := func(text string) {
+		s.t.Helper()
+		o := workflow.SendOptions{Start: turntest.Counter.Opening(10)}
+		if err := turntest.Mail.Send(background, s.Client, "a", text, o); err != nil {
+			s.t.Error(err)
+		}
+	}
+	s.lose(lostAfter, busy)
+	send("one")
+	s.wantEvents(1, opened)
+	s.wantEvents(1, signaled)
+	s.lose(cutOff)
+	send("two")
+	s.wantEvents(1, opened)
+	s.wantEvents(2, signaled)
+	for _, want := range []string{"one", "two", ""} {
+		if text, err := turntest.Read.Call(background, s.Client, "a", workflow.None{}); err != nil || text != want {
+			s.t.Errorf("the workflow reads %q, %v, want %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+//go:build aws
+
+package client_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+)
+
+// TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers. LocalStack is left out: it hands
+// requests on to the DynamoDB Local that is another of them.
+func TestCallsOnDynamoDB(t *testing.T) {
+	t.Parallel()
+	for _, server := range awstest.DynamoDB(t) {
+		if server.Name == "localstack" {
+			continue
+		}
+		db := dynamodb.NewFromConfig(server.Config)
+		for _, gateway := range gateways {
+			for name, c := range calls {
+				t.Run(server.Name+"/"+gateway+"/"+name, func(t *testing.T) {
+					t.Parallel()
+					scenes := awspath.Scenes(awspath.DynamoDB(db, awspath.NewTable(t, db)))
+					playCall(t, scenes, through(gateway, c.args), c.play)
+				})
+			}
+		}
+	}
+}

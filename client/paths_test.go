@@ -1,0 +1,144 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+)
+
+// The typed client is tried against what serves it: the embedded server, and the function of the API on AWS, which is called in
+// this process with the events that an HTTP API and a REST API hand over. paths_aws_test.go has it over DynamoDB servers. All
+// play the same cases, those of calls.
+
+// stand is a deployment, and a client of its process 1 whose network can fail.
+type stand struct {
+	t     testing.TB
+	scene turntest.Scene
+	*client.Client
+	wire *wire
+}
+
+// playCall plays a case on a scene.
+func playCall(t *testing.T, scenes func(testing.TB, turntest.Args) turntest.Scene, args turntest.Args, play func(s *stand)) {
+	t.Helper()
+	s := &stand{t: t, scene: scenes(t, args)}
+	defer s.scene.Close()
+	s.Client, s.wire = s.of(1)
+	s.scene.Run(func() { play(s) })
+}
+
+// of is a client of a process.
+func (s *stand) of(process int) (*client.Client, *wire) {
+	w := &wire{handler: s.scene.Handler(process)}
+	c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
+	c.SetPause(func(ctx context.Context, d time.Duration) error { return s.scene.World().Wait(ctx, d, nil) })
+	return c, w
+}
+
+// within is a context that ends after d.
+func (s *stand) within(d time.Duration) (context.Context, context.CancelFunc) {
+	return s.scene.World().WithTimeout(context.Background(), d)
+}
+
+// pass lets time pass.
+func (s *stand) pass(d time.Duration) { _ = s.scene.World().Wait(context.Background(), d, nil) } // nothing ends it
+
+// took is how long fn takes, in whole seconds.
+func (s *stand) took(fn func()) time.Duration {
+	began := s.scene.Now()
+	fn()
+	return s.scene.Now().Sub(began).Round(time.Second)
+}
+
+// lose has the next requests come to grief, and forgets what was sent before.
+func (s *stand) lose(faults ...fault) { s.wire.sent, s.wire.faults = nil, faults }
+
+// start starts the counter a.
+func (s *stand) start() {
+	s.t.Helper()
+	if _, err := turntest.Counter.Start(context.Background(), s.Client, "a", 0); err != nil {
+		s.t.Fatal(err)
+	}
+	s.lose()
+}
+
+// wantEvents checks how many events of a type stand in the history of the latest run of a.
+func (s *stand) wantEvents(n int, typ string) {
+	s.t.Helper()
+	answer := httptest.NewRecorder()
+	s.scene.Handler(1).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/v1/workflows/a/history", nil))
+	var page struct{ Events []struct{ Type string } }
+	if err := json.Unmarshal(answer.Body.Bytes(), &page); err != nil {
+		s.t.Fatal(err)
+	}
+	got := 0
+	for _, e := range page.Events {
+		if e.Type == typ {
+			got++
+		}
+	}
+	if got != n {
+		s.t.Errorf("the history has %d events %s, want %d: %v", got, typ, n, page.Events)
+	}
+}
+
+// wantSent checks the methods of the requests that were sent, and that those of each were sent again as they were.
+func (s *stand) wantSent(methods string) {
+	s.t.Helper()
+	var got []string
+	bodies := map[string]string{}
+	for _, r := range s.wire.requests() {
+		got = append(got, r.method)
+		if before, again := bodies[r.method+r.path]; again && before != r.body {
+			s.t.Errorf("%s %s was sent again with %s instead of %s", r.method, r.path, r.body, before)
+		}
+		bodies[r.method+r.path] = r.body
+	}
+	if text := strings.Join(got, " "); text != methods {
+		s.t.Errorf("the requests were %s, want %s", text, methods)
+	}
+}
+
+// TestCallsEmbedded plays the cases against the embedded server: the embedded store and queue, in a bubble.
+func TestCallsEmbedded(t *testing.T) {
+	t.Parallel()
+	for name, c := range calls {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { playCall(t, turntest.NewBubbleOnDisk, c.args, c.play) })
+		})
+	}
+}
+
+// gateways are the arguments by which requests come through the two kinds of API of API Gateway.
+var gateways = []string{"http", "rest"}
+
+// TestCallsOnAWSPath plays the cases through the function of the API, over a store in memory.
+func TestCallsOnAWSPath(t *testing.T) {
+	t.Parallel()
+	for _, gateway := range gateways {
+		for name, c := range calls {
+			t.Run(gateway+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				playCall(t, awspath.Scenes(awspath.Memory), through(gateway, c.args), c.play)
+			})
+		}
+	}
+}
+
+func through(gateway string, args turntest.Args) turntest.Args {
+	all := turntest.Args{"gateway": gateway}
+	for name, value := range args {
+		all[name] = value
+	}
+	return all
+}
