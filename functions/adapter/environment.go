@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,12 +86,15 @@ func readEnvironment(get func(string) string) (environment, error) {
 	const longestVisibility, longestTimeout = 12 * time.Hour, 15 * time.Minute // SQS and Lambda have no longer ones
 	e := environment{
 		table: required("WEFT_TABLE"), namespace: get("WEFT_NAMESPACE"), urls: map[string]string{},
-		build: cmp.Or(get("WEFT_BUILD"), buildID()), basePath: get("WEFT_BASE_PATH"),
+		build: get("WEFT_BUILD"), basePath: get("WEFT_BASE_PATH"),
 		visibility: duration("WEFT_VISIBILITY", longestVisibility), longTimer: duration("WEFT_LONG_TIMER", queue.MaxDelay),
 		grace: duration("WEFT_GRACE", queue.MaxDelay), timeout: duration("WEFT_TIMEOUT", longestTimeout),
 	}
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 		e.urls[name] = required("WEFT_QUEUE_" + strings.ToUpper(name))
+	}
+	if e.build == "" {
+		e.build = buildID()
 	}
 	switch list := get("WEFT_LIST"); list {
 	case "", "on":

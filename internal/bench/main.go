@@ -38,7 +38,7 @@ func main() {
 func run() error {
 	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	report(figure{"figure", "measured", "floor of the same run", "aim"})
-	for _, measure := range []func() error{switches, replays, fanOut, throughput, latency, updates, hotRun, rivals, idleMemory} {
+	for _, measure := range []func() error{switches, replays, fanOut, throughput, latency, updates, hotRun, rivals, idleMemory, coldStart} {
 		if err := measure(); err != nil {
 			return err
 		}
