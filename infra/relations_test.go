@@ -2,6 +2,8 @@ package infra_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -233,6 +236,7 @@ func (d declared) checkAPI(t *testing.T) {
 	if len(waits) == 0 && d["AWS::Lambda::Url"] == nil {
 		t.Error("there is no API")
 	}
+	d.checkRoutes(t)
 	for _, milliseconds := range waits {
 		wait := duration(t, fmt.Sprint(milliseconds, "ms"))
 		if softLimit := turn.Defaults().SoftLimit; wait <= softLimit {
@@ -240,6 +244,36 @@ func (d declared) checkAPI(t *testing.T) {
 		}
 		if wait > timeout {
 			t.Errorf("the API waits for %v, and the function is ended after %v", wait, timeout)
+		}
+	}
+}
+
+// checkRoutes wants all that the API serves to come to the function.
+func (d declared) checkRoutes(t *testing.T) {
+	t.Helper()
+	routes := d.of("AWS::ApiGatewayV2::Route")
+	if len(routes) == 0 { // a function URL has no routes, and a REST API takes all methods of what is under /v1
+		if rest := d.of("AWS::ApiGateway::Resource"); len(rest) > 0 {
+			want(t, "the paths of the REST API", rest, []string{"AWS::ApiGateway::Resource v1", "AWS::ApiGateway::Resource {proxy+}"})
+			want(t, "the methods of the REST API", at(t, d["AWS::ApiGateway::Method weft-RestItem"], "HttpMethod"), "ANY")
+		}
+		return
+	}
+	text, err := os.ReadFile(filepath.Join("..", "internal", "httpapi", "openapi.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var api struct{ Paths map[string]map[string]any }
+	if err := yaml.Unmarshal(text, &api); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range api.Paths {
+		for method := range methods {
+			route := "AWS::ApiGatewayV2::Route " + strings.ToUpper(method) + " /v1/{proxy+}"
+			operation := slices.Contains([]string{"get", "head", "post", "put", "patch", "delete"}, method)
+			if operation && (!slices.Contains(routes, route) || !strings.HasPrefix(path, "/v1/")) {
+				t.Errorf("%s %s has no route", method, path)
+			}
 		}
 	}
 }

@@ -1,10 +1,10 @@
 locals {
-  cors_request_headers = ["authorization", "content-type", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"]
+  cors_request_headers = ["authorization", "content-type", "traceparent", "tracestate", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"]
   cors_answer_headers  = ["retry-after", "weft-cost"]
   cors_seconds         = 3600
 
   # Method by method, so that a browser's OPTIONS matches no route: API Gateway answers it then, without authorization.
-  routes = local.http ? toset([for r in setproduct(local.methods, ["/v1/workflows", "/v1/workflows/{proxy+}"]) : join(" ", r)]) : toset([])
+  routes = toset([for method in local.methods : "${method} /v1/{proxy+}" if local.http])
 }
 
 resource "aws_apigatewayv2_api" "this" {

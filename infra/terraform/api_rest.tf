@@ -1,11 +1,3 @@
-locals {
-  # The resources of the API by their paths, but for the root; the last two have methods.
-  rest_methods = local.rest ? {
-    list = aws_api_gateway_resource.workflows[0].id
-    item = aws_api_gateway_resource.item[0].id
-  } : {}
-}
-
 resource "aws_api_gateway_rest_api" "this" {
   count = local.rest ? 1 : 0
 
@@ -35,37 +27,29 @@ resource "aws_api_gateway_resource" "v1" {
   path_part   = "v1"
 }
 
-resource "aws_api_gateway_resource" "workflows" {
-  count = local.rest ? 1 : 0
-
-  rest_api_id = aws_api_gateway_rest_api.this[0].id
-  parent_id   = aws_api_gateway_resource.v1[0].id
-  path_part   = "workflows"
-}
-
 resource "aws_api_gateway_resource" "item" {
   count = local.rest ? 1 : 0
 
   rest_api_id = aws_api_gateway_rest_api.this[0].id
-  parent_id   = aws_api_gateway_resource.workflows[0].id
+  parent_id   = aws_api_gateway_resource.v1[0].id
   path_part   = "{proxy+}"
 }
 
 resource "aws_api_gateway_method" "this" {
-  for_each = local.rest_methods
+  count = local.rest ? 1 : 0
 
   rest_api_id   = aws_api_gateway_rest_api.this[0].id
-  resource_id   = each.value
+  resource_id   = aws_api_gateway_resource.item[0].id
   http_method   = "ANY"
   authorization = var.api_authorization
 }
 
 resource "aws_api_gateway_integration" "this" {
-  for_each = local.rest_methods
+  count = local.rest ? 1 : 0
 
   rest_api_id             = aws_api_gateway_rest_api.this[0].id
-  resource_id             = each.value
-  http_method             = aws_api_gateway_method.this[each.key].http_method
+  resource_id             = aws_api_gateway_resource.item[0].id
+  http_method             = aws_api_gateway_method.this[0].http_method
   type                    = "AWS_PROXY"
   integration_http_method = "POST"
   uri                     = aws_lambda_function.function["api"].invoke_arn
