@@ -8,13 +8,16 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
@@ -27,16 +30,34 @@ type flags struct {
 }
 
 // Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It
-// ends the process: with status 1, and the reason, where the server could not run.
-func Main(r *Registry) {
+// ends the process: with status 1, and the reason, where the server could not run. Options are what the command line does
+// not say; without a Log, a line of text for each message goes to the standard error, from the level in WEFT_LOG_LEVEL on
+// (debug, info, warn or error; info).
+func Main(r *Registry, options ...Options) {
 	var f flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := Serve(ctx, r, Options{Addr: f.Addr, Data: f.Data, CORSOrigins: f.CORSOrigins, Limits: f.Engine()}); err != nil {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
+	if err := serveTelling(ctx, r, o); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
 	}
+}
+
+// serveTelling is Serve with a log for people, where the options have none.
+func serveTelling(ctx context.Context, r *Registry, o Options) (err error) {
+	if o.Log == nil {
+		if o.Log, err = observe.TextLogger(os.Stderr, os.Getenv); err != nil {
+			return err
+		}
+		slog.SetDefault(o.Log) // for what workflows and activities log
+	}
+	return Serve(ctx, r, o)
 }
 
 // Options are the settings of a local server. The zero value serves at 127.0.0.1:8080 and keeps everything in .weft.
@@ -56,11 +77,13 @@ type Options struct {
 	Greeting func(out io.Writer, url string)
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
+	// Telemetry opens what exports spans and metrics: weftotel.Open, which the program has to import. nil exports nothing.
+	Telemetry observe.Open
 }
 
 // Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows go on when a server is started on
 // the same directory again, after a crash as well.
-func Serve(ctx context.Context, r *Registry, o Options) (err error) {
+func Serve(ctx context.Context, r *Registry, o Options) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
@@ -73,16 +96,49 @@ func Serve(ctx context.Context, r *Registry, o Options) (err error) {
 	if o.Greeting == nil {
 		o.Greeting = r.greet
 	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {
 		return err
 	}
-	server, err := local.Open(r.types, local.Options{Dir: o.Data, Origins: o.CORSOrigins, Log: o.Log, Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}}})
+	hub, stop, err := o.observe(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer stop()
+	server, err := local.Open(r.types, local.Options{
+		Dir: o.Data, Origins: o.CORSOrigins, Log: o.Log, Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
+	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	o.Greeting(os.Stdout, "http://"+listener.Addr().String())
 	return errors.Join(server.Serve(ctx, listener), server.Close())
+}
+
+// exportTime is how long a server that stops waits for its last spans and metrics to be handed on.
+const exportTime = 5 * time.Second
+
+// observe opens what is told of the server's work, and returns what closes it. That the last of it cannot be exported is
+// no error of the server.
+func (o *Options) observe(ctx context.Context) (hub *observe.Hub, stop func(), err error) {
+	log := observe.Log(o.Log)
+	if o.Telemetry == nil {
+		return observe.New(log), func() {}, nil
+	}
+	t, err := o.Telemetry(ctx, observe.Settings{Namespace: "default", Service: filepath.Base(os.Args[0]), Metrics: true, Log: o.Log})
+	if err != nil || t == nil {
+		return observe.New(log), func() {}, err
+	}
+	return observe.New(log, t), func() {
+		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), exportTime)
+		defer cancel()
+		if err := t.Close(limited); err != nil {
+			o.Log.Warn("the last spans and metrics could not be exported", "error", err)
+		}
+	}, nil
 }
 
 // greet prints how to start the first of the registered workflows.

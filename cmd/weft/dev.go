@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/weftotel"
 )
 
 // dev runs the local server.
@@ -20,7 +24,14 @@ type dev struct {
 
 // Run runs the server until it is interrupted.
 func (d *dev) Run(ctx context.Context) error {
-	return weft.Serve(ctx, registry(), weft.Options{Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), Greeting: greet})
+	log, err := observe.TextLogger(os.Stderr, os.Getenv)
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(log)
+	return weft.Serve(ctx, registry(), weft.Options{
+		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), Greeting: greet, Log: log, Telemetry: weftotel.Open,
+	})
 }
 
 // registry has all the examples.

@@ -1,6 +1,6 @@
 module example.com/hello
 
-go 1.26
+go 1.26.0
 
 require github.com/seed-41655fb1/weft v0.0.0
 
@@ -11,7 +11,7 @@ require (
 	github.com/rs/cors v1.11.1 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.etcd.io/bbolt v1.5.0 // indirect
-	golang.org/x/sys v0.45.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 )
 
 replace github.com/seed-41655fb1/weft => ../..

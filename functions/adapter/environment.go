@@ -1,10 +1,13 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +43,8 @@ import (
 //	WEFT_TIMEOUT           the function's time-out, as in 60s; see Options.Timeout
 //	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m; else messages are never shortened
 //	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
+//	WEFT_METRICS           where metrics go: emf, the log, in CloudWatch's embedded metric format; otlp; or off; else emf
+//	WEFT_LOG_LEVEL         read by Main: debug, info, warn or error; else what Lambda lets through, or info
 //	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
 //
 // the limits of updates, which are those of package limits,
@@ -54,6 +59,7 @@ type environment struct {
 	noList                bool
 	urls                  map[string]string
 	build, basePath       string
+	metrics               string
 	visibility, longTimer time.Duration
 	timeout               time.Duration
 	grace                 time.Duration
@@ -64,71 +70,87 @@ type environment struct {
 
 // readEnvironment reads variables. All that is wrong is in the error.
 func readEnvironment(get func(string) string) (environment, error) {
-	var wrong []error
-	required := func(name string) string {
-		value := get(name)
-		if value == "" {
-			wrong = append(wrong, fmt.Errorf("%s is not set", name))
-		}
-		return value
-	}
-	duration := func(name string, most time.Duration) time.Duration {
-		text := get(name)
-		if text == "" {
-			return 0
-		}
-		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 || d > most {
-			wrong = append(wrong, fmt.Errorf("%s is %q: give a duration up to %v, for example 30s", name, text, most))
-		}
-		return d
-	}
+	v := variables{get: get}
 	const longestVisibility, longestTimeout = 12 * time.Hour, 15 * time.Minute // SQS and Lambda have no longer ones
 	e := environment{
-		table: required("WEFT_TABLE"), namespace: get("WEFT_NAMESPACE"), urls: map[string]string{},
+		table: v.required("WEFT_TABLE"), namespace: get("WEFT_NAMESPACE"), urls: map[string]string{},
 		build: get("WEFT_BUILD"), basePath: get("WEFT_BASE_PATH"),
-		visibility: duration("WEFT_VISIBILITY", longestVisibility), longTimer: duration("WEFT_LONG_TIMER", queue.MaxDelay),
-		grace: duration("WEFT_GRACE", queue.MaxDelay), timeout: duration("WEFT_TIMEOUT", longestTimeout),
+		visibility: v.duration("WEFT_VISIBILITY", longestVisibility), longTimer: v.duration("WEFT_LONG_TIMER", queue.MaxDelay),
+		grace: v.duration("WEFT_GRACE", queue.MaxDelay), timeout: v.duration("WEFT_TIMEOUT", longestTimeout),
+		noList: v.choice("WEFT_LIST", "on", "off") == "off", metrics: v.choice("WEFT_METRICS", metricsEMF, metricsOTLP, metricsOff),
 	}
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
-		e.urls[name] = required("WEFT_QUEUE_" + strings.ToUpper(name))
+		e.urls[name] = v.required("WEFT_QUEUE_" + strings.ToUpper(name))
 	}
 	if e.build == "" {
 		e.build = buildID()
-	}
-	switch list := get("WEFT_LIST"); list {
-	case "", "on":
-	case "off":
-		e.noList = true
-	default:
-		wrong = append(wrong, fmt.Errorf("WEFT_LIST is %q: give on or off", list))
 	}
 	if megabytes, err := strconv.Atoi(get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")); err == nil {
 		e.cacheBytes = megabytes << 20 / 4
 	}
 	var err error
 	if e.limits, err = limits.Environment(get); err != nil {
-		wrong = append(wrong, err)
+		v.wrong = append(v.wrong, err)
 	}
-	if wrong != nil {
-		return e, fmt.Errorf("the environment is not that of a function: %w", errors.Join(wrong...))
+	if v.wrong != nil {
+		return e, fmt.Errorf("the environment is not that of a function: %w", errors.Join(v.wrong...))
 	}
 	return e, nil
 }
 
+// variables reads variables, and collects what is wrong with them.
+type variables struct {
+	get   func(string) string
+	wrong []error
+}
+
+func (v *variables) required(name string) string {
+	value := v.get(name)
+	if value == "" {
+		v.wrong = append(v.wrong, fmt.Errorf("%s is not set", name))
+	}
+	return value
+}
+
+func (v *variables) duration(name string, most time.Duration) time.Duration {
+	text := v.get(name)
+	if text == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > most {
+		v.wrong = append(v.wrong, fmt.Errorf("%s is %q: give a duration up to %v, for example 30s", name, text, most))
+	}
+	return d
+}
+
+// choice reads one of some values; the first is that of a variable that is not set.
+func (v *variables) choice(name string, values ...string) string {
+	value := cmp.Or(v.get(name), values[0])
+	if !slices.Contains(values, value) {
+		v.wrong = append(v.wrong, fmt.Errorf("%s is %q: give one of %q", name, value, values))
+	}
+	return value
+}
+
 // open makes the function of a role with the configuration that the SDK finds.
-func open(ctx context.Context, role Role, get func(string) string, log *slog.Logger, registrations []workflow.Registration) (*Function, error) {
-	c, err := config.LoadDefaultConfig(ctx)
+func (s Settings) open(ctx context.Context, role Role, get func(string) string, log *slog.Logger, registrations []workflow.Registration) (*Function, error) {
+	c, err := config.LoadDefaultConfig(ctx, config.WithLogger(ofSDK(log)))
 	if err != nil {
 		return nil, err
 	}
-	return Open(role, c, get, log, registrations...)
+	return s.Open(ctx, role, c, get, log, registrations...)
 }
 
 // Open makes the function of a role as Main does, with clients of a configuration of the caller's: for a host of one's own,
 // and for tests. get returns the variables that Main lists: os.Getenv, say. All that is wrong with the variables, or with what
-// is registered, is in the error. It makes no request.
+// is registered, is in the error. It makes no request. Call the function's Flush after each invocation.
 func Open(role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
+	return Settings{}.Open(context.Background(), role, c, get, log, registrations...)
+}
+
+// Open is the function Open with settings.
+func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
 	if err := role.check(); err != nil {
 		return nil, err
 	}
@@ -140,17 +162,23 @@ func Open(role Role, c aws.Config, get func(string) string, log *slog.Logger, re
 	if err != nil {
 		return nil, err
 	}
-	s, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.table, Namespace: e.namespace, NoList: e.noList})
+	told, err := openTelemetry(ctx, &e, os.Stdout, log, s.Telemetry)
+	if err != nil {
+		return nil, err
+	}
+	table, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.table, Namespace: e.namespace, NoList: e.noList})
 	if err != nil {
 		return nil, err
 	}
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
-	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Scanner: s, Queue: q}
+	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Queue: q}
 	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
-		Engine: engine.Options{Limits: e.limits},
+		Engine: engine.Options{Limits: e.limits}, Observe: told.hub(),
 	})
-	return New(role, service, Options{BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Log: log})
+	return New(role, service, Options{
+		BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Log: log, Flush: told.flush,
+	})
 }
 
 // register makes a registry. All that is wrong with what is registered is in the error.

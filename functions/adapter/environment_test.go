@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// variables are those that a function needs.
-func variables() map[string]string {
+// required are the variables that a function needs.
+func required() map[string]string {
 	return map[string]string{
 		"WEFT_TABLE":            "weft",
 		"WEFT_QUEUE_WORKFLOW":   "https://sqs.us-east-1.amazonaws.com/123456789012/weft-workflow.fifo",
@@ -27,9 +27,9 @@ func variables() map[string]string {
 
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	vars := variables()
+	vars := required()
 	get := func(name string) string { return vars[name] }
-	want := environment{table: "weft", build: "build-1", urls: map[string]string{
+	want := environment{table: "weft", build: "build-1", metrics: "emf", urls: map[string]string{
 		queue.Workflow: vars["WEFT_QUEUE_WORKFLOW"], queue.Timers: vars["WEFT_QUEUE_TIMERS"], queue.Activities: vars["WEFT_QUEUE_ACTIVITIES"],
 	}}
 	check := func(what string) {
@@ -74,7 +74,7 @@ func TestEnvironmentIsWrong(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	t.Setenv("AWS_REGION", "us-east-1")
-	vars := variables()
+	vars := required()
 	get := func(name string) string { return vars[name] }
 	twice := activity.Options{StartToClose: -1}
 	for what, c := range map[string]struct {
@@ -87,17 +87,17 @@ func TestOpen(t *testing.T) {
 		"one name twice": {API, append(cart.Registrations(), cart.Registrations()...), "registered twice"},
 		"wrong options":  {API, []workflow.Registration{cart.Charge.With(twice)}, "negative"},
 	} {
-		f, err := open(t.Context(), c.role, get, quiet(), c.registrations)
+		f, err := Settings{}.open(t.Context(), c.role, get, quiet(), c.registrations)
 		if c.text == "" && (err != nil || f == nil) || c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) {
 			t.Errorf("%s: %v, want %q", what, err, c.text)
 		}
 	}
 	vars["WEFT_NAMESPACE"] = "a namespace"
-	if _, err := open(t.Context(), API, get, quiet(), nil); err == nil {
+	if _, err := (Settings{}).open(t.Context(), API, get, quiet(), nil); err == nil {
 		t.Error("a namespace that cannot be is no error")
 	}
 	delete(vars, "WEFT_TABLE")
-	if _, err := open(t.Context(), API, get, quiet(), nil); err == nil {
+	if _, err := (Settings{}).open(t.Context(), API, get, quiet(), nil); err == nil {
 		t.Error("no table is no error")
 	}
 }

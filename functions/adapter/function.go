@@ -25,6 +25,8 @@ type Options struct {
 	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
 	// up before an activity gives the message back, instead of failing the activity because its StartToClose is too long.
 	Timeout time.Duration
+	// Flush hands on what the service has told of an invocation; nil where nothing is held back.
+	Flush func()
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
 }
@@ -71,6 +73,13 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return encode(answer)
 }
 
+// Flush hands on what the service has told since the last time: spans and metrics. Call it before the process is frozen.
+func (f *Function) Flush() {
+	if f.options.Flush != nil {
+		f.options.Flush()
+	}
+}
+
 // Hung reports whether workflow code of this process has not come back. Such a process is to exit once it has answered.
 func (f *Function) Hung() bool { return f.service.Hung() > 0 }
 
@@ -84,7 +93,7 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	}
 	did, err := f.service.Maintain(ctx)
 	if err != nil {
-		f.log.Error("the check over all runs failed; its next step will try again", "error", err)
+		f.log.ErrorContext(ctx, "the check over all runs failed; its next step will try again", "error", err)
 	}
 	answer := map[string]int{"sent": sent}
 	if did.Commits > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -21,11 +22,26 @@ import (
 // (default); WEFT_LIST, off to keep no list of workflows (on); WEFT_BUILD, the name of the code (its commit, or a hash);
 // WEFT_TIMEOUT, the function's time-out (what an invocation has left); WEFT_BASE_PATH, what stands before /v1/workflows in the paths of requests besides a stage (nothing); WEFT_VISIBILITY,
 // the visibility of the activity queue, for ShortenFrom (unknown); WEFT_LONG_TIMER, the delay from which timers are kept in
-// the table (15m); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
+// the table (15m); WEFT_METRICS, where metrics go: emf, otlp or off (emf); WEFT_LOG_LEVEL, debug, info, warn or error
+// (info); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
 // trusted with it, so that only cost depends on it).
-func Main(role Role, registrations ...workflow.Registration) {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	f, err := open(context.Background(), role, os.Getenv, log, registrations)
+func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(role, registrations...) }
+
+// Settings are what a program may set that its environment cannot. The zero value is what the function Main takes.
+type Settings struct {
+	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open, which the program has to
+	// import. nil exports nothing.
+	Telemetry observe.Open
+}
+
+// Main is the function Main with settings.
+func (s Settings) Main(role Role, registrations ...workflow.Registration) {
+	log, err := newLogger(os.Stderr, os.Getenv)
+	slog.SetDefault(log) // what workflows and activities log has the same form
+	var f *Function
+	if err == nil {
+		f, err = s.open(context.Background(), role, os.Getenv, log, registrations)
+	}
 	if err != nil {
 		log.Error("the function cannot run", "error", err)
 		os.Exit(1)
@@ -33,9 +49,15 @@ func Main(role Role, registrations ...workflow.Registration) {
 	lambda.Start(func(ctx context.Context, event json.RawMessage) (*answer, error) {
 		body, err := f.Invoke(ctx, event)
 		if err != nil {
+			f.Flush() // nothing is called after an error was sent
 			return nil, err
 		}
-		return &answer{body: bytes.NewReader(body), sent: func() { exitIfHung(f, os.Exit) }}, nil
+		// Lambda freezes the process when it asks for the next event: what is flushed before, after the answer was sent,
+		// holds nobody up.
+		return &answer{body: bytes.NewReader(body), sent: func() {
+			f.Flush()
+			exitIfHung(f, os.Exit)
+		}}, nil
 	})
 }
 

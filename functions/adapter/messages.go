@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -83,7 +84,7 @@ func (f *Function) handle(ctx context.Context, a allowance, name string, parts [
 			defer func() { <-free }()
 			defer func() {
 				if value := recover(); value != nil {
-					f.log.Error("a handler panicked", "queue", name, "panic", value, "stack", string(debug.Stack()))
+					f.log.ErrorContext(ctx, "a handler panicked", "queue", name, "panic", observe.Panic(value), "stack", string(debug.Stack()))
 				}
 			}()
 			receipts := handle(ctx, part)
@@ -109,7 +110,7 @@ func (f *Function) shorten() func(ctx context.Context, name, receipt string, d t
 			return nil
 		}
 		if err := f.options.Extend(ctx, name, receipt, d); err != nil {
-			f.log.Warn("the visibility of a message could not be shortened", "queue", name, "error", err)
+			f.log.WarnContext(ctx, "the visibility of a message could not be shortened", "queue", name, "error", err)
 		}
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // isAPI reports whether a path is one of the API's, or could be.
@@ -127,7 +128,7 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if value := recover(); value != nil {
-			f.log.Error("a request panicked", "method", r.Method, "path", r.URL.Path, "panic", value, "stack", string(debug.Stack()))
+			f.log.ErrorContext(r.Context(), "a request panicked", "method", r.Method, "path", r.URL.Path, "panic", observe.Panic(value), "stack", string(debug.Stack()))
 			refuse(w, api.Internal.New("this is a defect of the server; its log has more"))
 		}
 	}()

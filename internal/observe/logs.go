@@ -66,6 +66,33 @@ func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{h.Handler.WithGroup(name), h.more}
 }
 
+// Within returns a handler for lines that are part of what ctx belongs to, also where they are written with a context that
+// says nothing.
+func Within(ctx context.Context, inner slog.Handler) slog.Handler { return &within{inner, ctx} }
+
+type within struct {
+	slog.Handler
+	ctx context.Context
+}
+
+// Handle implements slog.Handler.
+func (h *within) Handle(ctx context.Context, r slog.Record) error {
+	if trace, _ := SpanOf(ctx); trace == "" {
+		ctx = h.ctx
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h *within) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &within{h.Handler.WithAttrs(attrs), h.ctx}
+}
+
+// WithGroup implements slog.Handler.
+func (h *within) WithGroup(name string) slog.Handler {
+	return &within{h.Handler.WithGroup(name), h.ctx}
+}
+
 // Log returns a sink that writes a line for each event, at level debug. It is nil where the logger writes none.
 func Log(log *slog.Logger) Sink {
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
@@ -89,10 +116,13 @@ func (l logged) Observe(ctx context.Context, e Event) {
 }
 
 // Panic is what may be logged of a value that was panicked with. Its text may hold what users gave, unless the Go runtime
-// made it.
+// made it, or it says itself what may be logged.
 func Panic(value any) string {
-	if e, ok := value.(runtime.Error); ok {
-		return e.Error()
+	switch v := value.(type) {
+	case runtime.Error:
+		return v.Error()
+	case slog.LogValuer:
+		return v.LogValue().String()
 	}
 	return fmt.Sprintf("a value of type %T", value)
 }

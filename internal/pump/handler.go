@@ -73,7 +73,7 @@ func byGroup(all []queue.Delivery) [][]queue.Delivery {
 
 func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Delivery) (done []string) {
 	for _, d := range deliveries {
-		m, ok := h.decode(d)
+		m, ok := h.decode(ctx, d)
 		if !ok {
 			continue
 		}
@@ -81,7 +81,7 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 		if h.Extend != nil {
 			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
 		}
-		if h.succeeded(m, h.Service.Handle(ctx, delivery)) {
+		if h.succeeded(ctx, m, h.Service.Handle(ctx, delivery)) {
 			done = append(done, d.Receipt)
 		}
 	}
@@ -91,13 +91,13 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (done []string) {
 	var messages []*engine.Message
 	for _, d := range deliveries {
-		m, ok := h.decode(d)
+		m, ok := h.decode(ctx, d)
 		if !ok {
 			break // what stands behind it in its group has to wait
 		}
 		messages, done = append(messages, m), append(done, d.Receipt)
 	}
-	if len(messages) == 0 || !h.succeeded(messages[0], h.Service.HandleResults(ctx, deliveries[0].Group, messages)) {
+	if len(messages) == 0 || !h.succeeded(ctx, messages[0], h.Service.HandleResults(ctx, deliveries[0].Group, messages)) {
 		return nil
 	}
 	return done
@@ -108,26 +108,26 @@ func (h Handler) handleDead(ctx context.Context, deliveries []queue.Delivery) (d
 	for _, d := range deliveries {
 		m, err := turn.DecodeMessage(d.Body)
 		if errors.Is(err, history.ErrCorrupt) {
-			h.Log.Error("a dead letter that cannot be read was deleted", "error", err)
+			h.Log.ErrorContext(ctx, "a dead letter that cannot be read was deleted", "error", err)
 			done = append(done, d.Receipt)
-		} else if err == nil && h.succeeded(m, h.Service.HandleDead(ctx, m)) {
+		} else if err == nil && h.succeeded(ctx, m, h.Service.HandleDead(ctx, m)) {
 			done = append(done, d.Receipt)
 		}
 	}
 	return done
 }
 
-func (h Handler) decode(d queue.Delivery) (*engine.Message, bool) {
+func (h Handler) decode(ctx context.Context, d queue.Delivery) (*engine.Message, bool) {
 	m, err := turn.DecodeMessage(d.Body)
 	if err != nil {
-		h.Log.Error("a message cannot be read", "error", err)
+		h.Log.ErrorContext(ctx, "a message cannot be read", "error", err)
 	}
 	return m, err == nil
 }
 
-func (h Handler) succeeded(m *engine.Message, err error) bool {
+func (h Handler) succeeded(ctx context.Context, m *engine.Message, err error) bool {
 	if err != nil {
-		h.Log.Warn("a message will come again", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "error", err)
+		h.Log.WarnContext(ctx, "a message will come again", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "error", err)
 	}
 	return err == nil
 }

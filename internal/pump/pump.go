@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -73,7 +74,7 @@ func (p *Pump) loop(ctx context.Context, name string) {
 func (p *Pump) Deliver(ctx context.Context, name string, part []queue.Delivery) {
 	defer func() {
 		if value := recover(); value != nil {
-			p.Log.Error("a handler panicked", "queue", name, "panic", value, "stack", string(debug.Stack()))
+			p.Log.ErrorContext(ctx, "a handler panicked", "queue", name, "panic", observe.Panic(value), "stack", string(debug.Stack()))
 		}
 	}()
 	handle := Handler{Service: p.Service, Log: p.Log, Extend: p.Receiver.Extend}.For(name)

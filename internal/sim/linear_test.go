@@ -28,8 +28,8 @@ type observed struct {
 
 const theRun = "w0"
 
-// observe simulates a seed with few clients on one run, and all the faults of other simulations.
-func observe(seed uint64) *observed {
+// watch simulates a seed with few clients on one run, and all the faults of other simulations.
+func watch(seed uint64) *observed {
 	random := rand.New(rand.NewPCG(seed, 0x2545f4914f6cdd1d))
 	s := &simulation{seed: seed, random: random, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), build: 1}
 	s.plan = plan{
@@ -116,7 +116,7 @@ func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	seen, tries, together := map[string]int{}, 0, 0
 	for i := range *seeds {
-		o := observe(*first + uint64(i))
+		o := watch(*first + uint64(i))
 		if len(o.wrong) > 0 {
 			t.Fatal(o.report())
 		}
@@ -145,7 +145,7 @@ func TestLighter(t *testing.T) {
 	t.Parallel()
 	wrong := 0
 	for seed := range uint64(60) {
-		o := observe(seed)
+		o := watch(seed)
 		if strings.Count(o.text(), "unknown") > 6 {
 			continue // the search would take too long
 		}

@@ -1,9 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -22,7 +22,8 @@ type process struct {
 	frozen  time.Time // until when none of its actors goes on
 }
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+// quiet is the log of processes that nobody listens to.
+var quiet = slog.New(slog.DiscardHandler)
 
 // boot starts a process of the current build.
 func (s *simulation) boot() *process {
@@ -31,7 +32,7 @@ func (s *simulation) boot() *process {
 	ports := &ports{s: s, p: p}
 	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Queue: ports}
 	p.service = turn.New(all, registry(s, s.build), world{s}, s.options())
-	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: quiet}
+	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: cmp.Or(s.logger, quiet)}
 	s.processes = append(s.processes, p)
 	return p
 }

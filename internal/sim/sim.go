@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -32,6 +34,10 @@ type simulation struct {
 	sweepAt   time.Time
 	upkeep    upkeep
 	calm      bool // no more faults: everything has to come to an end
+
+	// hub and logger are told what the processes have to tell; nil is nobody.
+	hub    *observe.Hub
+	logger *slog.Logger
 
 	steps int
 	trace []string
@@ -82,9 +88,12 @@ type killed struct{}
 const maxSteps = 400_000
 
 // run simulates a seed and returns what was wrong, nothing if all held.
-func run(seed uint64) *simulation {
+func run(seed uint64) *simulation { return runTold(seed, nil, nil) }
+
+// runTold is run, with what the processes tell of their work.
+func runTold(seed uint64, hub *observe.Hub, logger *slog.Logger) *simulation {
 	s := &simulation{
-		seed: seed, random: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
+		hub: hub, logger: logger, seed: seed, random: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)),
 		now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), build: 1,
 	}
 	s.plan = plan{

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -198,7 +199,7 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 // options are those of a process.
 func (s *simulation) options() turn.Options {
 	return turn.Options{
-		Build: fmt.Sprintf("build-%d", s.build), CacheEntries: s.plan.cacheEntries, Logger: quiet,
+		Build: fmt.Sprintf("build-%d", s.build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
 		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20, MaxCommit: s.plan.maxCommit,
 	}
 }

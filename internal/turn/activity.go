@@ -77,7 +77,7 @@ func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
 			return nil, err
 		}
 	}
-	result, f := s.attempt(ctx, w)
+	ctx, result, f := s.attempt(ctx, w)
 	return s.finish(context.WithoutCancel(ctx), w, result, f)
 }
 

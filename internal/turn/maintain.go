@@ -106,7 +106,7 @@ func (s *Service) walk(ctx context.Context, r *round, did *Upkeep) error {
 	for did.Commits < s.options.CheckAtOnce && ctx.Err() == nil {
 		items, next, err := s.Scanner.Scan(ctx, r.Cursor, scanPage)
 		if errors.Is(err, store.ErrBadToken) {
-			s.options.Logger.Warn("the check over all runs begins again: its place is of another version", "error", err)
+			s.options.Logger.WarnContext(ctx, "the check over all runs begins again: its place is of another version", "error", err)
 			r.Cursor, r.Open = "", nil
 			continue
 		}
@@ -171,7 +171,7 @@ func (s *Service) tend(ctx context.Context, did *Upkeep, workflowID string, do f
 		return ctx.Err()
 	}
 	did.Failed++
-	s.options.Logger.Error("the check could not look after a run; the next round will try again", "workflowId", workflowID, "error", err)
+	s.options.Logger.ErrorContext(ctx, "the check could not look after a run; the next round will try again", "workflowId", workflowID, "error", err)
 	return nil
 }
 

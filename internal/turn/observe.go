@@ -195,8 +195,9 @@ func (s *Service) metered(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// attempt makes an attempt at an activity, and tells of it. A nil failure is success.
-func (s *Service) attempt(ctx context.Context, w *work) (history.Payload, *failure.Failure) {
+// attempt makes an attempt at an activity, and tells of it. A nil failure is success. What follows from the attempt gets the
+// context, which says so.
+func (s *Service) attempt(ctx context.Context, w *work) (context.Context, history.Payload, *failure.Failure) {
 	ctx, ended := s.Observed().Attempt(ctx, &observe.Attempt{
 		Run: w.run, ActivityType: w.activity.ActivityType, EventID: w.activity.EventID, Commit: w.activity.Commit, Number: w.number, Began: s.world.Now(),
 	})
@@ -209,5 +210,5 @@ func (s *Service) attempt(ctx context.Context, w *work) (history.Payload, *failu
 		came = observe.Failed
 	}
 	ended(came, kindOf(f), s.world.Now())
-	return result, f
+	return ctx, result, f
 }

@@ -48,7 +48,7 @@ func (s *Service) resend(ctx context.Context, r *round, workflowID string, numbe
 	if err != nil || len(messages) == 0 {
 		return err
 	}
-	s.options.Logger.Warn("sends again what has not come", "workflowId", workflowID, "run", number, "messages", len(messages))
+	s.options.Logger.WarnContext(ctx, "sends again what has not come", "workflowId", workflowID, "run", number, "messages", len(messages))
 	if err := s.send(ctx, messages); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *Service) sweepPage(ctx context.Context, due []store.Timer) (sent int, e
 	for _, timer := range due {
 		m, err := DecodeMessage(timer.Body)
 		if err != nil {
-			s.options.Logger.Error("a timer cannot be read; it stays", "id", timer.ID, "error", err)
+			s.options.Logger.ErrorContext(ctx, "a timer cannot be read; it stays", "id", timer.ID, "error", err)
 			continue
 		}
 		messages, readable = append(messages, *m), append(readable, timer)

@@ -3,8 +3,11 @@ package turn
 import (
 	"context"
 	"crypto/rand"
+	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // World is the clock, the chance and the patience that the protocol takes from outside, so that a test can move the one,
@@ -86,6 +89,11 @@ func (RealWorld) Guard(limit time.Duration, fn func()) bool {
 type escaped struct {
 	value any
 	stack []byte
+}
+
+// LogValue is what may be logged of it: the value may hold what users gave.
+func (e escaped) LogValue() slog.Value {
+	return slog.StringValue(observe.Panic(e.value) + "\n" + string(e.stack))
 }
 
 // jitter returns a random duration between d/2 and d.

@@ -5,7 +5,6 @@ package turntest
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -122,10 +121,10 @@ func (d *Deployment) Start(o turn.Options, registrations ...workflow.Registratio
 // Idle starts a process that answers requests and handles no messages.
 func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	if o.Logger == nil {
-		o.Logger = log
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	log := o.Logger
 	if o.Build == "" {
 		o.Build = "build-1"
 	}

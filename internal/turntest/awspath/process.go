@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -40,7 +39,7 @@ const activityVisibility = 12 * time.Hour
 
 func (s *Scene) boot(build string) *process {
 	s.t.Helper()
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(s.log)
 	ports := s.store.Ports
 	p := &process{
 		build: build, registry: turntest.Registry(s.t, turntest.Workload(build)...), hooks: turntest.NewHooks(ports.Log),
@@ -48,7 +47,7 @@ func (s *Scene) boot(build string) *process {
 	}
 	ports.Log, ports.Queue = p.hooks, s.sender()
 	o := s.options
-	o.Build, o.Logger = build, s.warnings.Logger()
+	o.Build, o.Logger = build, slog.New(slog.NewMultiHandler(s.warnings.Logger().Handler(), s.log))
 	p.service = turn.New(ports, p.registry, s.clock, o)
 	for _, role := range []adapter.Role{adapter.API, adapter.Workflow, adapter.Activity, adapter.Timer, adapter.Dead} {
 		f, err := adapter.New(role, p.service, adapter.Options{Visibility: activityVisibility, Extend: s.queue.Extend, Log: log})

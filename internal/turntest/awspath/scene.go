@@ -1,7 +1,9 @@
 package awspath
 
 import (
+	"cmp"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -28,11 +31,19 @@ type Scene struct {
 	gateway   func(functions lambdahost.Invoker, function string) http.Handler
 	told      meter.Cost // what Delivered has told of
 	warnings  turntest.Warnings
+	log       slog.Handler // what gets all that is logged
+}
+
+// Ears are told what happens in scenes, besides the scenes themselves.
+type Ears struct {
+	// Observe is told by the services, and Log gets all that is logged; nil is nobody.
+	Observe *observe.Hub
+	Log     slog.Handler
 }
 
 // Scenes returns the maker of the scenes of a script, which share a clock. Each has a store of its own. Requests come through
-// an HTTP API, or with the argument gateway=rest through a REST API.
-func Scenes(open func(t testing.TB, clock func() time.Time) Store) func(testing.TB, turntest.Args) turntest.Scene {
+// an HTTP API, or with the argument gateway=rest through a REST API. There are ears once at most.
+func Scenes(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears) func(testing.TB, turntest.Args) turntest.Scene {
 	clock := NewClock()
 	return func(t testing.TB, args turntest.Args) turntest.Scene {
 		settings := queue.Standard()
@@ -49,6 +60,10 @@ func Scenes(open func(t testing.TB, clock func() time.Time) Store) func(testing.
 		s.gateway = lambdahost.Gateway
 		if args["gateway"] == "rest" {
 			s.gateway = lambdahost.RESTGateway
+		}
+		s.log = slog.DiscardHandler
+		if len(ears) > 0 {
+			s.options.Observe, s.log = ears[0].Observe, cmp.Or(ears[0].Log, s.log)
 		}
 		clock.source = s
 		s.Deploy(1, "build-1")

@@ -1,0 +1,134 @@
+// Package emf writes metrics in CloudWatch's embedded metric format: lines of JSON in the log of a Lambda function, which
+// CloudWatch makes metrics of. Nothing is called, and nothing waits.
+//
+// A line is written for an invocation, not for an event, and holds only what has happened: log lines are paid for by
+// their bytes. See docs/observability.md for what that comes to.
+//
+// https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+package emf
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/observe"
+)
+
+// Namespace is the CloudWatch namespace of the metrics, and Dimension the one dimension that they have: the Weft
+// namespace of the deployment.
+const (
+	Namespace = "Weft"
+	Dimension = "Namespace"
+)
+
+// mostValues is how many values a metric may have in a line.
+const mostValues = 100
+
+// Recorder is a sink that adds metrics up until Flush writes them, or until a metric has as many values as a line may have.
+// It is safe for concurrent use.
+type Recorder struct {
+	out       io.Writer
+	namespace string
+	now       func() time.Time
+
+	mu     sync.Mutex
+	counts map[*observe.Metric]float64
+	times  map[*observe.Metric][]float64
+}
+
+// New returns a recorder of the metrics of a Weft namespace, which writes to out: the standard output, on Lambda. A nil now
+// is time.Now.
+func New(out io.Writer, namespace string, now func() time.Time) *Recorder {
+	if now == nil {
+		now = time.Now
+	}
+	r := &Recorder{out: out, namespace: namespace, now: now}
+	r.reset()
+	return r
+}
+
+func (r *Recorder) reset() {
+	r.counts, r.times = map[*observe.Metric]float64{}, map[*observe.Metric][]float64{}
+}
+
+// Observe implements observe.Sink.
+func (r *Recorder) Observe(_ context.Context, e observe.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	full := false
+	observe.Measure(e, func(m *observe.Metric, value float64) {
+		if m.Unit == observe.Milliseconds {
+			r.times[m] = append(r.times[m], math.Round(value*1000)/1000)
+			full = full || len(r.times[m]) == mostValues
+		} else {
+			r.counts[m] += value
+		}
+	})
+	if full {
+		_ = r.write() // as at the end: what cannot be written is lost
+	}
+}
+
+// Flush writes what has been added since the last time: a line, or nothing where nothing was.
+func (r *Recorder) Flush() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.write()
+}
+
+func (r *Recorder) write() error {
+	if len(r.counts)+len(r.times) == 0 {
+		return nil
+	}
+	defer r.reset()
+	line, err := r.line()
+	if err == nil {
+		_, err = r.out.Write(line)
+	}
+	if err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	return nil
+}
+
+// What a line says about its members.
+type (
+	metadata struct {
+		Timestamp         int64
+		CloudWatchMetrics []directive
+	}
+	directive struct {
+		Namespace  string
+		Dimensions [][]string
+		Metrics    []definition
+	}
+	definition struct{ Name, Unit string }
+)
+
+var units = map[observe.Unit]string{observe.Count: "Count", observe.Milliseconds: "Milliseconds"}
+
+// line is what has been added.
+func (r *Recorder) line() ([]byte, error) {
+	d := directive{Namespace: Namespace, Dimensions: [][]string{{Dimension}}}
+	members := map[string]any{Dimension: r.namespace}
+	add := func(m *observe.Metric, value any) {
+		d.Metrics = append(d.Metrics, definition{m.Name, units[m.Unit]})
+		members[m.Name] = value
+	}
+	for _, m := range observe.Metrics {
+		if n := r.counts[m]; n != 0 {
+			add(m, n)
+		}
+		if all := r.times[m]; len(all) > 0 {
+			add(m, all)
+		}
+	}
+	members["_aws"] = metadata{r.now().UnixMilli(), []directive{d}}
+	text, err := json.Marshal(members)
+	return append(text, '\n'), err
+}

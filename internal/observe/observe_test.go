@@ -1,0 +1,127 @@
+package observe_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/observe"
+)
+
+const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+// The ids of a run's spans follow from what is in the log.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	r := observe.Run{WorkflowID: "a", RunID: "2-0102030405060708", FirstRunID: "1-1112131415161718", TraceParent: traceParent}
+	id, start, flags, kept := r.Trace()
+	if id.String() != "0af7651916cd43dd8448eb211c80319c" || start.String() != "b7ad6b7169203331" || flags != 1 || !kept {
+		t.Errorf("the trace is %s, %s, %d, %v", id, start, flags, kept)
+	}
+	if r.Span().String() != "0102030405060708" {
+		t.Errorf("the span is %s", r.Span())
+	}
+	commit := history.CommitID{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	ctx := observe.InTask(context.Background(), &r, commit)
+	if traceID, spanID := observe.SpanOf(ctx); traceID != id.String() || spanID != "0102030405060708" {
+		t.Errorf("the task's span is %s of %s", spanID, traceID)
+	}
+	for _, wrong := range []string{
+		"", "00", "01" + traceParent[2:], traceParent[:54], traceParent + "0", strings.Replace(traceParent, "b7ad6b7169203331", "0000000000000000", 1),
+		strings.Replace(traceParent, "0af7651916cd43dd8448eb211c80319c", strings.Repeat("0", 32), 1), strings.Replace(traceParent, "b7", "g7", 1),
+	} {
+		r.TraceParent = wrong
+		made, _, _, kept := r.Trace()
+		if kept || made == id || made == (observe.TraceID{}) {
+			t.Errorf("%q is taken for a trace context: %s", wrong, made)
+		}
+		next := observe.Run{WorkflowID: "a", RunID: "3-2122232425262728", FirstRunID: r.FirstRunID}
+		if other, _, _, _ := next.Trace(); other != made {
+			t.Error("the next run of a chain has another trace")
+		}
+		if ctx := observe.InTask(context.Background(), &r, commit); ctx != context.Background() {
+			t.Error("the log names a trace that may not be")
+		}
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	t.Parallel()
+	hub := observe.New(nil, observe.Log(slog.New(slog.DiscardHandler)))
+	if hub.On() {
+		t.Error("somebody listens")
+	}
+	hub.Observe(t.Context(), &observe.Hung{})
+	ctx, ended := hub.Request(t.Context(), &observe.Request{})
+	ended()
+	if ctx != t.Context() || hub.TraceParent(ctx) != "" {
+		t.Error("a request is followed")
+	}
+	observe.On(ctx, &observe.Run{})
+}
+
+type secret struct{}
+
+func (secret) Error() string { return "a secret" }
+
+type discreet struct{}
+
+func (discreet) LogValue() slog.Value { return slog.StringValue("what may be told") }
+
+// What was panicked with may hold what users gave.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	var index []int
+	var caught any
+	func() {
+		defer func() { caught = recover() }()
+		_ = index[len(index)]
+	}()
+	for value, want := range map[any]string{
+		"a secret": "a value of type string", secret{}: "a value of type observe_test.secret", discreet{}: "what may be told",
+		caught: "runtime error: index out of range [0] with length 0",
+	} {
+		if got := observe.Panic(value); got != want {
+			t.Errorf("%T is told as %q, want %q", value, got, want)
+		}
+	}
+	if got := observe.Panic(errors.New("a secret")); strings.Contains(got, "secret") {
+		t.Errorf("an error is told as %q", got)
+	}
+}
+
+// A line names the span of its own context, or else of the one that its handler was made for.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	base := observe.Handler(slog.NewTextHandler(&out, nil), nil)
+	outer, inner := observe.WithSpan(t.Context(), "t1", "s1"), observe.WithSpan(t.Context(), "t1", "s2")
+	log := slog.New(observe.Within(outer, base)).With("k", "v").WithGroup("g")
+	log.Info("one")
+	log.InfoContext(inner, "two")
+	lines := strings.Split(out.String(), "\n")
+	if !strings.Contains(lines[0], "span_id=s1") || !strings.Contains(lines[1], "span_id=s2") || !strings.Contains(lines[1], "k=v") {
+		t.Errorf("the log is\n%s", out.String())
+	}
+}
+
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log, err := observe.TextLogger(&out, func(string) string { return "WARN" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("no")
+	log.Warn("yes")
+	if got := out.String(); strings.Contains(got, "no") || !strings.Contains(got, "yes") {
+		t.Errorf("the log is %q", got)
+	}
+	if _, err := observe.TextLogger(&out, func(string) string { return "loud" }); err == nil || !strings.Contains(err.Error(), "WEFT_LOG_LEVEL") {
+		t.Errorf("a level that there is not: %v", err)
+	}
+}

@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/observe"
+)
+
+// spoken is a sink that writes out whatever it is told.
+type spoken struct{ text bytes.Buffer }
+
+// Observe implements observe.Sink.
+func (s *spoken) Observe(_ context.Context, e observe.Event) { fmt.Fprintf(&s.text, "%T %+v\n", e, e) }
+
+// Whatever fails, nothing that users gave is told: no input, result, or text of an error, in a log line or an event.
+func TestNoPayloadIsTold(t *testing.T) {
+	t.Parallel()
+	var all spoken
+	logger := slog.New(slog.NewJSONHandler(&all.text, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	hub := observe.New(observe.Log(logger), &all)
+	for seed := range uint64(60) {
+		if s := runTold(seed, hub, logger); len(s.wrong) > 0 {
+			t.Fatal(s.report())
+		}
+	}
+	text := all.text.String()
+	for _, told := range []string{"*observe.Task", "*observe.LostRace", "Stuck:true", "workflow task failed", "a message will come again"} {
+		if !strings.Contains(text, told) {
+			t.Errorf("nothing has told %s", told)
+		}
+	}
+	for _, payload := range []string{"too much", "the bug of build 1", "flaky", "step 0", "fan 0", "slow 1", "hello", "a whim"} {
+		if i := strings.Index(text, payload); i >= 0 {
+			t.Errorf("%q is told: ...%s", payload, text[max(0, i-300):i+len(payload)])
+		}
+	}
+}
