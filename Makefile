@@ -20,7 +20,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-aws localstack localstack-down lint check sim fuzz cost bench clean
+.PHONY: help run demo test test-aws deploy-check localstack localstack-down lint check sim fuzz cost bench clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the se
 	@# One package after the other: under load visibility time-outs pass too early. Tests that wait for a server do not need a core.
 	localstack/servers run -- go test $(RACE) -tags aws -p 1 -parallel 40 -timeout 20m $(AWS_PACKAGES)
 
+deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and ask it (needs terraform)
+	@localstack/deploy-check
+
 localstack: ## run the examples on LocalStack, deployed by the template that AWS gets (LOCALSTACK_PORT=4567)
 	@localstack/up '$(LOCALSTACK_PORT)'
 
@@ -51,8 +54,8 @@ localstack-down: ## stop what make localstack started
 	@localstack/down
 
 lint: ## vet, staticcheck, formatting
-	go vet -tags aws ./...
-	$(TOOL) staticcheck -tags aws ./...
+	go vet -tags aws,deploycheck ./...
+	$(TOOL) staticcheck -tags aws,deploycheck ./...
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
 check: lint test ## the linters, and the tests that need no server

@@ -34,15 +34,21 @@ const (
 	longTimer   = 5 * time.Second
 )
 
-// deployment is the stack of this run, which all tests share: the compiled functions behind API Gateway on LocalStack.
+// deployment is what all tests of this run share: the compiled functions behind API Gateway on LocalStack.
 type deployment struct {
 	client  *client.Client
 	server  awstest.Server
 	address string
-	stack   string
+	stack   string // with which the names of its resources begin
 }
 
+// deploy deploys infra/sam, or takes what WEFT_DEPLOYED says: the name and the address of a deployment of functions/all, in
+// the form name=address, that has what is shortened here.
 var deploy = sync.OnceValues(func() (*deployment, error) {
+	if given := os.Getenv("WEFT_DEPLOYED"); given != "" {
+		name, address, _ := strings.Cut(given, "=")
+		return &deployment{address: address, stack: name}, nil
+	}
 	build, err := os.MkdirTemp("", "weft-build-")
 	if err != nil {
 		return nil, err
@@ -59,7 +65,7 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 	return &deployment{address: strings.TrimSpace(string(address)), stack: stack}, nil
 })
 
-// deployed deploys infra/sam, once for all tests, and returns the context in which a test has to come to its end.
+// deployed is the one deployment of all tests, and the context in which a test has to come to its end.
 func deployed(t *testing.T) (context.Context, *deployment) {
 	t.Helper()
 	server := awstest.LocalStack(t)
@@ -78,7 +84,7 @@ func deployed(t *testing.T) (context.Context, *deployment) {
 	return ctx, &deployment{client: c, server: server, address: d.address, stack: d.stack}
 }
 
-// queue is the URL of one of the stack's queues.
+// queue is the URL of one of its queues.
 func (d *deployment) queue(ctx context.Context, t *testing.T, name string) (*sqs.Client, *string) {
 	t.Helper()
 	queues := sqs.NewFromConfig(d.server.Config)

@@ -86,16 +86,16 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// table is the name of the stack's table.
+// table is the name of the deployment's table: Terraform gives it the deployment's own.
 func (d *deployment) table(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	out, err := dynamodb.NewFromConfig(d.server.Config).ListTables(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(out.TableNames, func(name string) bool { return strings.HasPrefix(name, d.stack+"-Table") })
+	i := slices.IndexFunc(out.TableNames, func(name string) bool { return name == d.stack || strings.HasPrefix(name, d.stack+"-Table") })
 	if i < 0 {
-		t.Fatalf("the stack %s has no table among %v", d.stack, out.TableNames)
+		t.Fatalf("%s has no table among %v", d.stack, out.TableNames)
 	}
 	return out.TableNames[i]
 }
