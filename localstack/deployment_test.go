@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -38,7 +39,7 @@ const (
 type deployment struct {
 	client  *client.Client
 	server  awstest.Server
-	address string
+	address *url.URL
 	stack   string // with which the names of its resources begin
 }
 
@@ -46,8 +47,9 @@ type deployment struct {
 // the form name=address, that has what is shortened here.
 var deploy = sync.OnceValues(func() (*deployment, error) {
 	if given := os.Getenv("WEFT_DEPLOYED"); given != "" {
-		name, address, _ := strings.Cut(given, "=")
-		return &deployment{address: address, stack: name}, nil
+		name, text, _ := strings.Cut(given, "=")
+		address, err := url.Parse(text)
+		return &deployment{address: address, stack: name}, err
 	}
 	build, err := os.MkdirTemp("", "weft-build-")
 	if err != nil {
@@ -58,12 +60,27 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 	var complaints bytes.Buffer
 	command := exec.Command("./deploy", append([]string{os.Getenv("WEFT_LOCALSTACK"), build + "/build", stack}, shortened...)...)
 	command.Stderr = &complaints
-	address, err := command.Output()
+	out, err := command.Output()
 	if err != nil {
 		return nil, fmt.Errorf("localstack/deploy: %w\n%s", err, complaints.Bytes())
 	}
-	return &deployment{address: strings.TrimSpace(string(address)), stack: stack}, nil
+	address, err := url.Parse(strings.TrimSpace(string(out)))
+	return &deployment{address: address, stack: stack}, err
 })
+
+// below is a transport to the folder of a server that the API is in, as a stage of API Gateway is: the requests that the
+// API's document is about do not have it.
+type below struct{ folder string }
+
+// RoundTrip implements http.RoundTripper.
+func (b below) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Path = b.folder + r.URL.Path
+	if r.URL.RawPath != "" {
+		r.URL.RawPath = b.folder + r.URL.RawPath
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
 
 // deployed is the one deployment of all tests, and the context in which a test has to come to its end.
 func deployed(t *testing.T) (context.Context, *deployment) {
@@ -80,7 +97,7 @@ func deployed(t *testing.T) (context.Context, *deployment) {
 		t.Cleanup(cancel)
 		ctx = limited
 	}
-	c := client.New(d.address, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
+	c := client.New(d.address.Scheme+"://"+d.address.Host, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, below{d.address.Path})}})
 	return ctx, &deployment{client: c, server: server, address: d.address, stack: d.stack}
 }
 
