@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -161,7 +162,7 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 		case errors.Is(err, store.ErrUnknown):
 			unknown = true
 		case !errors.Is(err, store.ErrThrottled) && !unknown && ctx.Err() == nil:
-			return err // nothing was put, and trying again is no use
+			return fmt.Errorf("%w: put: %w", errBusy, err) // and trying again is no use
 		}
 		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {
 			if unknown {

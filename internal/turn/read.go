@@ -232,7 +232,7 @@ func (s *Service) List(ctx context.Context, f store.Filter, token string, limit 
 		return nil, api.Invalid.New("the pageToken is none that a list returned")
 	}
 	if err != nil {
-		return nil, problem(readProblem(err))
+		return nil, s.problem(readProblem(err))
 	}
 	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}, NextPageToken: next}
 	for _, r := range runs {

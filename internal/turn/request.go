@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -22,14 +23,14 @@ func (s *Service) request(ctx context.Context, workflowID string, fn func(contex
 	defer cancel()
 	t, err := s.open(limited, workflowID)
 	if err != nil {
-		return problem(errBusy)
+		return s.problem(errBusy)
 	}
 	defer t.close()
 	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
 	err = t.insist(ctx, fn)
 	t.worked(ctx)
-	return problem(err)
+	return s.problem(err)
 }
 
 // insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.
@@ -102,8 +103,11 @@ func runClosed(run *engine.Run) error {
 }
 
 // problem turns what the protocol came to into what the caller is told.
-func problem(err error) error {
+func (s *Service) problem(err error) error {
 	var p *api.Problem
+	if errors.Is(err, errBusy) && err != errBusy {
+		s.options.Logger.Warn("a request was refused because a store or a queue failed", "error", err)
+	}
 	switch {
 	case err == nil || errors.As(err, &p):
 		return err
@@ -124,7 +128,7 @@ func readProblem(err error) error {
 	if errors.Is(err, store.ErrThrottled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrUnknown) {
 		return errBusy
 	}
-	return err
+	return fmt.Errorf("%w: read: %w", errBusy, err)
 }
 
 // checkIDs refuses ids that no workflow has.

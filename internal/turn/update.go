@@ -104,7 +104,7 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 	defer cancel()
 	mine, err := s.enter(limited, workflowID, call)
 	if err != nil {
-		return problem(errBusy)
+		return s.problem(errBusy)
 	}
 	if !mine {
 		return call.err
@@ -156,7 +156,7 @@ func (t *session) updates(ctx context.Context, calls []*updateCall) {
 		}
 	case err != nil:
 		for _, c := range calls {
-			c.err = problem(err)
+			c.err = t.problem(err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package turntest
 
 import (
+	"errors"
 	"net/http"
 	"runtime"
 	"strconv"
@@ -241,7 +242,9 @@ var Faults = map[string]func() Hook{
 	},
 	// The commit does not land, and no answer comes.
 	"lose-request": func() Hook { return func(func() error) error { return store.ErrUnknown } },
-	"throttle":     func() Hook { return func(func() error) error { return store.ErrThrottled } },
+	// The store refuses: there is no such table, or nobody may write to it.
+	"refuse":   func() Hook { return func(func() error) error { return errors.New("access denied") } },
+	"throttle": func() Hook { return func(func() error) error { return store.ErrThrottled } },
 	// The process dies before the commit.
 	"die": func() Hook {
 		var once sync.Once
