@@ -35,6 +35,7 @@ var cases = map[string]string{
 	"limits":    "98",
 	"warning":   "78",
 	"large":     "99",
+	"beyond":    "", // what else could be tried
 	"reset":     "", // no case of the list has it: update-semantics, section 22
 }
 

@@ -27,6 +27,8 @@ type Scene interface {
 	// Do has a process answer a request, and returns when all that it set off at once has been done. A nil answer is a
 	// process that died.
 	Do(process int, r Request) *Answer
+	// Send has a process answer a request, and returns what waits for that, while other things happen.
+	Send(process int, r Request) (wait func() *Answer)
 	// Together has a process answer requests at once: while the first one's commit, or a GET's read, is on its way, the
 	// others come and wait, in their order.
 	Together(process int, requests []Request) []*Answer
@@ -132,6 +134,17 @@ func (b *Bubble) settle() {
 	if b.settling.CompareAndSwap(false, true) {
 		synctest.Wait()
 		b.settling.Store(false)
+	}
+}
+
+// Send implements Scene.
+func (b *Bubble) Send(process int, r Request) (wait func() *Answer) {
+	answer := b.send(process, r)
+	b.settle()
+	return func() *Answer {
+		a := <-answer
+		b.settle()
+		return a
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 //	case number=11 [start]          begins anew on a new scene; start starts the counter a. The scene gets the arguments
 //	request [process=2]             sends a request; its input is the request's first line, and then its body
 //	together                        sends several at once, separated by lines of --; see Scene.Together
+//	begin [process=2]               sends a request and does not wait for its answer; end [...] does, for the first that is left
 //	meanwhile [process=2] [always] [reading]  sends requests from this process before the next put of process 1, or each,
 //	                                or before its next read
 //	fault how=die [always] [reading]  has the next put of process 1 fail, or all, or reads; see Faults; how=none ends that
@@ -39,6 +40,7 @@ type Script struct {
 	names map[string]string // and back, as scripts write it: $run1
 	token string            // the page token seen last
 	notes []string          // what happened meanwhile
+	begun []func() *Answer  // requests that are being answered
 }
 
 // NewScript returns a script's player. Close it.
@@ -87,6 +89,12 @@ func (s *Script) Play(command string, args Args, input string) string {
 		return s.begin(args)
 	case "request":
 		return s.request(args.process(1), ParseRequests(input)[0])
+	case "begin":
+		s.begun = append(s.begun, s.scene.Send(args.process(1), ParseRequests(input)[0]))
+	case "end":
+		wait := s.begun[0]
+		s.begun = s.begun[1:]
+		return s.show(wait())
 	case "together":
 		return s.together(ParseRequests(input))
 	case "meanwhile":

@@ -15,7 +15,8 @@ import (
 //	build-2  does not
 //	unborn   panics in the first task of every run
 //	strict   has validators that refuse everything
-//	changed  does other things than build-1 did: its histories do not replay
+//	changed, forgetful, eager, reversed
+//	         do other things than build-1 did (another one, one less, one more, in another order): its histories do not replay
 
 // Job is something for the activity work to do.
 type Job struct {
@@ -167,7 +168,12 @@ func (c *counter) handle(ctx workflow.Context) {
 	Sum.Handle(ctx, func(workflow.None) (int, error) { return c.sum, nil })
 	Plus.Handle(ctx, func(n int) (int, error) { return c.sum + n, nil })
 	Wrong.Handle(ctx, func(workflow.None) (int, error) { return 0, ErrSour })
-	Add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+	Add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
+		if c.build == "eager" {
+			if err := workflow.Sleep(ctx, time.Minute); err != nil {
+				return 0, err
+			}
+		}
 		c.sum += n
 		return c.sum, nil
 	}, workflow.Validate(c.canAdd))
@@ -204,8 +210,11 @@ func (c *counter) handleWaiting(ctx workflow.Context) {
 		return "slept", err
 	})
 	Do.Handle(ctx, func(ctx workflow.Context, job Job) (string, error) {
-		if c.build == "changed" {
+		switch c.build {
+		case "changed":
 			return "", workflow.Sleep(ctx, time.Minute)
+		case "forgetful":
+			return "did nothing", nil
 		}
 		return Work.Run(ctx, job)
 	})
@@ -378,6 +387,6 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(Watcher, watcher(build)), workflow.Bind(Registrar, registrar(build)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
-		workflow.Bind(leaver, runLeaver),
+		workflow.Bind(leaver, runLeaver), workflow.Bind(meddler, runMeddler),
 	)
 }

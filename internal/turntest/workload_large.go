@@ -39,20 +39,25 @@ func ofBytes(n int) string { return strings.Repeat("x", n) }
 func runBulky(build string) func(workflow.Context, workflow.None) (string, error) {
 	return func(ctx workflow.Context, _ workflow.None) (string, error) {
 		handleBulky(ctx, build)
-		return waitBulky(ctx)
+		var free bool
+		var holds int
+		hold.Handle(ctx, func(ctx workflow.Context, n int) (string, error) {
+			holds++
+			place := holds
+			err := workflow.Await(ctx, func() bool { return free && (build != "reversed" || place == holds) })
+			holds--
+			return ofBytes(n), err
+		})
+		return waitBulky(ctx, &free)
 	}
 }
 
 // waitBulky waits for the signals.
-func waitBulky(ctx workflow.Context) (string, error) {
-	free := false
-	hold.Handle(ctx, func(ctx workflow.Context, n int) (string, error) {
-		return ofBytes(n), workflow.Await(ctx, func() bool { return free })
-	})
+func waitBulky(ctx workflow.Context, free *bool) (string, error) {
 	for {
 		size, next := -1, -1
 		err := workflow.Select(ctx,
-			workflow.OnSignal(letGo, func(workflow.None) { free = true }),
+			workflow.OnSignal(letGo, func(workflow.None) { *free = true }),
 			workflow.OnSignal(end, func(n int) { size = n }),
 			workflow.OnSignal(goOn, func(n int) { next = n }))
 		switch {

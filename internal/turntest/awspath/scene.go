@@ -106,6 +106,17 @@ func (s *Scene) send(process int, r turntest.Request) *pending {
 	return p
 }
 
+// Send has a process answer a request, while other things happen.
+func (s *Scene) Send(process int, r turntest.Request) (wait func() *turntest.Answer) {
+	p := s.send(process, r)
+	s.clock.Settle()
+	return func() *turntest.Answer {
+		s.clock.Await(p.done)
+		s.clock.Settle()
+		return p.answer
+	}
+}
+
 // Do has a process answer a request.
 func (s *Scene) Do(process int, r turntest.Request) *turntest.Answer {
 	p := s.send(process, r)
