@@ -34,11 +34,18 @@ var (
 	runID   = regexp.MustCompile(`"runId":"[^"]+"`)
 )
 
-// The README's Go code is code of the examples, which are compiled and run.
+// The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md.
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
+	quotes(t, "README.md", 3, "examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go")
+	quotes(t, "docs/updates.md", 5, "examples/cart/*.go")
+}
+
+// quotes checks that the Go code of a document, at least so many blocks, is that of some files.
+func quotes(t *testing.T, document string, least int, patterns ...string) {
+	t.Helper()
 	var code strings.Builder
-	for _, pattern := range []string{"examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go"} {
+	for _, pattern := range patterns {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -48,13 +55,13 @@ func TestReadmeCode(t *testing.T) {
 			code.WriteString(strings.ReplaceAll(text, "\n\t\t", "\n\t"))
 		}
 	}
-	blocks := goBlock.FindAllStringSubmatch(readFile(t, "README.md"), -1)
-	if len(blocks) < 3 {
-		t.Errorf("the README has %d blocks of Go", len(blocks))
+	blocks := goBlock.FindAllStringSubmatch(readFile(t, document), -1)
+	if len(blocks) < least {
+		t.Errorf("%s has %d blocks of Go", document, len(blocks))
 	}
 	for _, block := range blocks {
 		if !strings.Contains(code.String(), strings.ReplaceAll(block[1], "\n\t\t", "\n\t")) {
-			t.Errorf("no example has this code of the README:\n%s", block[1])
+			t.Errorf("no example has this code of %s:\n%s", document, block[1])
 		}
 	}
 }
