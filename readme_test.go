@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,13 +26,15 @@ func readFile(t *testing.T, path string) string {
 }
 
 var (
-	goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 	// request is a line that is to be pasted, and the one after it that says what comes back.
 	request = regexp.MustCompile(`(?m)^curl -i '?127\.0\.0\.1:8080(/[^ ']+)'?(?: -d '(.*)')?\n# (.*)$`)
-	// link is a link to a file; code looks like one too.
-	link    = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+	// link is a link to a file, to a heading of it, or to one of the same document; code looks like one too.
+	link    = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
 	anyCode = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
-	runID   = regexp.MustCompile(`"runId":"[^"]+"`)
+	// title is a heading, and punctuation what its anchor lacks.
+	title       = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
 )
 
 // The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md.
@@ -55,13 +58,13 @@ func quotes(t *testing.T, document string, least int, patterns ...string) {
 			code.WriteString(strings.ReplaceAll(text, "\n\t\t", "\n\t"))
 		}
 	}
-	blocks := goBlock.FindAllStringSubmatch(readFile(t, document), -1)
-	if len(blocks) < least {
-		t.Errorf("%s has %d blocks of Go", document, len(blocks))
+	quoted := blocks(t, document, "go")
+	if len(quoted) < least {
+		t.Errorf("%s has %d blocks of Go", document, len(quoted))
 	}
-	for _, block := range blocks {
-		if !strings.Contains(code.String(), strings.ReplaceAll(block[1], "\n\t\t", "\n\t")) {
-			t.Errorf("no example has this code of %s:\n%s", document, block[1])
+	for _, block := range quoted {
+		if !strings.Contains(code.String(), strings.ReplaceAll(block, "\n\t\t", "\n\t")) {
+			t.Errorf("no example has this code of %s:\n%s", document, block)
 		}
 	}
 }
@@ -97,7 +100,7 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"docs/*.md", "docs/decisions/*.md", "*/README.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/decisions/*.md", "*/README.md", "*/*/README.md"} {
 		more, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -106,9 +109,24 @@ func TestLinks(t *testing.T) {
 	}
 	for _, document := range documents {
 		for _, l := range link.FindAllStringSubmatch(anyCode.ReplaceAllString(readFile(t, document), ""), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(document), l[1])); err != nil {
+			target := filepath.Join(filepath.Dir(document), l[1])
+			if l[1] == "" {
+				target = document
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", document, err)
+			} else if l[2] != "" && !slices.Contains(anchors(t, target), l[2]) {
+				t.Errorf("%s: %s has no heading %s", document, target, l[2])
 			}
 		}
 	}
+}
+
+// anchors are those of the headings of a document, as GitHub makes them.
+func anchors(t *testing.T, document string) (all []string) {
+	t.Helper()
+	for _, h := range title.FindAllStringSubmatch(readFile(t, document), -1) {
+		all = append(all, "#"+strings.ReplaceAll(punctuation.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-"))
+	}
+	return all
 }

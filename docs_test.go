@@ -1,0 +1,85 @@
+package weft_test
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var codeBlock = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
+
+// blocks are the blocks of code of a document in a language.
+func blocks(t *testing.T, path, language string) (all []string) {
+	t.Helper()
+	for _, block := range codeBlock.FindAllStringSubmatch(readFile(t, path), -1) {
+		if block[1] == language {
+			all = append(all, block[2])
+		}
+	}
+	return all
+}
+
+// What the documents have of JSON, Go and shell code can be read as such.
+func TestDocumentsCode(t *testing.T) {
+	t.Parallel()
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "*/README.md", "examples/deploy/README.md", "infra/terraform/README.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	seen := map[string]int{}
+	for _, document := range documents {
+		for _, language := range []string{"json", "go", "sh"} {
+			seen[language] += len(blocks(t, document, language))
+		}
+		for _, text := range blocks(t, document, "json") {
+			if !json.Valid([]byte(text)) {
+				t.Errorf("%s: this is not JSON:\n%s", document, text)
+			}
+		}
+		for _, text := range blocks(t, document, "go") {
+			_, asFile := parser.ParseFile(token.NewFileSet(), document, "package p\n"+text, 0)
+			_, asBody := parser.ParseFile(token.NewFileSet(), document, "package p\nfunc _() {\n"+text+"}", 0)
+			if asFile != nil && asBody != nil {
+				t.Errorf("%s: %v; %v:\n%s", document, asFile, asBody, text)
+			}
+		}
+		for _, text := range blocks(t, document, "sh") {
+			command := exec.Command("sh", "-n")
+			command.Stdin = strings.NewReader(text)
+			if out, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%s: %s\n%s", document, out, text)
+			}
+		}
+	}
+	if seen["json"] < 1 || seen["go"] < 5 || seen["sh"] < 10 {
+		t.Errorf("the documents have fewer blocks of code than they had: %v", seen)
+	}
+}
+
+// What docs/operations.md has an operator look for in logs, and where it is written.
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	page := readFile(t, "docs/operations.md")
+	for line, file := range map[string]string{
+		"workflow task failed":                             "internal/turn/observe.go",
+		"a message was received too often":                 "internal/turn/dead.go",
+		"sends again what has not come":                    "internal/turn/resend.go",
+		"workflow code does not come back":                 "internal/turn/session.go",
+		"a message cannot be read":                         "internal/pump/handler.go",
+		"the function cannot run":                          "functions/adapter/main.go",
+		"a newer version of Weft wrote this run's history": "internal/turn/request.go",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(page), " "), line) || !strings.Contains(readFile(t, file), `"`+line) {
+			t.Errorf("%q has to be in docs/operations.md and in %s", line, file)
+		}
+	}
+}
