@@ -9,6 +9,8 @@ type bill struct {
 	Invocations, APIRequests int64
 	// Seconds is how long the functions ran.
 	Seconds float64
+	// LoggedBytes is what the functions write to their logs where all goes well: the lines of their metrics.
+	LoggedBytes int64
 	// StoredBytes is what stands in the table when the work is done.
 	StoredBytes int64
 }
@@ -19,6 +21,7 @@ func (b bill) minus(e bill) bill {
 	b.Invocations -= e.Invocations
 	b.APIRequests -= e.APIRequests
 	b.Seconds -= e.Seconds
+	b.LoggedBytes -= e.LoggedBytes
 	b.StoredBytes -= e.StoredBytes
 	return b
 }
@@ -33,22 +36,39 @@ type terms struct {
 	cleanUp bool
 }
 
-// dollars is what the bill comes to. A lost race is billed as the write that it would have been: the service does not say
+// part is a part of a bill.
+type part struct {
+	name    string
+	dollars float64
+}
+
+// parts is what the bill comes to. A lost race is billed as the write that it would have been: the service does not say
 // how many units it took, and one is the least.
-func (b bill) dollars(t terms) float64 {
+func (b bill) parts(t terms) []part {
 	seconds := taskSeconds * float64(b.Invocations)
 	if t.measured {
 		seconds = b.Seconds
 	}
-	sum := (b.WriteUnits+b.IndexUnits+float64(b.Lost))*writeUnit + b.ReadUnits*readUnit +
-		float64(b.Chunks-b.FIFOChunks)*standardRequest + float64(b.FIFOChunks)*fifoRequest +
-		float64(b.Invocations)*invocation + seconds*taskGigabytes*gigaSecond +
-		float64(b.StoredBytes)/(1<<30)*storage*keptMonths
+	all := []part{
+		{"DynamoDB: writes", (b.WriteUnits + b.IndexUnits + float64(b.Lost)) * writeUnit},
+		{"DynamoDB: reads", b.ReadUnits * readUnit},
+		{"DynamoDB: storage", float64(b.StoredBytes) / (1 << 30) * storage * keptMonths},
+		{"SQS", float64(b.Chunks-b.FIFOChunks)*standardRequest + float64(b.FIFOChunks)*fifoRequest},
+		{"Lambda", float64(b.Invocations)*invocation + seconds*taskGigabytes*gigaSecond},
+	}
 	if t.httpAPI {
-		sum += float64(b.APIRequests) * httpRequest
+		all = append(all, part{"API Gateway", float64(b.APIRequests) * httpRequest})
 	}
 	if t.cleanUp {
-		sum += (b.WriteUnits + b.IndexUnits) * writeUnit // a deletion takes the units of the item
+		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * writeUnit}) // the units of the item
+	}
+	return all
+}
+
+// dollars is the sum of the parts.
+func (b bill) dollars(t terms) (sum float64) {
+	for _, p := range b.parts(t) {
+		sum += p.dollars
 	}
 	return sum
 }

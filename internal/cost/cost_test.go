@@ -3,7 +3,12 @@
 package main
 
 import (
+	"flag"
+	"math"
 	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/awstest"
@@ -24,10 +29,63 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s, %d times: %+v, lost %d; the budget is %+v", o.name, n, got, o.bill.Lost, o.budget)
 		}
 	}
+	r.checkRates(t)
 	for name, most := range map[string]float64{threeOverSQS: 8.05, threeInline: 4.95} {
 		o := r.reference[plain][name]
 		if dollars := million * o.bill.dollars(terms{}) / float64(o.times); dollars > most {
 			t.Errorf("a million of %q come to $%.2f; the target is $%.2f", name, dollars, most)
 		}
 	}
+}
+
+var tables = flag.Bool("tables", false, "rewrite the table of docs/operations.md")
+
+// checkRates holds the table of docs/operations.md to what was measured. Rewrite it with
+// `localstack/servers run dynoxide elasticmq -- go test -tags aws ./internal/cost -tables`.
+func (r *results) checkRates(t *testing.T) {
+	t.Helper()
+	const begin, end = "<!-- begin rates -->\n", "<!-- end rates -->\n"
+	path := filepath.Join("..", "..", "docs", "operations.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	there, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no place for the table of rates, between %q and %q", path, begin, end)
+	}
+	var rows []string
+	for i, row := range r.rateRows() {
+		rows = append(rows, "| "+strings.Join(row, " | ")+" |")
+		if i == 0 {
+			rows = append(rows, strings.Repeat("|---", len(row))+"|")
+		}
+	}
+	want := strings.Join(rows, "\n") + "\n"
+	if *tables {
+		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !alike(there, want) {
+		t.Errorf("%s has other costs than were measured:\n%s\nrewrite the table with the flag -tables; measured are\n%s", path, there, want)
+	}
+}
+
+// alike reports whether two texts are the same but for amounts of dollars, and those within a hundredth: ids are not always as long.
+func alike(a, b string) bool {
+	one, other := strings.Fields(a), strings.Fields(b)
+	if len(one) != len(other) {
+		return false
+	}
+	for i := range one {
+		x, errX := strconv.ParseFloat(strings.ReplaceAll(strings.TrimPrefix(one[i], "$"), ",", ""), 64)
+		y, errY := strconv.ParseFloat(strings.ReplaceAll(strings.TrimPrefix(other[i], "$"), ",", ""), 64)
+		if one[i] != other[i] && (errX != nil || errY != nil || math.Abs(x-y) > max(x, y)/100+0.01) {
+			return false
+		}
+	}
+	return true
 }

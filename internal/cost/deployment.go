@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +22,8 @@ import (
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/awsmeter"
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/observe/emf"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	weftsqs "github.com/seed-41655fb1/weft/queue/sqs"
@@ -95,11 +99,19 @@ func (d *deployment) counted() (turn.Ports, error) {
 
 // function makes the function of a role, as a process that has just begun has it: it knows of no run. That is the dearest
 // that an invocation can find.
-func (d *deployment) function(role string) (*adapter.Function, func(), error) {
+func (d *deployment) function(role string) (f *adapter.Function, end func() (logged int64, err error), err error) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	service := turn.New(d.ports, d.registry, turn.RealWorld{}, turn.Options{Build: "cost", LongTimer: d.longTimer, Logger: log})
-	f, err := adapter.New(adapter.Role(role), service, adapter.Options{Log: log})
-	return f, service.Close, err
+	lines := &bytes.Buffer{}
+	metrics := emf.New(lines, "default", nil)
+	service := turn.New(d.ports, d.registry, turn.RealWorld{}, turn.Options{
+		Build: "cost", LongTimer: d.longTimer, Logger: log, Observe: observe.New(metrics),
+	})
+	f, err = adapter.New(adapter.Role(role), service, adapter.Options{Log: log})
+	return f, func() (int64, error) {
+		service.Close()
+		err := metrics.Flush()
+		return int64(lines.Len()), err
+	}, err
 }
 
 // startMappings starts the event source mappings, as infra declares them.
@@ -134,21 +146,23 @@ func (d *deployment) Invoke(ctx context.Context, function string, event []byte) 
 	if err != nil {
 		return nil, err
 	}
-	defer end()
 	if function == string(adapter.API) {
 		d.requests.RLock()
 		defer d.requests.RUnlock()
 	}
 	begun := time.Now()
 	answer, err := f.Invoke(ctx, event)
+	took := time.Since(begun).Seconds()
+	logged, ended := end()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.bill.Invocations++
-	d.bill.Seconds += time.Since(begun).Seconds()
+	d.bill.Seconds += took
+	d.bill.LoggedBytes += logged
 	if function == string(adapter.API) {
 		d.bill.APIRequests++
 	}
-	return answer, err
+	return answer, errors.Join(err, ended)
 }
 
 // poller is what the mappings ask of SQS.

@@ -27,6 +27,8 @@ type operation struct {
 const (
 	threeOverSQS = "start, 3 activities, end: over SQS"
 	threeInline  = "start, 3 activities, end: inline"
+	accepted     = "update accepted and completed"
+	rejected     = "update refused"
 )
 
 // operations is the canonical work. Prices of the others follow their ways of counting: a state is a transition and an
@@ -66,8 +68,8 @@ func operations() []operation {
 		{name: "signal", budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
 			return poke.Send(ctx, d.Client, id, 1)
 		}},
-		{name: "update refused", budget: counts{0, 1, 0}, temporal: action, run: refused},
-		{name: "update accepted and completed", budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: rejected, budget: counts{0, 1, 0}, temporal: action, run: refused},
+		{name: accepted, budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
 			_, err := add.Call(ctx, d.Client, id, 1)
 			return err
 		}},

@@ -10,6 +10,7 @@ const (
 	writeUnit = 0.625 / million // DynamoDB on demand, 1 KB
 	readUnit  = 0.125 / million // DynamoDB on demand, 4 KB, consistent
 	storage   = 0.25            // DynamoDB, a GB-month
+	backUp    = 0.20            // DynamoDB, point-in-time recovery, a GB-month of the table
 
 	standardRequest = 0.40 / million // SQS, 64 KB
 	fifoRequest     = 0.50 / million
@@ -17,6 +18,11 @@ const (
 	invocation  = 0.20 / million // Lambda
 	gigaSecond  = 0.0000133334   // Lambda, arm64
 	httpRequest = 1.00 / million // API Gateway, HTTP API; a function URL costs nothing more
+
+	logged      = 0.50 // CloudWatch Logs, a GB that is taken in, without its tiers
+	alarmMetric = 0.10 // CloudWatch, a metric of an alarm and month
+
+	customMetric = 0.30 // CloudWatch, a metric and month
 
 	// Of the others: a state transition of Step Functions (Standard), an operation of Lambda durable functions, and an action
 	// of Temporal Cloud in its first tier.
@@ -33,3 +39,13 @@ const (
 
 // keptMonths is how long a run's items are kept: fourteen days.
 const keptMonths = 14.0 / 30
+
+// What is there whatever happens: mappings of infra, of which each polls with up to five pollers, for 20 seconds at a
+// time; and the metrics that its alarms look at, two each for dead letters. platformLog is what Lambda itself logs of an
+// invocation, in bytes: two lines of JSON, its beginning and its report. That is an estimate.
+const (
+	standardMappings, fifoMappings = 4, 2
+	pollers, pollsAMinute          = 5, 3
+	alarmMetrics                   = 17 + 3
+	platformLog                    = 600
+)

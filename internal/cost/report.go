@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -55,5 +56,11 @@ func (r *results) print(out io.Writer) {
 		{"... all of these", large, terms{measured: true, cleanUp: true, httpAPI: true}},
 	} {
 		line("%s\t%s\t%s", v.name, r.reference[v.variant][threeOverSQS].dollars(v.terms), r.reference[v.variant][threeInline].dollars(v.terms))
+	}
+	for i, row := range r.rateRows() {
+		if i == 0 {
+			row[0] = "\n" + row[0]
+		}
+		line("%s", strings.Join(row, "\t"))
 	}
 }

@@ -1,0 +1,49 @@
+package infra_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	heading = regexp.MustCompile("(?m)^### (`.*`)$")
+	quoted  = regexp.MustCompile("`([^`]+)`")
+)
+
+// Each alarm has its place under a heading of docs/operations.md with its name, and no heading names an alarm that there is not.
+// (The Terraform module has those of the template: see same_test.go.)
+func TestAlarmsAreDocumented(t *testing.T) {
+	t.Parallel()
+	c := load(t, filepath.Join("sam", "template.yaml"), "weft", nil)
+	var declared, documented []string
+	for _, id := range c.of("AWS::CloudWatch::Alarm") {
+		declared = append(declared, c.value(c.properties(id)["AlarmName"]).(string))
+	}
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, alarms, found := strings.Cut(string(text), "\n## Alarms\n")
+	alarms, _, _ = strings.Cut(alarms, "\n## ")
+	for _, h := range heading.FindAllStringSubmatch(alarms, -1) {
+		for _, name := range quoted.FindAllStringSubmatch(h[1], -1) {
+			documented = append(documented, name[1])
+		}
+	}
+	slices.Sort(declared)
+	slices.Sort(documented)
+	if !found || !slices.Equal(declared, documented) {
+		t.Errorf("the alarms are\n%q\nand docs/operations.md has\n%q", declared, documented)
+	}
+	for _, section := range strings.Split(alarms, "\n### ")[1:] {
+		for _, part := range []string{"- **Means**:", "- **Callers see**:", "- **Do**:", "- **Heals itself**:"} {
+			if strings.Count(section, part) != 1 {
+				t.Errorf("%s has not one %s", strings.SplitN(section, "\n", 2)[0], part)
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/internal/observe"
+)
+
+// rates are the workflows a second for which a month is priced.
+var rates = []float64{1, 100, 10_000}
+
+// monthSeconds is a month: 730 hours.
+const monthSeconds = 730 * 3600
+
+// ratesTable heads the table of rates.
+const ratesTable = "a month at so many workflows a second"
+
+// rateRows are the table of what a month costs: the reference run over SQS and its parts, the same inline, and what more one
+// may want for each run.
+func (r *results) rateRows() (rows [][]string) {
+	head := []string{ratesTable}
+	for _, rate := range rates {
+		head = append(head, grouped(rate))
+	}
+	rows = append(rows, head)
+	each := func(name, sign string, n func(rate float64) float64) {
+		row := []string{name}
+		for _, rate := range rates {
+			row = append(row, sign+grouped(n(rate)))
+		}
+		rows = append(rows, row)
+	}
+	add := func(name string, aRun float64) {
+		each(name, "$", func(rate float64) float64 { return aRun * rate * monthSeconds })
+	}
+	overSQS, inlined := r.reference[plain][threeOverSQS], r.reference[plain][threeInline]
+	for _, p := range overSQS.bill.parts(terms{}) {
+		add(p.name, p.dollars/float64(overSQS.times))
+	}
+	add("these together: start, 3 activities, end", overSQS.aRun(terms{}))
+	add("the same, activities inline", inlined.aRun(terms{}))
+	add("more, for each run: the list of runs", r.reference[withList][threeOverSQS].aRun(terms{})-overSQS.aRun(terms{}))
+	add("... an HTTP API for its start", overSQS.aRun(terms{httpAPI: true})-overSQS.aRun(terms{}))
+	add("... its deletion, where it has no deadline", overSQS.aRun(terms{cleanUp: true})-overSQS.aRun(terms{}))
+	add("... its back-up (point-in-time recovery)", float64(overSQS.bill.StoredBytes)/float64(overSQS.times)/(1<<30)*backUp*keptMonths)
+	logBytes := float64(overSQS.bill.LoggedBytes + overSQS.bill.Invocations*platformLog)
+	add("... what Lambda itself and its metrics log", logBytes/float64(overSQS.times)/(1<<30)*logged)
+	for _, o := range r.operations {
+		if o.name == accepted || o.name == rejected {
+			add("... an "+o.name, o.aRun(terms{}))
+		}
+	}
+	each("more, at any rate: metrics, alarms, polling; at most", "$", func(float64) float64 { return idle() })
+	for _, unit := range []struct {
+		name string
+		n    float64
+	}{
+		{"write units a second", overSQS.bill.WriteUnits},
+		{"read units a second, if every process is cold", overSQS.bill.ReadUnits},
+		{"SQS requests a second", float64(overSQS.bill.Chunks)},
+		{"invocations a second", float64(overSQS.bill.Invocations)},
+	} {
+		each(unit.name, "", func(rate float64) float64 { return unit.n / float64(overSQS.times) * rate })
+	}
+	return rows
+}
+
+// aRun is the price of one.
+func (r result) aRun(t terms) float64 { return r.bill.dollars(t) / float64(r.times) }
+
+// idle is what a deployment costs in a month in which nothing happens, at most: its mappings poll all the time, the sweep and
+// the check look each minute, and there are alarms and metrics.
+func idle() float64 {
+	const minutes, sweepReads = monthSeconds / 60, 5 // four shards, and the mark
+	polls := float64(minutes * pollers * pollsAMinute)
+	return polls*(standardMappings*standardRequest+fifoMappings*fifoRequest) +
+		minutes*(sweepReads*readUnit+invocation+taskSeconds*taskGigabytes*gigaSecond) + alarmMetrics*alarmMetric + float64(len(observe.Metrics))*customMetric
+}
+
+// grouped is a number with three digits that count, but no more than two behind the point, and commas between thousands.
+func grouped(n float64) string {
+	decimals := 2 - int(math.Floor(math.Log10(n)))
+	if n == math.Trunc(n) {
+		decimals = min(decimals, 0)
+	}
+	unit := math.Pow10(-decimals)
+	text := strconv.FormatFloat(math.Round(n/unit)*unit, 'f', min(max(decimals, 0), 2), 64)
+	whole, _, _ := strings.Cut(text, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
