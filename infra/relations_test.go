@@ -297,11 +297,3 @@ func (d declared) checkAlarms(t *testing.T) {
 		}
 	}
 }
-
-// The limits that the module and the template have by default are those of the code.
-func TestDefaults(t *testing.T) {
-	t.Parallel()
-	all := moduleVariables(t)
-	want(t, "long_timer", duration(t, all["long_timer"].fallback), queue.MaxDelay)
-	want(t, "max_message_size", all["max_message_size"].fallback, 1<<20)
-}

@@ -18,6 +18,7 @@ var variants = map[string]inputs{
 	"rest": {
 		"api": "rest", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
 		"throttling_rate": 7, "throttling_burst": 9, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
+		"metrics": "otlp", "log_level": "debug", "updates_in_flight": "none", "update_bytes_in_flight": "1000", "updates_in_total": "2000",
 	},
 	"rest_signed": {"api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234"},
 	"url":         {"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false},

@@ -1,6 +1,5 @@
 # docs/operations.md says of each alarm what it means and what to do. Each is silent where there is nothing to measure.
 locals {
-  alarms  = var.alarms ? 1 : 0
   watched = var.alarms ? local.queues : {}
 }
 
@@ -103,7 +102,7 @@ resource "aws_cloudwatch_metric_alarm" "throttles" {
 
 # A stuck run is tried again every 15 minutes at least: one attempt in 20 minutes says that it still is.
 resource "aws_cloudwatch_metric_alarm" "stuck" {
-  count = local.alarms
+  count = var.alarms && var.metrics == "emf" ? 1 : 0
 
   alarm_name          = "${var.name}-stuck-runs"
   alarm_description   = "Workflow code fails or differs from its history: runs are held until other code is deployed."

@@ -6,28 +6,32 @@ locals {
     for name in ["workflow", "timers", "activities"] : ["AWS/SQS", m, "QueueName", "${var.name}-${name}${local.queues[name].suffix}", { label = name }]
   ] }
 
-  graphs = [
-    { title = "Invocations", stat = "Sum", metrics = local.function_metric["Invocations"] },
-    { title = "Errors", stat = "Sum", metrics = local.function_metric["Errors"] },
-    { title = "Throttles", stat = "Sum", metrics = local.function_metric["Throttles"] },
-    { title = "Duration, milliseconds, p99", stat = "p99", metrics = local.function_metric["Duration"] },
-    { title = "Concurrency", stat = "Maximum", metrics = local.function_metric["ConcurrentExecutions"] },
-    { title = "Attempts at tasks of stuck runs", stat = "Sum", metrics = [["Weft", "StuckTasks", "Namespace", var.namespace, { label = "stuck" }]] },
-    { title = "Messages that wait", stat = "Maximum", metrics = local.queue_metric["ApproximateNumberOfMessagesVisible"] },
-    { title = "Age of the oldest message, seconds", stat = "Maximum", metrics = local.queue_metric["ApproximateAgeOfOldestMessage"] },
-    { title = "Dead letters received", stat = "Sum", metrics = [
-      for name in ["workflow", "timers", "activities"] : ["AWS/SQS", "NumberOfMessagesReceived", "QueueName", "${var.name}-${name}-dead${local.queues[name].suffix}", { label = name }]
-    ] },
-    { title = "Capacity of the table, units", stat = "Sum", metrics = [
-      for m in ["ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"] : ["AWS/DynamoDB", m, "TableName", var.name, { label = m }]
-    ] },
-    { title = "Throttled by the table", stat = "Sum", metrics = [
-      for m in ["ReadThrottleEvents", "WriteThrottleEvents"] : ["AWS/DynamoDB", m, "TableName", var.name, { label = m }]
-    ] },
-    { title = "Messages sent", stat = "Sum", metrics = [
-      for name in ["workflow", "timers", "activities"] : ["AWS/SQS", "NumberOfMessagesSent", "QueueName", "${var.name}-${name}${local.queues[name].suffix}", { label = name }]
-    ] },
-  ]
+  table_metric = { for m in ["ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits", "ReadThrottleEvents", "WriteThrottleEvents"] : m =>
+    ["AWS/DynamoDB", m, "TableName", var.name, { label = m }]
+  }
+
+  # Weft's own metrics, and what AWS has of each part.
+  graphs = concat(
+    [for g in [
+      { title = "Workflow tasks", stat = "Sum", metrics = ["WorkflowTasks", "TaskFailures", "StuckTasks"] },
+      { title = "Updates", stat = "Sum", metrics = ["UpdatesAccepted", "UpdatesRejected"] },
+      { title = "Attempts at activities", stat = "Sum", metrics = ["ActivityAttempts", "ActivityFailures"] },
+      { title = "Milliseconds, p99", stat = "p99", metrics = ["TaskDuration", "UpdateDuration"] },
+      { title = "Troubles", stat = "Sum", metrics = ["LostRaces", "HungInstances", "DeadLetters"] },
+      { title = "Operations", stat = "Sum", metrics = ["Writes", "Reads", "Messages"] },
+    ] : merge(g, { metrics = [for m in g.metrics : ["Weft", m, "Namespace", var.namespace, { label = m }]] })],
+    [
+      { title = "Invocations", stat = "Sum", metrics = local.function_metric["Invocations"] },
+      { title = "Errors", stat = "Sum", metrics = local.function_metric["Errors"] },
+      { title = "Throttles", stat = "Sum", metrics = local.function_metric["Throttles"] },
+      { title = "Milliseconds of invocations, p99", stat = "p99", metrics = local.function_metric["Duration"] },
+      { title = "Invocations at once", stat = "Maximum", metrics = local.function_metric["ConcurrentExecutions"] },
+      { title = "Messages that wait", stat = "Maximum", metrics = local.queue_metric["ApproximateNumberOfMessagesVisible"] },
+      { title = "Age of the oldest message, seconds", stat = "Maximum", metrics = local.queue_metric["ApproximateAgeOfOldestMessage"] },
+      { title = "Capacity of the table, units", stat = "Sum", metrics = [local.table_metric["ConsumedReadCapacityUnits"], local.table_metric["ConsumedWriteCapacityUnits"]] },
+      { title = "Throttled by the table", stat = "Sum", metrics = [local.table_metric["ReadThrottleEvents"], local.table_metric["WriteThrottleEvents"]] },
+    ],
+  )
 }
 
 # Three graphs in a row.

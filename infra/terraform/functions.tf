@@ -26,25 +26,32 @@ resource "aws_lambda_function" "function" {
     variables = merge(
       var.environment,
       {
-        WEFT_ROLE             = each.key
-        WEFT_TABLE            = var.name
-        WEFT_NAMESPACE        = var.namespace
-        WEFT_LIST             = var.list ? "on" : "off"
-        WEFT_BUILD            = var.build
-        WEFT_BASE_PATH        = var.base_path
-        WEFT_LONG_TIMER       = var.long_timer
-        WEFT_VISIBILITY       = "${var.activity_visibility}s"
-        WEFT_QUEUE_WORKFLOW   = aws_sqs_queue.queue["workflow"].url
-        WEFT_QUEUE_TIMERS     = aws_sqs_queue.queue["timers"].url
-        WEFT_QUEUE_ACTIVITIES = aws_sqs_queue.queue["activities"].url
+        WEFT_ROLE                   = each.key
+        WEFT_TABLE                  = var.name
+        WEFT_NAMESPACE              = var.namespace
+        WEFT_LIST                   = var.list ? "on" : "off"
+        WEFT_BUILD                  = var.build
+        WEFT_BASE_PATH              = var.base_path
+        WEFT_LONG_TIMER             = var.long_timer
+        WEFT_VISIBILITY             = "${var.activity_visibility}s"
+        WEFT_METRICS                = var.metrics
+        WEFT_LOG_LEVEL              = var.log_level
+        WEFT_UPDATES_IN_FLIGHT      = var.updates_in_flight
+        WEFT_UPDATE_BYTES_IN_FLIGHT = var.update_bytes_in_flight
+        WEFT_UPDATES_IN_TOTAL       = var.updates_in_total
+        WEFT_QUEUE_WORKFLOW         = aws_sqs_queue.queue["workflow"].url
+        WEFT_QUEUE_TIMERS           = aws_sqs_queue.queue["timers"].url
+        WEFT_QUEUE_ACTIVITIES       = aws_sqs_queue.queue["activities"].url
       },
       each.key == "activity" ? { WEFT_TIMEOUT = "${var.activity_timeout}s" } : {},
     )
   }
 
+  # Lambda takes lines without a level, as those with metrics are, for INFO. So it lets that pass, and the program does the rest.
   logging_config {
-    log_format = "JSON"
-    log_group  = aws_cloudwatch_log_group.function[each.key].name
+    log_format            = "JSON"
+    log_group             = aws_cloudwatch_log_group.function[each.key].name
+    application_log_level = var.log_level == "debug" ? "DEBUG" : "INFO"
   }
 
   tracing_config {

@@ -97,6 +97,39 @@ variable "long_timer" {
   }
 }
 
+variable "updates_in_flight" {
+  description = "How many updates of a run may be accepted and not completed: a number, or none for no limit."
+  type        = string
+  default     = "10"
+
+  validation {
+    condition     = can(regex("^([1-9][0-9]*|none)$", var.updates_in_flight))
+    error_message = "Give a number above 0, or none."
+  }
+}
+
+variable "update_bytes_in_flight" {
+  description = "From how many bytes of their inputs on another update has to wait: a number, or none."
+  type        = string
+  default     = "20971520"
+
+  validation {
+    condition     = can(regex("^([1-9][0-9]*|none)$", var.update_bytes_in_flight))
+    error_message = "Give a number above 0, or none."
+  }
+}
+
+variable "updates_in_total" {
+  description = "How many updates a run accepts in its life: a number, or none."
+  type        = string
+  default     = "none"
+
+  validation {
+    condition     = can(regex("^([1-9][0-9]*|none)$", var.updates_in_total))
+    error_message = "Give a number above 0, or none."
+  }
+}
+
 # ---- time, memory, concurrency ----
 
 variable "memory" {
@@ -389,6 +422,28 @@ variable "log_retention_days" {
   validation {
     condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
     error_message = "CloudWatch keeps logs for 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653 days."
+  }
+}
+
+variable "log_level" {
+  description = "What the program logs: debug, info, warn or error."
+  type        = string
+  default     = "info"
+
+  validation {
+    condition     = contains(["debug", "info", "warn", "error"], var.log_level)
+    error_message = "The level is debug, info, warn or error."
+  }
+}
+
+variable "metrics" {
+  description = "Where the program's metrics go. emf: to CloudWatch, by way of the log. otlp: where the program's exporter sends them. off: nowhere. Only with emf is there an alarm on stuck runs."
+  type        = string
+  default     = "emf"
+
+  validation {
+    condition     = contains(["emf", "otlp", "off"], var.metrics)
+    error_message = "Metrics are emf, otlp or off."
   }
 }
 

@@ -1,0 +1,95 @@
+package infra_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/observe/emf"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// The alarm and the dashboard are of metrics that there are, and the dashboard has all of them.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	d := declaredByTemplate(t, inputs{}.parameters())
+	var names, shown []string
+	for _, m := range observe.Metrics {
+		names = append(names, m.Name)
+	}
+	for _, widget := range at(t, d["AWS::CloudWatch::Dashboard"], "DashboardBody", "widgets").([]any) {
+		for _, one := range at(t, widget, "properties", "metrics").([]any) {
+			if m := one.([]any); m[0] == emf.Namespace {
+				want(t, "the dimension on the dashboard", m[2], emf.Dimension)
+				shown = append(shown, m[1].(string))
+			}
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(shown)
+	if diff := gocmp.Diff(names, shown); diff != "" {
+		t.Errorf("the dashboard does not have the metrics that there are (- metrics, + dashboard):\n%s", diff)
+	}
+	stuck := d["AWS::CloudWatch::Alarm weft-stuck-runs"]
+	want(t, "the alarm's metric", at(t, stuck, "MetricName"), observe.StuckTasks.Name)
+	want(t, "its namespace", at(t, stuck, "Namespace"), emf.Namespace)
+	want(t, "its dimension", at(t, stuck, "Dimensions").([]any)[0].(map[string]any)["Name"], emf.Dimension)
+}
+
+// notSet are variables of the functions that no deployment needs: how long a message waits for its commit costs, and does no more.
+var notSet = []string{"WEFT_GRACE"}
+
+var variableName = regexp.MustCompile(`"(WEFT_[A-Z_]+)"`)
+
+// Functions are given all variables that they read, and no others.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	read := map[string]bool{}
+	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
+		read["WEFT_QUEUE_"+strings.ToUpper(name)] = true
+	}
+	for _, folder := range []string{"../functions/adapter", "../internal/limits"} {
+		files, err := filepath.Glob(folder + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", folder, len(files), err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, found := range variableName.FindAllStringSubmatch(string(text), -1) {
+				if name := found[1]; !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(name, "_") && !slices.Contains(notSet, name) {
+					read[name] = true
+				}
+			}
+		}
+	}
+	given := map[string]bool{}
+	for _, f := range samFunctions(t, "weft", nil) {
+		for name := range f.variables {
+			given[name] = true
+		}
+	}
+	if diff := gocmp.Diff(read, given); diff != "" {
+		t.Errorf("- functions, + infra:\n%s", diff)
+	}
+}
+
+// The limits that the module and the template have by default are those of the code.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	all, limits := moduleVariables(t), turn.Defaults().Engine.Limits
+	want(t, "updates_in_flight", all["updates_in_flight"].fallback, limits.UpdatesInFlight)
+	want(t, "update_bytes_in_flight", all["update_bytes_in_flight"].fallback, limits.UpdateBytesInFlight)
+	want(t, "updates_in_total", all["updates_in_total"].fallback, map[int]any{0: "none"}[limits.UpdatesInTotal])
+	want(t, "long_timer", duration(t, all["long_timer"].fallback), queue.MaxDelay)
+	want(t, "max_message_size", all["max_message_size"].fallback, 1<<20)
+}
