@@ -209,7 +209,7 @@ func TestAMisusedValidatorFailsNoRun(t *testing.T) {
 		typ, good := workflow.Declare[none, none]("misused"), workflow.NewUpdate[none, string]("good")
 		code := func(ctx workflow.Context, _ none) (none, error) {
 			call.Handle(ctx, func(workflow.Context, none) (none, error) { return none{}, nil },
-				workflow.Validate(func(none) error { return workflow.Sleep(ctx, time.Second) }))
+				workflow.Validate(func(none) error { return workflow.Sleep(ctx, time.Second) })) //weftvet:ignore readonly it is the misuse
 			good.Handle(ctx, func(workflow.Context, none) (string, error) { return "good", nil })
 			_, err := shut.Receive(ctx)
 			return none{}, err

@@ -99,6 +99,8 @@ var (
 )
 
 // A validator may only look. One that does more fails the task: it is not a refusal of the update, and the run goes on.
+//
+//weftvet:ignore readonly they do more
 func TestValidatorsMayOnlyLook(t *testing.T) {
 	t.Parallel()
 	for _, a := range acts {
@@ -131,6 +133,7 @@ func TestValidatorsMayOnlyLook(t *testing.T) {
 	}
 }
 
+//weftvet:ignore readonly they do more
 func TestQueryHandlersMayOnlyLook(t *testing.T) {
 	t.Parallel()
 	for _, a := range acts {
@@ -251,7 +254,7 @@ var uses = map[string]func(workflow.Context){
 
 func TestZeroContext(t *testing.T) {
 	t.Parallel()
-	for name, use := range uses {
+	for name, use := range uses { //weftvet:ignore maporder a test goes over it
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {

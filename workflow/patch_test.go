@@ -21,6 +21,7 @@ func TestSideEffect(t *testing.T) {
 		calls := 0
 		s := stage.Open(t, func(ctx workflow.Context, _ none) (seen []int, err error) {
 			for range 3 {
+				//weftvet:ignore readonly the test counts how often they are called
 				seen = append(seen, workflow.SideEffect(ctx, func() int { calls++; return calls }), workflow.SideEffect(ctx, func() int { calls += 10; return calls }))
 				if _, err := word.Receive(ctx); err != nil {
 					return nil, err
@@ -60,7 +61,7 @@ func TestSideEffectMisuse(t *testing.T) {
 			return 0, nil
 		}, workflow.Validate(func(n int) error {
 			if n < 0 {
-				workflow.SideEffect(ctx, func() int { return 1 })
+				workflow.SideEffect(ctx, func() int { return 1 }) //weftvet:ignore readonly it is the misuse
 			}
 			return nil
 		}))

@@ -271,6 +271,7 @@ func (c *counter) handleBroken(ctx workflow.Context) {
 		}
 		return "mended", nil
 	})
+	//weftvet:ignore readonly what becomes of such a validator is tested
 	Sleepy.Handle(ctx, none, workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) }))
 	Panicky.Handle(ctx, none, workflow.Validate(func(workflow.None) error { panic("ouch") }))
 }

@@ -1,0 +1,102 @@
+package determinism
+
+import (
+	"go/types"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/go/analysis/analysistest"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/seed-41655fb1/weft/cmd/weftvet/internal/shop"
+)
+
+// root is where Weft's own module is.
+var root = filepath.Join("..", "..", "..")
+
+// Each package of the shop says in comments what is reported, and where.
+func TestRules(t *testing.T) {
+	for flag, names := range map[string]string{
+		"trust":  "example.com/shop/named.region",
+		"forbid": "example.com/shop/named.clock.Now, example.com/shop/named.limit",
+	} {
+		if err := Analyzer.Flags.Set(flag, names); err != nil {
+			t.Fatal(err)
+		}
+	}
+	analysistest.Run(t, shop.New(t, root), Analyzer, "./...")
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", "a,,b", "(*sql.DB).Exec", "a.*"} {
+		if err := (nameList{}).Set(bad); err == nil {
+			t.Errorf("%q was taken for names", bad)
+		}
+	}
+	l := nameList{}
+	if err := l.Set("net/url.Parse, example.com/b"); err != nil || l.String() != "example.com/b,net/url.Parse" {
+		t.Errorf("%q, %v", l.String(), err)
+	}
+}
+
+// What the tables name is there: a name that is spelled wrong finds nothing.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	all := map[string]bool{}
+	for _, table := range []map[string]bool{allowed, changers, sorters} {
+		for name := range table {
+			all[name] = true
+		}
+	}
+	for name := range table {
+		all[name] = true
+	}
+	paths := map[string]bool{}
+	for name := range all {
+		path := pathOf(name)
+		if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") { // of the standard library
+			paths[path] = true
+		}
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: packages.LoadTypes}, slices.Sorted(maps.Keys(paths))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, p := range loaded {
+		for _, name := range p.Types.Scope().Names() {
+			addNames(found, p.Types.Scope().Lookup(name))
+		}
+	}
+	for name := range all {
+		if path := pathOf(name); paths[path] && !found[name] {
+			t.Errorf("the standard library has no %s", name)
+		}
+	}
+}
+
+// pathOf is the path of the package in a name of the tables.
+func pathOf(name string) string {
+	slash := strings.LastIndex(name, "/") + 1
+	return name[:slash+strings.Index(name[slash:], ".")]
+}
+
+// addNames adds what an object of a package is called, and what its methods are.
+func addNames(all map[string]bool, o types.Object) {
+	all[fullName(o)], all[o.Pkg().Path()+".*"] = true, true
+	t, ok := o.(*types.TypeName)
+	if !ok {
+		return
+	}
+	all[fullName(o)+".*"] = true
+	for _, receiver := range []types.Type{t.Type(), types.NewPointer(t.Type())} {
+		methods := types.NewMethodSet(receiver)
+		for i := range methods.Len() {
+			all[fullName(methods.At(i).Obj())] = true
+		}
+	}
+}

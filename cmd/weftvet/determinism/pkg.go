@@ -1,0 +1,113 @@
+package determinism
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/inspect"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// pkg is what is known of the package that is looked at.
+type pkg struct {
+	pass   *analysis.Pass
+	types  *types.Package
+	info   *types.Info
+	root   inspector.Cursor
+	module string
+
+	scopes  []*scope // in the order of the source, outer ones first
+	at      map[ast.Node]*scope
+	decls   map[*types.Func]*scope
+	held    map[*types.Var]*scope // local variables that are set once, to a function literal
+	lookups []lookup
+
+	summaries map[*types.Func]*summary
+	changes   map[*types.Var]string // package-level variables that do not keep their value, and why
+	ignores   []*ignore
+}
+
+// summarizer finds out what the functions of a package do, and exports what other packages must know.
+var summarizer = &analysis.Analyzer{
+	Name:       "weftvetsummary",
+	Doc:        "finds what functions do that Weft's workflow code must not, for weftvet",
+	Requires:   []*analysis.Analyzer{inspect.Analyzer},
+	Run:        summarize,
+	ResultType: reflect.TypeFor[*pkg](),
+	FactTypes:  []analysis.Fact{new(summary), new(changed)},
+}
+
+// summarize looks at a package. The result is nil for those that are not looked at: the standard library, which the table is
+// for, and Weft's own.
+func summarize(pass *analysis.Pass) (any, error) {
+	path := pass.Pkg.Path()
+	if isStandard(pass) || isWeft(path) {
+		return (*pkg)(nil), nil
+	}
+	p := &pkg{
+		pass: pass, types: pass.Pkg, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(),
+		at: map[ast.Node]*scope{}, decls: map[*types.Func]*scope{}, held: map[*types.Var]*scope{},
+		summaries: map[*types.Func]*summary{}, changes: map[*types.Var]string{},
+	}
+	if pass.Module != nil {
+		p.module = pass.Module.Path
+	}
+	p.findIgnores()
+	p.findScopes()
+	p.findDirect()
+	p.propagate() // who acts, and who changes a receiver: what the order of maps and changes of variables depend on
+	p.findMapOrder()
+	p.findChanges()
+	p.findReads()
+	p.propagate()
+	p.export()
+	return p, nil
+}
+
+// isStandard reports whether the package is one of the standard library: in no module, and with a name that no module has.
+func isStandard(pass *analysis.Pass) bool {
+	first, _, _ := strings.Cut(pass.Pkg.Path(), "/")
+	return (pass.Module == nil || pass.Module.Path == "") && !strings.Contains(first, ".")
+}
+
+// where is a position as messages say it.
+func (p *pkg) where(pos token.Pos) string {
+	at := p.pass.Fset.Position(pos)
+	return fmt.Sprintf("%s:%d", filepath.Base(at.Filename), at.Line)
+}
+
+// inTest reports whether a position is in a file of tests.
+func (p *pkg) inTest(pos token.Pos) bool {
+	return strings.HasSuffix(p.pass.Fset.Position(pos).Filename, "_test.go")
+}
+
+// add notes that a scope does something, unless a comment silences it there.
+func (p *pkg) add(s *scope, pos token.Pos, e effect) {
+	if p.silenced(e.Rule, pos) {
+		return
+	}
+	e.At, e.pos = p.where(pos), pos
+	s.effects = append(s.effects, e)
+}
+
+// export exports the facts.
+func (p *pkg) export() {
+	for _, s := range p.scopes {
+		sum := p.summaries[s.fn]
+		if s.fn != nil && s.fn.Name() != "_" && (len(sum.Effects) > 0 || sum.Mutates) {
+			p.pass.ExportObjectFact(s.fn, sum)
+		}
+	}
+	scope := p.types.Scope()
+	for _, name := range scope.Names() { // sorted
+		if v, ok := scope.Lookup(name).(*types.Var); ok && p.changes[v] != "" {
+			p.pass.ExportObjectFact(v, &changed{p.module, p.changes[v]})
+		}
+	}
+}

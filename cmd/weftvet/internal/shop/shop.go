@@ -1,0 +1,59 @@
+// Package shop is a user's module for tests: it imports Weft as the example hello does, and breaks each rule.
+package shop
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+//go:embed testdata
+var files embed.FS
+
+// New writes the module example.com/shop, and example.com/lib that it requires, to a folder for the test, and returns the folder. root
+// is where Weft's own module is: the go.mod is that of its example hello.
+func New(t *testing.T, root string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	at, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "examples", "hello", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "examples", "hello", "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := strings.NewReplacer("module example.com/hello", "module example.com/shop", "=> ../..", "=> "+at).Replace(string(mod))
+	lib := filepath.Join(dir, "lib")
+	unpack(t, "shop", dir)
+	unpack(t, "lib", lib)
+	write(t, filepath.Join(dir, "go.mod"), ours+"\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ./lib\n")
+	write(t, filepath.Join(dir, "go.sum"), string(sum))
+	write(t, filepath.Join(lib, "go.mod"), "module example.com/lib\n\ngo 1.26\n")
+	return dir
+}
+
+func unpack(t *testing.T, folder, to string) {
+	t.Helper()
+	sub, err := fs.Sub(files, "testdata/"+folder)
+	if err == nil {
+		err = os.CopyFS(to, sub)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
