@@ -54,7 +54,9 @@ func findings(t *testing.T, dir string, args ...string) (found []string) {
 	return slices.Compact(found)
 }
 
-func vet(args ...string) []string { return append([]string{"go", "vet", "-vettool=" + program}, args...) }
+func vet(args ...string) []string {
+	return append([]string{"go", "vet", "-vettool=" + program}, args...)
+}
 
 // go vet, which knows of other packages only the facts that were written to files, finds what the command finds by itself.
 func TestVettool(t *testing.T) {
@@ -87,7 +89,7 @@ func TestOwnWorkflows(t *testing.T) {
 	t.Parallel()
 	for dir, packages := range map[string][]string{
 		root:                                     {"./examples/...", "./internal/...", "./localstack/...", "./cmd/..."},
-		filepath.Join(root, "examples", "hello"):  {"./..."},
+		filepath.Join(root, "examples", "hello"): {"./..."},
 		filepath.Join(root, "examples", "deploy"): {"./..."},
 	} {
 		for _, found := range findings(t, dir, vet(packages...)...) {

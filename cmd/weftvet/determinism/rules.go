@@ -65,14 +65,14 @@ var Rules = []Rule{
 		IO, "Files, the environment, the network, databases, processes, standard output, `log` and `slog` without a logger of the workflow's, " +
 			"Weft's own client, and `context.Background()`: what needs one does I/O.",
 		"an activity; `workflow.Logger`",
-		"I/O behind an interface or in a variable, where no `context.Background()` is made for it (`io.Copy(c.conn, r)`, methods of a " +
-			"`*log.Logger` are found, those of a `*slog.Logger` are not). Libraries that do I/O through the standard library's interfaces.",
+		"I/O behind an interface or in a variable, where no `context.Background()` is made for it (`io.Copy(c.conn, r)`). Methods of a " +
+			"`*slog.Logger` that is not the workflow's: they look the same.",
 	},
 	{
 		Global, "Writing package-level variables, and reading those that something other than their declaration and `init` changes, or that " +
 			"are set from the clock, chance, the environment or the like.",
 		"a variable of the workflow's function, or the input",
-		"Exported variables that another package changes (the package that changes them does report). Changes through a pointer, or by " +
+		"Changes of exported variables by other packages, except in those packages. Changes through a pointer in another variable, or by " +
 			"a function that gets the variable's address; changes by tests. Variables of other modules.",
 	},
 	{

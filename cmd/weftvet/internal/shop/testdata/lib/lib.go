@@ -43,3 +43,6 @@ func Keys(m map[string]int) (keys []string) {
 	}
 	return keys
 }
+
+// Get is what was counted.
+func (c *Counter) Get() int { return c.n }
