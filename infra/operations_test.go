@@ -12,6 +12,8 @@ import (
 var (
 	heading = regexp.MustCompile("(?m)^### (`.*`)$")
 	quoted  = regexp.MustCompile("`([^`]+)`")
+	shell   = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+	ofStack = regexp.MustCompile(`\bweft-[a-z.-]*[a-z]`)
 )
 
 // Each alarm has its place under a heading of docs/operations.md with its name, and no heading names an alarm that there is not.
@@ -45,5 +47,35 @@ func TestAlarmsAreDocumented(t *testing.T) {
 				t.Errorf("%s has not one %s", strings.SplitN(section, "\n", 2)[0], part)
 			}
 		}
+	}
+}
+
+// What the commands of docs/operations.md name is there in a stack called weft.
+func TestOperatorsNames(t *testing.T) {
+	t.Parallel()
+	c := load(t, filepath.Join("sam", "template.yaml"), "weft", nil)
+	var names []string
+	for kind, property := range map[string]string{
+		"AWS::Serverless::Function": "FunctionName", "AWS::SQS::Queue": "QueueName", "AWS::Events::Rule": "Name",
+	} {
+		for _, id := range c.of(kind) {
+			names = append(names, c.value(c.properties(id)[property]).(string))
+		}
+	}
+	text, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, block := range shell.FindAllStringSubmatch(string(text), -1) {
+		for _, name := range ofStack.FindAllString(block[1], -1) {
+			found++
+			if !slices.Contains(names, name) {
+				t.Errorf("docs/operations.md has %s, and the template %q", name, names)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("docs/operations.md has %d names of resources", found)
 	}
 }
