@@ -2,6 +2,7 @@ package weft_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"os/exec"
@@ -46,10 +47,8 @@ func TestDocumentsCode(t *testing.T) {
 			}
 		}
 		for _, text := range blocks(t, document, "go") {
-			_, asFile := parser.ParseFile(token.NewFileSet(), document, "package p\n"+text, 0)
-			_, asBody := parser.ParseFile(token.NewFileSet(), document, "package p\nfunc _() {\n"+text+"}", 0)
-			if asFile != nil && asBody != nil {
-				t.Errorf("%s: %v; %v:\n%s", document, asFile, asBody, text)
+			if err := readsAsGo(text); err != nil {
+				t.Errorf("%s: %v:\n%s", document, err, text)
 			}
 		}
 		for _, text := range blocks(t, document, "sh") {
@@ -63,6 +62,31 @@ func TestDocumentsCode(t *testing.T) {
 	if seen["json"] < 1 || seen["go"] < 5 || seen["sh"] < 10 {
 		t.Errorf("the documents have fewer blocks of code than they had: %v", seen)
 	}
+}
+
+// readsAsGo parses declarations, or statements, or some of each with a blank line between.
+func readsAsGo(text string) error {
+	parse := func(code string) error {
+		_, asFile := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0)
+		if asFile == nil {
+			return nil
+		}
+		_, asBody := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc _() {\n"+code+"\n}", 0)
+		if asBody == nil {
+			return nil
+		}
+		return fmt.Errorf("as declarations: %w; as statements: %w", asFile, asBody)
+	}
+	whole := parse(text)
+	if whole == nil {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if parse(part) != nil {
+			return whole
+		}
+	}
+	return nil
 }
 
 // What docs/operations.md has an operator look for in logs, and where it is written.
