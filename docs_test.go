@@ -42,7 +42,7 @@ func TestDocumentsCode(t *testing.T) {
 			seen[language] += len(blocks(t, document, language))
 		}
 		for _, text := range blocks(t, document, "json") {
-			if !json.Valid([]byte(text)) {
+			if !json.Valid([]byte(strings.ReplaceAll(text, ",...", ""))) { // and so on
 				t.Errorf("%s: this is not JSON:\n%s", document, text)
 			}
 		}
