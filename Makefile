@@ -20,7 +20,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-aws deploy-check localstack localstack-down lint check sim fuzz cost bench clean
+.PHONY: help run demo test test-aws deploy-check localstack localstack-down lint weftvet check sim fuzz cost bench clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,7 @@ demo: ## play a cart through against a fresh server, and show what each step cos
 test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
 	go test $(RACE) -timeout 9m ./...
+	cd cmd/weftvet && go test -timeout 9m ./...
 
 # The packages with tests that need servers.
 AWS_PACKAGES = $$(grep -rl --include='*_test.go' '^//go:build aws' . | xargs -n 1 dirname | sort -u)
@@ -53,10 +54,17 @@ localstack: ## run the examples on LocalStack, deployed by the template that AWS
 localstack-down: ## stop what make localstack started
 	@localstack/down
 
-lint: ## vet, staticcheck, formatting
+lint: weftvet ## vet, staticcheck, formatting, and weftvet
 	go vet -tags aws,deploycheck ./...
 	$(TOOL) staticcheck -tags aws,deploycheck ./...
+	cd cmd/weftvet && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
+
+# The linter of workflow code, on all workflows that there are here: the examples, and those of the tests.
+weftvet: ## look for what workflow code must not do, in the examples and in the workflows of the tests
+	@mkdir -p bin && go build -C cmd/weftvet -o '$(CURDIR)/bin/weftvet' .
+	go vet -vettool='$(CURDIR)/bin/weftvet' -tags aws,deploycheck ./...
+	@for e in hello deploy; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
 
 check: lint test ## the linters, and the tests that need no server
 

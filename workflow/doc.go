@@ -14,6 +14,7 @@
 //
 // A workflow that breaks such a rule fails its task with a non-determinism error, which names the event and says what the
 // history has and what the code did. The run is not harmed: it goes on when code is deployed that does the same again.
+// The linter weftvet finds most of it before (docs/weftvet.md).
 //
 // # Declarations
 //
