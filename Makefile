@@ -20,7 +20,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-aws deploy-check localstack localstack-down lint weftvet check sim fuzz cost bench clean
+.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim fuzz cost bench clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
 	go test $(RACE) -timeout 9m ./...
 	cd cmd/weftvet && go test -timeout 9m ./...
+
+test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
+	@mkdir -p bin && go build -o bin/weft ./cmd/weft
+	cd clients/typescript && npm ci --silent && npm run document && npm run fresh && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
 
 # The packages with tests that need servers.
 AWS_PACKAGES = $$(grep -rl --include='*_test.go' '^//go:build aws' . | xargs -n 1 dirname | sort -u)

@@ -1,0 +1,28 @@
+/**
+ * Client of Weft's HTTP API, for browsers and Node.js. See README.md.
+ *
+ * @packageDocumentation
+ */
+export { NoAnswer } from "./again.js";
+export {
+  Weft,
+  type Accepted,
+  type CallOptions,
+  type Ended,
+  type Options,
+  type Outcome,
+  type ReadOptions,
+  type Rejected,
+  type Run,
+  type StartOptions,
+} from "./client.js";
+export { Problem, UnexpectedAnswer, type ProblemType } from "./problem.js";
+export type { components, operations, paths } from "./schema.js";
+import type { components } from "./schema.js";
+
+/** An error of workflow or activity code, or of what runs it. */
+export type Failure = components["schemas"]["Failure"];
+/** What is known of a run. */
+export type Description = components["schemas"]["Description"];
+/** Something that happened to a run. Its `type` tells the kinds apart. */
+export type HistoryEvent = components["schemas"]["HistoryEvent"];

@@ -1,0 +1,71 @@
+import type { components } from "./schema.js";
+
+type Document = components["schemas"]["Problem"];
+
+/** What tells the kinds of refusal apart. */
+export type ProblemType = Document["type"];
+
+/** A refusal of a request: nothing happened, unless its type is `urn:weft:problem:outcome-unknown`. */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly type: ProblemType;
+  readonly status: number;
+  /** What is wrong, and what to do about it. */
+  readonly detail: string;
+  /** The failure of the code that the request ran, where there is one. */
+  readonly failure: components["schemas"]["Failure"] | undefined;
+  /** How many milliseconds to wait before sending the request again; 0 where the answer does not say. */
+  readonly retryAfter: number;
+
+  constructor(document: Document, retryAfter = 0) {
+    super(`${document.title}: ${document.detail}`);
+    this.type = document.type;
+    this.status = document.status;
+    this.detail = document.detail;
+    this.failure = document.failure;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether sending the request again, with the same id, can help. */
+  get again(): boolean {
+    return this.type === "urn:weft:problem:busy" || this.type === "urn:weft:problem:outcome-unknown";
+  }
+}
+
+/** An answer with a status of success that is not Weft's: something between client and server made it. */
+export class UnexpectedAnswer extends Error {
+  override readonly name = "UnexpectedAnswer";
+}
+
+/** The longest time that a server can ask to wait, in milliseconds. */
+const longestRetryAfter = 60_000;
+
+/** The problem that a refusal tells. One that is not Weft's (a proxy's page, a gateway's time-out) becomes one that is. */
+export function problemOf(response: Response, body: unknown): Problem {
+  const seconds = Number(response.headers.get("Retry-After"));
+  const retryAfter = seconds > 0 ? Math.min(seconds * 1000, longestRetryAfter) : 0;
+  return new Problem(isDocument(body) ? { ...body, status: response.status } : foreign(response), retryAfter);
+}
+
+function isDocument(body: unknown): body is Document {
+  const type = (body as Partial<Document> | null | undefined)?.type;
+  return typeof type === "string" && type.startsWith("urn:weft:problem:");
+}
+
+function foreign(response: Response): Document {
+  const detail = `the server answered ${response.status} ${response.statusText}`.trim();
+  switch (response.status) {
+    case 429: // refused before it came to the server
+      return { type: "urn:weft:problem:busy", title: "Busy", status: 429, detail };
+    case 500:
+    case 502:
+    case 503:
+    case 504:
+      return { type: "urn:weft:problem:outcome-unknown", title: "The outcome is not known", status: response.status, detail };
+    case 401:
+    case 403:
+      return { type: "urn:weft:problem:forbidden", title: "Not allowed", status: response.status, detail };
+    default:
+      return { type: "urn:weft:problem:internal", title: "Internal error", status: response.status, detail };
+  }
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+
+import { Weft } from "../src/index.js";
+import { serve, type Server } from "./server.js";
+
+let server: Server;
+before(async () => (server = await serve()));
+after(() => server.stop());
+
+interface Total {
+  items: number;
+}
+
+test("the README's client does what it says", async () => {
+  const shown: unknown[] = [];
+  const show = (total: Total): unknown => shown.push(total.items);
+  const explain = (...why: unknown[]): unknown => shown.push(...why);
+  const at = Weft;
+  {
+    class Weft extends at {
+      constructor(_: string) {
+        super(server.url); // 8080 may be another's
+      }
+    }
+
+    const weft = new Weft("http://127.0.0.1:8080");
+    await weft.start("cart-42", "cart", { owner: "ada" });
+
+    const added = await weft.call<Total>("cart-42", "addItem", { sku: "tea", quantity: 2 });
+    switch (added.stage) {
+      case "completed":
+        show(added.result); // a Total
+        break;
+      case "failed": // the handler returned an error
+      case "rejected": // the validator refused: nothing happened
+        explain(added.failure.type, added.failure.message);
+    }
+  }
+  assert.deepEqual(shown, [2]);
+});
+
+test("the README's ticket is sold", async () => {
+  const weft = new Weft(server.url);
+  await weft.start("show-7", "tickets", 100);
+  const sold = await weft.call<string>("show-7", "buy", { buyer: "ada", seats: 2 }); // completed, failed or rejected, typed
+  assert(sold.stage === "completed" && sold.result.startsWith("ticket show-7"));
+});
+
+test("the README's token is sent", async () => {
+  const token = "secret";
+  const address = "https://weft.test";
+  const weft = new Weft(address, { headers: { Authorization: `Bearer ${token}` } });
+  weft.api.use({ onRequest: ({ request }) => Response.json({ result: request.headers.get("Authorization") }) });
+  assert.equal(await weft.query("a", "b"), "Bearer secret");
+});
+
+test("what the READMEs show is in these tests", async () => {
+  const lines = (text: string): string => text.replace(/^ +/gm, "").replace(/\n+/g, "\n");
+  const tests = lines(await readFile(new URL("../../test/readme.test.ts", import.meta.url), "utf8"));
+  let found = 0;
+  for (const readme of ["../../README.md", "../../../../README.md"]) {
+    for (const [, block = ""] of (await readFile(new URL(readme, import.meta.url), "utf8")).matchAll(/```ts\n(.*?)```/gs)) {
+      if (block.includes("AwsClient")) {
+        continue; // of a library that is not here
+      }
+      const code = lines(block.replace(/^import .*\n/, ""));
+      assert(tests.includes(code.trim()), `no test has this code of ${readme}:\n${block}`);
+      found++;
+    }
+  }
+  assert.equal(found, 3);
+});
