@@ -18,6 +18,8 @@ type variable struct {
 	// fallback is the default, as the template writes it; required says that there is none.
 	fallback string
 	required bool
+	// validated says that not all values are taken.
+	validated bool
 	// literal is the default as the module writes it.
 	literal string
 }
@@ -47,7 +49,7 @@ func moduleVariables(t testing.TB) map[string]variable {
 		if d == nil {
 			t.Fatalf("the variable %s has no description", name)
 		}
-		v := variable{description: unquoted(d[1]), kind: typeOf.FindStringSubmatch(body)[1], required: f == nil}
+		v := variable{description: unquoted(d[1]), kind: typeOf.FindStringSubmatch(body)[1], required: f == nil, validated: strings.Contains(body, "  validation {")}
 		if f != nil {
 			v.literal = f[1]
 			v.fallback = map[string]string{"true": "on", "false": "off", "[]": "", "{}": ""}[f[1]]

@@ -20,6 +20,7 @@ type template struct {
 	t          testing.TB
 	stack      string
 	parameters map[string]any
+	declared   map[string]map[string]any // the parameters, as they are declared
 	conditions map[string]any
 	rules      map[string]any
 	resources  map[string]map[string]any
@@ -41,9 +42,10 @@ func load(t testing.TB, path, stack string, given map[string]string) *template {
 	if !ok {
 		t.Fatalf("%s is not a template", path)
 	}
-	c := &template{t: t, stack: stack, parameters: map[string]any{}, resources: map[string]map[string]any{}}
+	c := &template{t: t, stack: stack, parameters: map[string]any{}, declared: map[string]map[string]any{}, resources: map[string]map[string]any{}}
 	for name, p := range document["Parameters"].(map[string]any) {
-		c.parameters[name] = p.(map[string]any)["Default"]
+		c.declared[name] = p.(map[string]any)
+		c.parameters[name] = c.declared[name]["Default"]
 		if value, ok := given[name]; ok {
 			c.parameters[name] = value
 		}
@@ -201,18 +203,6 @@ func (c *template) holds(v any) bool {
 	}
 	c.t.Fatalf("the condition %v is not known here", v)
 	return false
-}
-
-// refused are the rules that refuse the parameters.
-func (c *template) refused() (all []string) {
-	c.t.Helper()
-	for name, rule := range c.rules {
-		rule := rule.(map[string]any)
-		if c.holds(rule["RuleCondition"]) && slices.ContainsFunc(rule["Assertions"].([]any), func(one any) bool { return !c.holds(one.(map[string]any)["Assert"]) }) {
-			all = append(all, name)
-		}
-	}
-	return all
 }
 
 // ref is what Ref returns: a parameter, a pseudo parameter, the URL of a queue, or the name of something else.

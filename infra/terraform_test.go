@@ -33,6 +33,13 @@ func terraformPlans(t *testing.T) map[string]plan {
 	for name, r := range refusals {
 		runs[name] = map[string]any{"command": "plan", "variables": r.variables(), "expect_failures": strings.Fields(r.by)}
 	}
+	for i, in := range badRuns() {
+		var wrong []string
+		for name := range in {
+			wrong = append(wrong, "var."+name)
+		}
+		runs[fmt.Sprintf("bad_%d", i)] = map[string]any{"command": "plan", "variables": in.variables(), "expect_failures": wrong}
+	}
 	writeJSON(t, filepath.Join(dir, "variants.tftest.json"), map[string]any{
 		"mock_provider": map[string]any{"aws": map[string]any{"source": "./mocks", "override_during": "plan"}}, "run": runs,
 	})

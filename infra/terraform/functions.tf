@@ -63,11 +63,11 @@ resource "aws_lambda_function" "function" {
 
   lifecycle {
     precondition {
-      condition     = each.key != "workflow" || each.value.reserved < 0 || each.value.reserved >= var.workflow_maximum_concurrency + var.timer_maximum_concurrency
+      condition     = each.key != "workflow" || each.value.reserved <= 0 || each.value.reserved >= var.workflow_maximum_concurrency + var.timer_maximum_concurrency
       error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together: messages would be received in vain, and come to the dead letters."
     }
     precondition {
-      condition     = each.key != "activity" || each.value.reserved < 0 || each.value.reserved >= var.activity_maximum_concurrency
+      condition     = each.key != "activity" || each.value.reserved <= 0 || each.value.reserved >= var.activity_maximum_concurrency
       error_message = "activity_reserved_concurrency is less than activity_maximum_concurrency: messages would be received in vain, and come to the dead letters."
     }
   }

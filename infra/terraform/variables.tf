@@ -92,7 +92,7 @@ variable "long_timer" {
   default     = "15m"
 
   validation {
-    condition     = can(regex("^[0-9]+[sm]$", var.long_timer))
+    condition     = can(regex("^([1-9][0-9]?s|[1-8][0-9][0-9]s|900s|[1-9]m|1[0-5]m)$", var.long_timer))
     error_message = "Give a duration up to 15m, for example 30s."
   }
 }
@@ -287,35 +287,35 @@ variable "activity_maximum_concurrency" {
 }
 
 variable "api_reserved_concurrency" {
-  description = "How much of the account's concurrency only the api function has, and no more than that; -1 reserves none and sets no limit."
+  description = "How much of the account's concurrency only the api function has, and no more than that: 0 stops it, -1 sets no limit."
   type        = number
   default     = -1
 
   validation {
-    condition     = var.api_reserved_concurrency == -1 || var.api_reserved_concurrency >= 1
-    error_message = "Give 1 or more, or -1."
+    condition     = var.api_reserved_concurrency >= -1
+    error_message = "Give 0 or more, or -1."
   }
 }
 
 variable "workflow_reserved_concurrency" {
-  description = "How much of the account's concurrency only the workflow function has, and no more than that; -1 reserves none and sets no limit. Not less than the maximum concurrency of its two queues together, or messages are received in vain."
+  description = "How much of the account's concurrency only the workflow function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its two queues together, or messages are received in vain."
   type        = number
   default     = -1
 
   validation {
-    condition     = var.workflow_reserved_concurrency == -1 || var.workflow_reserved_concurrency >= 1
-    error_message = "Give 1 or more, or -1."
+    condition     = var.workflow_reserved_concurrency >= -1
+    error_message = "Give 0 or more, or -1."
   }
 }
 
 variable "activity_reserved_concurrency" {
-  description = "How much of the account's concurrency only the activity function has, and no more than that; -1 reserves none and sets no limit. Not less than the maximum concurrency of its queue."
+  description = "How much of the account's concurrency only the activity function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its queue."
   type        = number
   default     = -1
 
   validation {
-    condition     = var.activity_reserved_concurrency == -1 || var.activity_reserved_concurrency >= 1
-    error_message = "Give 1 or more, or -1."
+    condition     = var.activity_reserved_concurrency >= -1
+    error_message = "Give 0 or more, or -1."
   }
 }
 
