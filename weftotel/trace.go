@@ -71,6 +71,11 @@ func (t *telemetry) Observe(ctx context.Context, e observe.Event) {
 			name: "timer", parent: observe.TaskSpan(e.Commit), began: e.Began, ended: e.Ended,
 			attributes: []attribute.KeyValue{attribute.Int64("weft.timer.event_id", e.EventID)},
 		})
+	case *observe.Reset:
+		t.emit(&e.Run, past{
+			name: "reset", id: observe.TaskSpan(e.Commit), began: e.At, ended: e.At, cause: ctx,
+			attributes: []attribute.KeyValue{attribute.String("weft.reset.from", string(e.From))},
+		})
 	case *observe.Closed:
 		t.closed(e)
 	}

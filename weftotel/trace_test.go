@@ -114,6 +114,29 @@ func TestTraceGoesOn(t *testing.T) {
 	}
 }
 
+// A run that was reset goes on in the same trace: what it has sent again belongs to the reset.
+func TestTraceOfAReset(t *testing.T) {
+	t.Parallel()
+	c := collect(t)
+	scene := onAWSPath(t, c)
+	defer scene.Close()
+	post(scene, 1, "", `{"workflowId":"a","type":"counter"}`)
+	post(scene, 2, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"x","for":"1m"}}`)
+	post(scene, 2, "/a/updates/add", `{"input":1}`)
+	post(scene, 1, "/a/reset", `{"to":"lastTask","exclude":["updates"]}`)
+	scene.Sleep(time.Hour)
+	post(scene, 2, "/a/signals/poke", `{"input":"done"}`)
+	if ids := c.traces(); len(ids) != 1 {
+		t.Errorf("there are %d traces, want 1", len(ids))
+	}
+	got := tree(t, c.of(c.traces()[0]))
+	for _, want := range []string{"\n  workflow counter status=terminated", "\n  workflow counter status=completed", "\n    reset\n      activity work"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the trace is\n%sand has no%s", got, want)
+		}
+	}
+}
+
 // asked sends a request with a caller's trace context, and returns that.
 func asked(t *testing.T, p *turntest.Process, flags, target, body string) trace.SpanContext {
 	t.Helper()

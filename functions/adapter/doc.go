@@ -38,6 +38,15 @@
 // A process serves one invocation at a time, and keeps the runs that it has loaded for the next one. Workflow code that
 // never comes back cannot be ended: a process that has some answers, and exits. Lambda starts another.
 //
+// # What it tells
+//
+// A function logs lines of JSON, and writes metrics among them, in CloudWatch's embedded format (see WEFT_METRICS). A program
+// that exports traces says so:
+//
+//	adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), registrations...)
+//
+// Both are handed on when the answer has been sent. Nothing that is told has a payload. docs/observability.md has all of it.
+//
 // # Deployed apart
 //
 // A function registers what it runs. api and workflow need the code of the workflows. activity needs that of the

@@ -3,6 +3,7 @@ package adapter_test
 import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/weftotel"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -14,4 +15,9 @@ func Example() {
 // A program that has the right to do what activities do, and the code of no workflow: results go to the workflow queue.
 func Example_activitiesApart() {
 	adapter.Main(adapter.Activity, cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
+}
+
+// A program that exports traces by OTLP, where OTEL_EXPORTER_OTLP_ENDPOINT says to where.
+func ExampleSettings() {
+	adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge, cart.Ship, cart.Remind)
 }

@@ -111,6 +111,17 @@ type Closed struct {
 	Began, Ended time.Time
 }
 
+// Reset is a run that goes on from an earlier task of another.
+type Reset struct {
+	Run
+	// Commit is the id that all commits of the reset share. What they have sent again belongs to it.
+	Commit history.CommitID
+	// From is the run that was reset.
+	From history.RunID
+	// At is when.
+	At time.Time
+}
+
 // Request is a request of the HTTP API. The handler makes it and fills in how it ended.
 type Request struct {
 	// Method and Route are as in "GET" and "/v1/workflows/{id}".

@@ -170,6 +170,10 @@ func (c *Closed) describe() (string, []slog.Attr) {
 	return "run closed", c.attrs(slog.String("status", c.Status.String()), slog.Int64("events", c.Events), took(c.Began, c.Ended))
 }
 
+func (r *Reset) describe() (string, []slog.Attr) {
+	return "run reset", r.attrs(slog.String("from", string(r.From)))
+}
+
 func (r *Request) describe() (string, []slog.Attr) {
 	attrs := []slog.Attr{slog.String("method", r.Method), slog.String("route", r.Route), slog.Int("status", r.Status), slog.String("cost", r.Cost.String()), took(r.Began, r.Ended)}
 	if run := r.Run(); run != nil {

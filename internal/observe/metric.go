@@ -87,6 +87,7 @@ func (a *Attempt) measure(add func(*Metric, float64)) {
 
 func (*Timer) measure(func(*Metric, float64))  {}
 func (*Closed) measure(func(*Metric, float64)) {}
+func (*Reset) measure(func(*Metric, float64))  {}
 
 func (r *Request) measure(add func(*Metric, float64)) { spend(r.Cost, add) }
 func (s *Spent) measure(add func(*Metric, float64))   { spend(s.Cost, add) }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +16,21 @@ import (
 )
 
 const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+// The document has a row for each metric, with its names, its unit and what it counts.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "observability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range observe.Metrics {
+		unit := map[observe.Unit]string{observe.Count: "count", observe.Milliseconds: "ms"}[m.Unit]
+		if row := fmt.Sprintf("| `%s` | `%s` | %s | %s |\n", m.Name, m.OTel, unit, m.Text); !strings.Contains(string(text), row) {
+			t.Errorf("docs/observability.md lacks %s", row)
+		}
+	}
+}
 
 // The ids of a run's spans follow from what is in the log.
 func TestIdentity(t *testing.T) {

@@ -33,18 +33,9 @@ func ident(run *engine.Run, runID history.RunID, started *history.WorkflowExecut
 		started = run.State.Started
 	}
 	if started != nil {
-		r.Type, r.FirstRunID, r.TraceParent = started.WorkflowType, started.FirstRunID, started.TraceParent
+		r.Type, r.FirstRunID, r.TraceParent = started.WorkflowType, cmp.Or(started.FirstRunID, started.OriginalRunID), started.TraceParent
 	}
 	return r
-}
-
-// startOf is the event that opens a run, where a commit or a task brings it.
-func startOf(brought []history.Event) *history.WorkflowExecutionStarted {
-	if len(brought) == 0 {
-		return nil
-	}
-	started, _ := brought[0].Attributes.(*history.WorkflowExecutionStarted)
-	return started
 }
 
 // ran notes a workflow task that was run, and tells operators if it failed. The failure's own text may hold what users
@@ -56,7 +47,7 @@ func (t *session) ran(ctx context.Context, run *engine.Run, w *engine.Writer, ta
 	}
 	now := t.world.Now()
 	r := ranTask{ctx: ctx, Task: observe.Task{
-		Run: ident(run, w.RunID, startOf(task.Brought)), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
+		Run: ident(run, w.RunID, (&history.Commit{Brought: task.Brought}).Opens()), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
 		Attempt: transition.Task.Attempt, Failure: kindOf(f), Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
 	}}
 	if c := transition.Commit; c != nil {
@@ -140,8 +131,12 @@ func (t *session) tellLanded(ctx context.Context, changes []*change) {
 		return
 	}
 	now := t.world.Now()
+	var opens *history.WorkflowExecutionStarted
 	for _, c := range changes {
-		run, state := ident(c.run, c.commit.RunID, startOf(c.commit.Brought)), c.run.State
+		if o := c.commit.Opens(); o != nil {
+			opens = o // a reset opens a run with several commits
+		}
+		run, state := ident(c.run, c.commit.RunID, opens), c.run.State
 		for _, e := range c.commit.Brought {
 			fired, _ := e.Attributes.(*history.TimerFired)
 			if fired == nil || state.Timers[fired.StartedEventID] == nil {
@@ -151,6 +146,9 @@ func (t *session) tellLanded(ctx context.Context, changes []*change) {
 			t.Observed().Observe(ctx, &observe.Timer{
 				Run: run, EventID: timer.EventID, Commit: timer.Commit, Began: c.run.Log[timer.Slot].Time.Time(), Ended: now,
 			})
+		}
+		if c.commit.Task != nil && c.commit.Task.Reset != nil {
+			t.Observed().Observe(ctx, &observe.Reset{Run: run, Commit: c.commit.ID, From: c.commit.Task.Reset.BaseRunID, At: now})
 		}
 		if c.commit.Status.Closed() && c.commit.Status != history.Void {
 			began := cmp.Or(state.StartTime, c.commit.Time)

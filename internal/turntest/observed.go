@@ -62,6 +62,8 @@ func inShort(e observe.Event) string {
 		return fmt.Sprintf("attempt %s %d, %s%s", e.ActivityType, e.Number, e.Outcome, failed(e.Failure))
 	case *observe.Timer:
 		return fmt.Sprintf("timer %v", e.Ended.Sub(e.Began))
+	case *observe.Reset:
+		return "reset"
 	case *observe.Closed:
 		return fmt.Sprintf("closed %s, %d events", e.Status, e.Events)
 	case *observe.LostRace:
