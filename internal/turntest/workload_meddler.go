@@ -21,8 +21,7 @@ func runMeddler(ctx workflow.Context, _ workflow.None) (string, error) {
 	stumble.Handle(ctx, func(_ workflow.Context, how string) (string, error) {
 		switch how {
 		case "runtime error":
-			var none map[string]int
-			none["x"]++
+			outOfRange(nil)
 		case "exit":
 			runtime.Goexit()
 		case "twice":
@@ -39,6 +38,9 @@ func runMeddler(ctx workflow.Context, _ workflow.None) (string, error) {
 func setExtra(ctx workflow.Context) {
 	extra.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })
 }
+
+// outOfRange makes the runtime panic.
+func outOfRange(none []int) int { return none[len(none)] }
 
 // meddleAs is a validator that does what its input says. The first ones are defects of the code, the others refuse.
 func meddleAs(ctx workflow.Context, how string) error {
@@ -66,12 +68,11 @@ func meddleAs(ctx workflow.Context, how string) error {
 	case "exit":
 		runtime.Goexit()
 	case "runtime error":
-		var none map[string]int
-		none["x"]++
+		outOfRange(nil)
 	case "error":
 		panic(errors.New("no"))
 	case "nothing":
-		panic(nil) //nolint:govet // that is the point
+		panic(nil)
 	}
 	return nil
 }
