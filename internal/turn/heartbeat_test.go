@@ -193,6 +193,7 @@ func TestHeartbeatCost(t *testing.T) {
 		p = d.Start(turn.Options{}, all...)
 		startPulse(t, p)
 		time.Sleep(65 * time.Second)
+		synctest.Wait() // the activity sleeps: costs are there to be read
 		recorded, none := meter.Cost{Writes: 1, Reads: 1}, meter.Cost{}
 		for i, c := range costs {
 			if want := []meter.Cost{recorded, none, none}[i%3]; c != want {
