@@ -61,9 +61,9 @@ func restored(t *testing.T, from *turntest.Deployment, table *memory.Store) *tur
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []time.Duration{
-		0, 10 * time.Second, 36 * time.Second, 90 * time.Second, 4 * time.Minute, 9 * time.Minute, 20 * time.Minute, 3 * time.Hour,
+		0, 10 * time.Second, 36 * time.Second, 4 * time.Minute, 9 * time.Minute, 3 * time.Hour,
 	} {
-		for _, later := range []time.Duration{30 * time.Second, 7 * time.Minute, 2 * time.Hour} {
+		for _, later := range []time.Duration{30 * time.Second, 2 * time.Hour} {
 			for _, newQueues := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
 					d := maintained(t)
