@@ -19,6 +19,7 @@ resource "aws_lambda_function" "function" {
   filename                       = lookup(var.packages, each.key, var.package)
   source_code_hash               = filebase64sha256(lookup(var.packages, each.key, var.package))
   memory_size                    = each.value.memory
+  layers                         = var.layers
   timeout                        = each.value.timeout
   reserved_concurrent_executions = each.value.reserved
 
@@ -43,6 +44,7 @@ resource "aws_lambda_function" "function" {
         WEFT_QUEUE_TIMERS           = aws_sqs_queue.queue["timers"].url
         WEFT_QUEUE_ACTIVITIES       = aws_sqs_queue.queue["activities"].url
       },
+      var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint },
       each.key == "activity" ? { WEFT_TIMEOUT = "${var.activity_timeout}s" } : {},
     )
   }

@@ -447,6 +447,18 @@ variable "metrics" {
   }
 }
 
+variable "otlp_endpoint" {
+  description = "Where a program that exports (package weftotel) sends its spans, for example http://localhost:4318 for a collector in a layer. Empty is nowhere."
+  type        = string
+  default     = ""
+}
+
+variable "layers" {
+  description = "The ARNs of layers that all functions have, for example one with a collector of OpenTelemetry."
+  type        = list(string)
+  default     = []
+}
+
 variable "tracing" {
   description = "Whether Lambda, and a REST API, send traces to X-Ray. They are billed by the trace."
   type        = bool
