@@ -15,7 +15,7 @@ type scope struct {
 	cur   inspector.Cursor
 	outer *scope      // of a literal: where it stands
 	fn    *types.Func // of a declaration
-	// vars are the package-level variables that it is the initializer of.
+	// vars are the package-level variables that it is the initializer of, those without a name left out.
 	vars []*types.Var
 
 	workflow bool   // it is workflow code, whatever it stands in
@@ -65,7 +65,7 @@ func (s *scope) decl() *scope {
 // starts reports whether the code runs when the program starts, and never again: init, and initializers of variables.
 func (s *scope) starts() bool {
 	d := s.decl()
-	return d == s && (d.vars != nil || d.fn.Name() == "init" && d.fn.Signature().Recv() == nil)
+	return d == s && (d.fn == nil || d.fn.Name() == "init" && d.fn.Signature().Recv() == nil)
 }
 
 // holds reports whether a variable is declared in the scope, its parameters included.
@@ -133,9 +133,10 @@ func (p *pkg) findScopes() {
 		case *ast.FuncLit:
 			s.outer = p.scopeOf(c.Parent())
 		case *ast.ValueSpec:
-			if s.vars = p.packageVars(n); s.vars == nil {
+			if _, local := c.Parent().Parent().Node().(*ast.DeclStmt); local {
 				continue
 			}
+			s.vars = p.packageVars(n)
 		}
 		p.scopes = append(p.scopes, s)
 		p.at[c.Node()] = s

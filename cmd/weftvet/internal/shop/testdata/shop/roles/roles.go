@@ -25,6 +25,12 @@ func doWork(ctx context.Context, n int) (int, error) {
 	return n, nil
 }
 
+// Literals of variables without a name.
+var (
+	_ = func() time.Time { return time.Now() }
+	_ = func(ctx workflow.Context) time.Time { return time.Now() } // want `calls time.Now`
+)
+
 // An alias of the Context, a literal that is bound, and a generic function.
 type alias = workflow.Context
 
