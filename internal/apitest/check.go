@@ -57,12 +57,8 @@ func (x *Exchange) Check() error {
 // request, or the function behind it has failed.
 func (x *Exchange) isGateways() bool {
 	var refusal struct{ Message *string }
-	switch x.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusInternalServerError,
-		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return x.Header.Get(httpapi.CostHeader) == "" && json.Unmarshal(x.Body, &refusal) == nil && refusal.Message != nil
-	}
-	return false
+	return x.Status >= http.StatusBadRequest && x.Header.Get(httpapi.CostHeader) == "" &&
+		json.Unmarshal(x.Body, &refusal) == nil && refusal.Message != nil
 }
 
 // Find returns the operation at a path as it is escaped in a request, with the values of the path's parameters; nil where
