@@ -125,6 +125,9 @@ func isHeld(ctx context.Context, t *testing.T, c *client.Client, id string) {
 			}
 			return
 		}
+		if err == nil && d.ClosedAt != nil {
+			t.Fatalf("%s has ended: the bad code was not deployed", id)
+		}
 		select {
 		case <-tick:
 		case <-ctx.Done():
