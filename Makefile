@@ -40,7 +40,7 @@ test: ## run all tests, with the race detector where there is a C compiler
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
-	cd clients/typescript && npm ci --silent && npm run document && npm run fresh && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
+	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
 
 # The packages with tests that need servers.
 AWS_PACKAGES = $$(grep -rl --include='*_test.go' '^//go:build aws' . | xargs -n 1 dirname | sort -u)
