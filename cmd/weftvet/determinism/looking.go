@@ -29,7 +29,7 @@ func (p *pkg) findLooking(c inspector.Cursor) {
 		return
 	}
 	for _, s := range p.literals(c.ChildAt(edge.CallExpr_Args, cb.arg)) {
-		s.who, s.free, s.workflow, s.outside = cb.who, cb.free, true, false
+		s.who, s.free, s.workflow = cb.who, cb.free, true
 	}
 	given, ok := p.object(n.Args[cb.arg]).(*types.Func)
 	if !ok {

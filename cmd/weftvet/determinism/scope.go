@@ -177,7 +177,7 @@ func (p *pkg) characterize(s *scope) {
 		s.workflow, s.takes = true, true
 		return
 	}
-	if _, ok := s.cur.Node().(*ast.FuncLit); ok && (takes(sig, isGoContext) || p.isForElsewhere(s.cur)) {
+	if _, ok := s.cur.Node().(*ast.FuncLit); ok && takes(sig, isGoContext) {
 		s.outside = true
 		return
 	}

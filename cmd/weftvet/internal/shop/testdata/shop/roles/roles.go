@@ -79,6 +79,9 @@ func run(ctx workflow.Context, n int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	makes()
+	call := func(ctx context.Context) { time.Sleep(time.Second) } // for an activity, wherever it goes
+	_ = call
 	defer func() { _ = time.Now() }() // want `calls time.Now`
 	deep()                            // want `workflow code calls deep, which calls deeper, which calls deepest, which calls time.Now`
 	even(n)                           // want `workflow code calls even, which calls odd, which calls time.Sleep`
@@ -91,6 +94,13 @@ func run(ctx workflow.Context, n int) (int, error) {
 func (s *state) update(ctx workflow.Context, n int) (int, error) {
 	s.at = time.Now() // want `calls time.Now`
 	return n, nil
+}
+
+// What it makes is workflow code, and reported there.
+func makes() func(workflow.Context) {
+	return func(ctx workflow.Context) {
+		_ = time.Now() // want `calls time.Now`
+	}
 }
 
 func deep()    { deeper() }
