@@ -87,6 +87,8 @@ func TestVariables(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	all, limits := moduleVariables(t), turn.Defaults().Engine.Limits
+	want(t, "check_commits", all["check_commits"].fallback, turn.Defaults().CheckAtOnce)
+	want(t, "retention_days", all["retention_days"].fallback, int(turn.Defaults().Retention.Hours()/24))
 	want(t, "updates_in_flight", all["updates_in_flight"].fallback, limits.UpdatesInFlight)
 	want(t, "update_bytes_in_flight", all["update_bytes_in_flight"].fallback, limits.UpdateBytesInFlight)
 	want(t, "updates_in_total", all["updates_in_total"].fallback, map[int]any{0: "none"}[limits.UpdatesInTotal])

@@ -36,7 +36,7 @@ var refusals = map[string]refusal{
 var bad = map[string][]any{
 	"name": {"1st", "a-name-that-is-longer-than-28"}, "package": {"none.zip"}, "packages": {map[string]string{"apis": packageFile}},
 	"environment": {map[string]string{"WEFT_TABLE": "x"}}, "architecture": {"arm"}, "namespace": {"a/b"},
-	"long_timer": {"0s", "16m"}, "updates_in_flight": {"0"}, "update_bytes_in_flight": {"1kB"}, "updates_in_total": {""},
+	"long_timer": {"0s", "16m"}, "retention_days": {0, 3651}, "check_commits": {0, 1000001}, "updates_in_flight": {"0"}, "update_bytes_in_flight": {"1kB"}, "updates_in_total": {""},
 	"memory": {127, 10241}, "activity_memory": {127, 10241}, "workflow_timeout": {9, 901}, "activity_timeout": {9, 901},
 	"workflow_visibility": {9, 43201}, "activity_visibility": {9, 43201}, "max_receives": {1, 1001}, "max_message_size": {262143, 1048577},
 	"workflow_batch_size": {0, 11}, "timer_batch_size": {0, 11}, "activity_batch_size": {0, 11},

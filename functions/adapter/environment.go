@@ -46,6 +46,8 @@ import (
 //	WEFT_METRICS           where metrics go: emf, the log, in CloudWatch's embedded metric format; otlp; or off; else emf
 //	WEFT_LOG_LEVEL         read by Main: debug, info, warn or error; else what Lambda lets through, or info
 //	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
+//	WEFT_RETENTION_DAYS    how long a run is kept after its deadline or, where it has none, after it has closed; else 7
+//	WEFT_CHECK_COMMITS     how many commits each sweep's part of the slow check over all runs looks at; else 20000
 //
 // the limits of updates, which are those of package limits,
 //
@@ -62,7 +64,8 @@ type environment struct {
 	metrics               string
 	visibility, longTimer time.Duration
 	timeout               time.Duration
-	grace                 time.Duration
+	grace, retention      time.Duration
+	checkCommits          int
 	limits                engine.Limits
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
 	cacheBytes int
@@ -79,6 +82,9 @@ func readEnvironment(get func(string) string) (environment, error) {
 		grace: v.duration("WEFT_GRACE", queue.MaxDelay), timeout: v.duration("WEFT_TIMEOUT", longestTimeout),
 		noList: v.choice("WEFT_LIST", "on", "off") == "off", metrics: v.choice("WEFT_METRICS", metricsEMF, metricsOTLP, metricsOff),
 	}
+	const mostDays, mostCommits = 10 * 365, 1_000_000
+	e.retention = time.Duration(v.number("WEFT_RETENTION_DAYS", mostDays)) * 24 * time.Hour
+	e.checkCommits = v.number("WEFT_CHECK_COMMITS", mostCommits)
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 		e.urls[name] = v.required("WEFT_QUEUE_" + strings.ToUpper(name))
 	}
@@ -122,6 +128,18 @@ func (v *variables) duration(name string, most time.Duration) time.Duration {
 		v.wrong = append(v.wrong, fmt.Errorf("%s is %q: give a duration up to %v, for example 30s", name, text, most))
 	}
 	return d
+}
+
+func (v *variables) number(name string, most int) int {
+	text := v.get(name)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 || n > most {
+		v.wrong = append(v.wrong, fmt.Errorf("%s is %q: give a number from 1 to %d", name, text, most))
+	}
+	return n
 }
 
 // choice reads one of some values; the first is that of a variable that is not set.
@@ -174,7 +192,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Queue: q}
 	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
-		Engine: engine.Options{Limits: e.limits}, Observe: told.hub(),
+		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits}, Observe: told.hub(),
 	})
 	return New(role, service, Options{
 		BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Log: log, Flush: told.flush,

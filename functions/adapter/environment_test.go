@@ -45,6 +45,8 @@ func TestEnvironment(t *testing.T) {
 	vars["WEFT_VISIBILITY"], vars["WEFT_LONG_TIMER"], vars["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"] = "1h", "30s", "256"
 	vars["WEFT_GRACE"], vars["WEFT_UPDATES_IN_FLIGHT"] = "2s", "none"
 	vars["WEFT_UPDATE_BYTES_IN_FLIGHT"], vars["WEFT_UPDATES_IN_TOTAL"] = "1000", "2000"
+	vars["WEFT_RETENTION_DAYS"], vars["WEFT_CHECK_COMMITS"] = "30", "5000"
+	want.retention, want.checkCommits = 30*24*time.Hour, 5000
 	want.namespace, want.noList, want.basePath = "shop", true, "/shop"
 	want.visibility, want.longTimer, want.cacheBytes = time.Hour, 30*time.Second, 64<<20
 	want.grace, want.limits = 2*time.Second, engine.Limits{UpdatesInFlight: -1, UpdateBytesInFlight: 1000, UpdatesInTotal: 2000}
@@ -60,9 +62,9 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {
-		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0"}[name]
+		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0", "WEFT_RETENTION_DAYS": "a week", "WEFT_CHECK_COMMITS": "-1"}[name]
 	})
-	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL"} {
+	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL", "WEFT_RETENTION_DAYS", "WEFT_CHECK_COMMITS"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v does not name %s", err, text)
 		}

@@ -93,7 +93,7 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	}
 	did, err := f.service.Maintain(ctx)
 	if err != nil {
-		f.log.ErrorContext(ctx, "the check over all runs failed; its next step will try again", "error", err)
+		f.log.WarnContext(ctx, "the check over all runs failed; its next step will try again", "error", err)
 	}
 	answer := map[string]int{"sent": sent}
 	if did.Commits > 0 {

@@ -34,6 +34,8 @@ resource "aws_lambda_function" "function" {
         WEFT_BUILD                  = var.build
         WEFT_BASE_PATH              = var.base_path
         WEFT_LONG_TIMER             = var.long_timer
+        WEFT_RETENTION_DAYS         = var.retention_days
+        WEFT_CHECK_COMMITS          = var.check_commits
         WEFT_VISIBILITY             = "${var.activity_visibility}s"
         WEFT_METRICS                = var.metrics
         WEFT_LOG_LEVEL              = var.log_level

@@ -97,6 +97,28 @@ variable "long_timer" {
   }
 }
 
+variable "retention_days" {
+  description = "Days for which a run is kept after its deadline or, where it has none, after it has closed."
+  type        = number
+  default     = 7
+
+  validation {
+    condition     = var.retention_days >= 1 && var.retention_days <= 3650 && floor(var.retention_days) == var.retention_days
+    error_message = "Give a whole number of days from 1 to 3650."
+  }
+}
+
+variable "check_commits" {
+  description = "How many commits the slow check over all runs looks at in a minute. It deletes runs without a deadline, and finds those that wait in vain."
+  type        = number
+  default     = 20000
+
+  validation {
+    condition     = var.check_commits >= 1 && var.check_commits <= 1000000 && floor(var.check_commits) == var.check_commits
+    error_message = "Give a whole number from 1 to 1000000."
+  }
+}
+
 variable "updates_in_flight" {
   description = "How many updates of a run may be accepted and not completed: a number, or none for no limit."
   type        = string

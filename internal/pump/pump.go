@@ -94,7 +94,7 @@ func (p *Pump) sweep(ctx context.Context) {
 			p.Log.Error("sweep failed", "error", err)
 		}
 		if _, err := p.Service.Maintain(ctx); err != nil && ctx.Err() == nil {
-			p.Log.Error("the check over all runs failed; its next step will try again", "error", err)
+			p.Log.Warn("the check over all runs failed; its next step will try again", "error", err)
 		}
 		if p.World.Wait(ctx, turn.SweepEvery, nil) != nil {
 			return

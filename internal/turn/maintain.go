@@ -54,11 +54,11 @@ type Upkeep struct {
 //	the place is read each minute, consistently: 43,200 reads                              0.005
 //	an empty table, a walk a day: 4 scans and 2 writes of the place                        0.000
 //	100,000 runs that are there: 500,000 commits a day, half a read for 4 KB: 475,000      0.06
-//	   the place is kept after each 2,000 commits: 250 writes a day                        0.005
+//	   the place is kept after each 20,000 commits: 25 writes a day                        0.0005
 //	100,000 runs that are deleted: 5 writes each, 1 for the run's number, 2 reads          0.40
 //	   and the two rows in the list of each, where there is one                            0.13
 //	at most, in a table that no walk gets around in a day: 43,200 steps,
-//	   2.7 million reads and 43,200 writes                                                 0.37
+//	   27 million reads and 43,200 writes                                                  3.40
 //	100,000 runs that wait in vain: 2 reads and a message each, again after twice the time 0.11
 func (s *Service) Maintain(ctx context.Context) (did Upkeep, err error) {
 	if s.Scanner == nil {

@@ -69,7 +69,7 @@ func Defaults() Options {
 		Grace:         time.Minute,
 		LongTimer:     queue.MaxDelay,
 		Retention:     7 * 24 * time.Hour,
-		CheckEvery:    24 * time.Hour, CheckAtOnce: 2000,
+		CheckEvery:    24 * time.Hour, CheckAtOnce: 20_000,
 		MaxPayload: engine.MaxPayload, MaxCommit: 380 << 10,
 		CacheEntries: 10_000, CacheBytes: 256 << 20,
 		UpdatesTogether: 64,
