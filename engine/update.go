@@ -207,11 +207,11 @@ func (in *Instance) overLimit(u *update) bool {
 	case u.request.sequencing != 0: // it was accepted before
 		return false
 	case l.UpdatesInTotal > 0 && in.updates.accepted >= l.UpdatesInTotal:
-		u.refuse(in, TooManyInTotal, fmt.Errorf("this run has accepted %d updates, which is its limit: continue it as new", in.updates.accepted))
+		u.refuse(in, TooManyInTotal, fmt.Errorf("this run has accepted %d of at most %d updates: continue it as new", in.updates.accepted, l.UpdatesInTotal))
 	case l.UpdatesInFlight > 0 && in.updates.inFlight >= l.UpdatesInFlight:
-		u.refuse(in, TooManyInFlight, fmt.Errorf("%d updates of this run are in flight, which is its limit: try again when one has completed", in.updates.inFlight))
+		u.refuse(in, TooManyInFlight, fmt.Errorf("this run has %d of at most %d updates in flight: try again when one has completed", in.updates.inFlight, l.UpdatesInFlight))
 	case l.UpdateBytesInFlight > 0 && in.updates.bytes >= l.UpdateBytesInFlight:
-		u.refuse(in, TooManyInFlight, fmt.Errorf("the updates of this run that are in flight have %d bytes of input, and the limit is %d: try again when one has completed", in.updates.bytes, l.UpdateBytesInFlight))
+		u.refuse(in, TooManyInFlight, fmt.Errorf("the updates of this run in flight have %d of at most %d bytes of input: try again when one has completed", in.updates.bytes, l.UpdateBytesInFlight))
 	default:
 		return false
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -242,7 +243,7 @@ func TestLocalServer(t *testing.T) {
 			Telemetry: weftotel.Open,
 		})
 	}()
-	if _, err := turntest.Counter.Start(ctx, client.New(<-ready), "a", 1); err != nil {
+	if _, err := turntest.Counter.Start(ctx, client.New(<-ready, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}}), "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	stop()

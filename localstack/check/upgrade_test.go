@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/client/sigv4"
+	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -194,6 +195,7 @@ func shop(t *testing.T) (context.Context, *client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	signing.Transport = apitest.Transport(t, signing.Transport)
 	return ctx, client.New(variable(t, "SHOP_URL"), client.Options{HTTP: signing})
 }
 
