@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/determinism"
 	"github.com/seed-41655fb1/weft/examples/errors"
 	"github.com/seed-41655fb1/weft/examples/fanout"
+	"github.com/seed-41655fb1/weft/examples/heartbeats"
 	"github.com/seed-41655fb1/weft/examples/locks"
 	"github.com/seed-41655fb1/weft/examples/patches"
 	"github.com/seed-41655fb1/weft/examples/queries"
@@ -38,6 +39,7 @@ func Registrations() map[string][]workflow.Registration {
 		"determinism":  determinism.Registrations(),
 		"errors":       errors.Registrations(),
 		"fanout":       fanout.Registrations(),
+		"heartbeats":   heartbeats.Registrations(),
 		"locks":        locks.Registrations(),
 		"patches":      patches.Registrations(),
 		"queries":      queries.Registrations(),
