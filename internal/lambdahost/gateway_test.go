@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -89,3 +91,43 @@ func TestGatewayFailures(t *testing.T) {
 		}
 	}
 }
+
+// slow is a function that takes a minute, by the clock of the machine or by another.
+type slow struct{}
+
+func (slow) Invoke(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	select {
+	case <-time.After(time.Minute):
+		return []byte(`{"statusCode":200}`), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+type slowInRealTime struct{ slow }
+
+func (slowInRealTime) RealTime() {}
+
+// A gateway gives up on a function that lives by the clock of the machine, and waits for any other.
+func TestGatewayPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			gateway http.Handler
+			status  int
+		}{
+			"HTTP API":               {lambdahost.Gateway(slowInRealTime{}, "api"), http.StatusServiceUnavailable},
+			"REST API":               {lambdahost.RESTGateway(slowInRealTime{}, "api"), http.StatusGatewayTimeout},
+			"HTTP API, its own time": {lambdahost.Gateway(slow{}, "api"), http.StatusOK},
+			"REST API, its own time": {lambdahost.RESTGateway(slow{}, "api"), http.StatusOK},
+		} {
+			w := httptest.NewRecorder()
+			c.gateway.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+			if w.Code != c.status {
+				t.Errorf("%s: the answer is %d, want %d", name, w.Code, c.status)
+			}
+		}
+	})
+}
+
+var _ lambdahost.RealTime = (*lambdahost.Host)(nil)

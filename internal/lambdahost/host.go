@@ -98,6 +98,9 @@ func New(functions ...Function) *Host {
 
 var errClosed = errors.New("lambdahost: the host is closed")
 
+// RealTime says that gateways wait no longer for these functions than on AWS.
+func (h *Host) RealTime() {}
+
 // Invoke has a function handle an event, and returns its answer, or a *FunctionError. Where ctx ends first the function
 // goes on, as it would on Lambda.
 func (h *Host) Invoke(ctx context.Context, name string, event []byte) ([]byte, error) {

@@ -1,7 +1,6 @@
 package lambdahost
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"maps"
@@ -26,7 +25,7 @@ func RESTGateway(functions Invoker, function string) http.Handler {
 			message(w, http.StatusBadRequest, "Bad Request")
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), restTimeout)
+		ctx, cancel := patience(r.Context(), functions, restTimeout)
 		defer cancel()
 		answer, err := functions.Invoke(ctx, function, event)
 		if ctx.Err() != nil {
