@@ -94,6 +94,7 @@ var (
 	ErrAlreadyOpen     error = api.AlreadyOpen
 	ErrAlreadyUsed     error = api.AlreadyUsed
 	ErrNotReady        error = api.NotReady
+	ErrOtherBuild      error = api.OtherBuild
 	ErrTooLarge        error = api.TooLarge
 	ErrQueryFailed     error = api.QueryFailed
 	ErrUpdateLimit     error = api.UpdateLimit

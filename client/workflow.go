@@ -159,6 +159,31 @@ func (c *Client) Reset(ctx context.Context, workflowID string, o ResetOptions) (
 	return answer.RunID, err
 }
 
+// MoveOptions says where a run is moved to. The zero value is the build that the request comes to: the newest.
+type MoveOptions struct {
+	// Build is the build that runs it from then on, and is to be deployed still; empty is the one that the request comes to.
+	Build string
+	// Unpin has the newest build run it from then on, whichever that is, as if its type were not pinned.
+	Unpin bool
+	// RunID pins the run; it has to be the latest. Empty is the latest.
+	RunID string
+}
+
+// Move has another build run an open run from now on, and returns that build; it is empty where the run is pinned to none.
+// That build replays the run's history first: where its code does not do what the history says, or fails, the error is
+// ErrNotReady with that failure, and nothing has changed.
+func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (build string, err error) {
+	var answer api.MoveResponse
+	_, err = c.do(ctx, request{
+		method: http.MethodPost, path: path(workflowID, "move"), query: runQuery(o.RunID), answer: &answer,
+		body: api.MoveRequest{Build: o.Build, Unpin: o.Unpin},
+	})
+	if err == nil && answer.RunID == "" {
+		err = errForm("move")
+	}
+	return answer.Build, err
+}
+
 // Terminate ends a run at once, without asking its code. It has ended when Terminate returns.
 func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string) error {
 	return c.end(ctx, "terminate", workflowID, runID, reason)

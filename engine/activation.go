@@ -199,6 +199,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 		in.updates.admitted = append(in.updates.admitted, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input, sequencing: id})
 	case *history.WorkflowExecutionCancelRequested:
 		in.cancel = a
+	case *history.WorkflowExecutionOptionsUpdated: // says who runs the code, which cannot tell
 	case *history.ActivityTaskCompleted:
 		return in.resolveActivity(a.ScheduledEventID, a.Result, nil)
 	case *history.ActivityTaskFailed:

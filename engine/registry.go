@@ -22,6 +22,8 @@ type Workflow struct {
 	Name string
 	// Where is the place at which it was registered, for messages.
 	Where string
+	// Pinned says that a run stays with the build that started it.
+	Pinned bool
 	// CheckInput reports what is wrong with an input before a run is started with it.
 	CheckInput func(history.Payload) error
 	// Run is the code. It runs in the run's first coroutine, under its outermost scope.

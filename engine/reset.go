@@ -77,11 +77,11 @@ func (r *Run) Reset(w *Writer, o *Reset) ([]*history.Commit, error) {
 	}
 	last := commits[len(commits)-1]
 	last.Pending = history.PendingTask
-	last.Brought = r.renamed(parts[at].Brought)
+	last.Brought = r.renamed(w, parts[at].Brought)
 	last.Task = &history.Task{
 		Attempt: 1, Build: w.Build, HistoryBytes: r.State.Bytes,
 		Failure: &failure.Failure{Kind: failure.KindReset, Message: resetText(o.Reason)},
-		Reset:   &history.Reset{BaseRunID: r.State.RunID, RequestID: o.RequestID},
+		Reset:   &history.Reset{BaseRunID: r.State.RunID, RequestID: o.RequestID, Build: r.resetBuild(w)},
 	}
 	last.Commands = o.readmitted(parts, at)
 	return commits, o.fits(commits)
@@ -109,7 +109,7 @@ func (r *Run) copies(w *Writer, o *Reset, now history.Timestamp, parts []*histor
 	}
 	c := add()
 	for _, part := range parts {
-		copied := &history.Commit{Time: part.Time, Task: part.Task, Brought: r.renamed(part.Brought), Commands: part.Commands}
+		copied := &history.Commit{Time: part.Time, Task: part.Task, Brought: r.renamed(w, part.Brought), Commands: part.Commands}
 		body, err := history.Encode(copied)
 		if err != nil {
 			return nil, err
@@ -124,13 +124,23 @@ func (r *Run) copies(w *Writer, o *Reset, now history.Timestamp, parts []*histor
 	return commits, nil
 }
 
+// resetBuild is the build that the run which a reset opens is pinned to: if this one is pinned, the one that resets it,
+// which runs the code.
+func (r *Run) resetBuild(w *Writer) string {
+	if r.State.Pinned == "" {
+		return ""
+	}
+	return w.Build
+}
+
 // renamed are events that were brought, with the one that opened the run as the new run has it.
-func (r *Run) renamed(brought []history.Event) []history.Event {
+func (r *Run) renamed(w *Writer, brought []history.Event) []history.Event {
 	opens := (&history.Commit{Brought: brought}).Opens()
 	if opens == nil {
 		return brought
 	}
 	started := *opens
+	started.Build = r.resetBuild(w)
 	if started.OriginalRunID == "" {
 		started.OriginalRunID = r.State.RunID
 	}

@@ -148,6 +148,24 @@ func (r *Run) Fence(w *Writer) *history.Commit {
 	return c
 }
 
+// Pinned is the build that the run is pinned to after a commit that is its next; empty where the newest runs it.
+func (r *Run) Pinned(next *history.Commit) string {
+	build := r.State.Pinned
+	if started := next.Opens(); started != nil {
+		build = started.Build
+	}
+	for _, e := range next.Brought {
+		if moved, ok := e.Attributes.(*history.WorkflowExecutionOptionsUpdated); ok {
+			build = moved.Build
+		}
+	}
+	return build
+}
+
+// Move returns the commit that says which build runs the run from now on, without running any code: for a run whose first
+// task still waits.
+func (r *Run) Move(w *Writer, e history.Event) *history.Commit { return r.draft(w, []history.Event{e}) }
+
 // failedBefore reports whether the last commit, fences skipped, is that of a speculative task that failed in the same
 // way: recording it again would tell nothing new.
 func (r *Run) failedBefore(f *failure.Failure) bool {

@@ -54,8 +54,8 @@ func (p *player) close() {
 func (p *player) play(d *datadriven.TestData) {
 	switch d.Cmd {
 	case "start":
-		p.start(arg(d, "type"), arg(d, "input"))
-	case "complete", "fail", "signal", "cancel", "fire":
+		p.start(arg(d, "type"), arg(d, "input"), arg(d, "build"))
+	case "complete", "fail", "signal", "cancel", "fire", "move":
 		p.step(engine.Task{Brought: []history.Event{p.event(d)}})
 	case "several":
 		p.several(d)
@@ -70,6 +70,8 @@ func (p *player) play(d *datadriven.TestData) {
 		p.printf("the instance is gone; %d commits remain", len(p.run.Log))
 	case "replay":
 		p.replay()
+	case "pinned":
+		p.printf("%q", p.run.State.Pinned)
 	case "deploy":
 		p.build = arg(d, "build")
 		p.close()
@@ -118,6 +120,8 @@ func (p *player) event(d *datadriven.TestData) history.Event {
 		return history.Of(&history.WorkflowExecutionSignaled{SignalName: arg(d, "name"), Input: payload(arg(d, "input"))})
 	case "cancel":
 		return history.Of(&history.WorkflowExecutionCancelRequested{Reason: arg(d, "reason")})
+	case "move":
+		return history.Of(&history.WorkflowExecutionOptionsUpdated{Build: arg(d, "build")})
 	}
 	return history.Of(&history.TimerFired{StartedEventID: id})
 }
@@ -149,11 +153,12 @@ func (p *player) writer() *engine.Writer {
 	return &engine.Writer{Now: p.clock, Commit: history.CommitID{p.commits}, Build: p.build, RunID: history.NewRunID(1, [8]byte{7}), Options: p.options}
 }
 
-func (p *player) start(typ, input string) {
+// start opens a run, pinned to a build unless that is empty.
+func (p *player) start(typ, input, build string) {
 	p.close()
 	p.run, p.commits, p.build = engine.NewRun("script", 1), 0, "build-1"
 	p.clock = history.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
-	p.step(engine.Task{Brought: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input)})}})
+	p.step(engine.Task{Brought: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input), Build: build})}})
 }
 
 // code is the instance, made anew where there is none.

@@ -42,6 +42,8 @@ type State struct {
 	Admitted map[string]int
 	// Reset is where the run comes from, if a reset made it; nil otherwise.
 	Reset *history.Reset
+	// Pinned is the build that alone may run the code of the run; empty where the newest does.
+	Pinned string
 	// CancelRequested says that the run was asked to end.
 	CancelRequested bool
 
@@ -129,7 +131,7 @@ func (s *State) fold(c, part *history.Commit) error {
 	if part.Task != nil {
 		s.LastTask = part
 		if part.Task.Reset != nil {
-			s.Reset = part.Task.Reset
+			s.Reset, s.Pinned = part.Task.Reset, part.Task.Reset.Build
 		}
 	}
 	id = part.FirstCommandID()
@@ -169,7 +171,9 @@ func (s *State) bring(id int64, e history.Event) error {
 		if id != 1 {
 			return corrupt("event %d starts the run again", id)
 		}
-		s.Started = a
+		s.Started, s.Pinned = a, a.Build
+	case *history.WorkflowExecutionOptionsUpdated:
+		s.Pinned = a.Build
 	case *history.WorkflowExecutionSignaled:
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true

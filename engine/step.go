@@ -74,13 +74,14 @@ func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 }
 
 // next is what the run that continues this one is opened with. It keeps the request id of the chain's first start, so that
-// this one is recognised when it is sent again.
+// this one is recognised when it is sent again, and the build that the run is pinned to.
 func (r *Run) next(c *history.Commit, result *Result) []history.Event {
 	started := r.started(c.Brought)
 	last := c.Commands[len(c.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
 	opening := history.Of(&history.WorkflowExecutionStarted{
 		WorkflowType: last.WorkflowType, Input: last.Input, RequestID: started.RequestID, RunTimeout: started.RunTimeout,
 		ContinuedFrom: c.RunID, FirstRunID: cmp.Or(started.FirstRunID, c.RunID), TraceParent: started.TraceParent,
+		Build: r.Pinned(c),
 	})
 	return append([]history.Event{opening}, result.Unread...)
 }

@@ -45,7 +45,8 @@ type Item struct {
 	Body []byte
 	// Expires is when the item may be deleted, at some time after; zero is never.
 	Expires time.Time
-	// Summary is set on the items that open or close a run, for the list of workflows: the item's own run.
+	// Summary is set on the items that open, move or close a run, for the list of workflows: the item's own run. A later one
+	// takes the place of those before.
 	Summary *Summary
 }
 
@@ -59,6 +60,8 @@ type Summary struct {
 	Started  time.Time
 	// Closed is zero while the run is open.
 	Closed time.Time
+	// Build is the build that the run is pinned to; empty where the newest runs it.
+	Build string
 }
 
 // Conflict is what Append returns when an item stands at one of the keys already. Nothing was put.
@@ -154,6 +157,7 @@ type Timers interface {
 type Filter struct {
 	Status string
 	Type   string
+	Build  string
 	// StartedAfter and StartedBefore select the runs that started between them, not at them.
 	StartedAfter  time.Time
 	StartedBefore time.Time

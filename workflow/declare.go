@@ -31,9 +31,18 @@ type Registration interface {
 	Register(*engine.Registry) error
 }
 
+// BindOption tunes a binding.
+type BindOption func(*engine.Workflow)
+
+// Pinned keeps each run with the build that started it, however often code is deployed while it is open: its code may change
+// as it likes, without Patched. The build has to stay deployed until its last run has closed, or has been moved to another
+// (Run.Move); see docs/operations.md. A run that continues another stays with that one's build. Changing the option changes
+// no run that is open.
+func Pinned() BindOption { return func(w *engine.Workflow) { w.Pinned = true } }
+
 // Bind binds a workflow type to its code.
-func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error)) Registration {
-	return binding{&engine.Workflow{
+func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), options ...BindOption) Registration {
+	w := &engine.Workflow{
 		Name: t.name, Where: where.Caller(),
 		CheckInput: func(p history.Payload) error {
 			_, err := payload.DecodeOrZero[In](p)
@@ -51,7 +60,11 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error)) Regi
 			}
 			return mustEncode(result), nil
 		},
-	}}
+	}
+	for _, o := range options {
+		o(w)
+	}
+	return binding{w}
 }
 
 type binding struct{ workflow *engine.Workflow }
@@ -139,6 +152,19 @@ func (r Run[Out]) Reset(ctx context.Context, o ResetOptions) (Run[Out], error) {
 	}
 	id, err := r.client.Reset(ctx, r.WorkflowID, o)
 	return Run[Out]{WorkflowID: r.WorkflowID, RunID: string(id), client: r.client}, err
+}
+
+// MoveOptions says where a run is moved to. The zero value is the build that the request comes to: the newest.
+type MoveOptions = client.MoveOptions
+
+// Move has another build run the run from now on. That build replays its history first, and nothing is changed where this
+// fails; see client.Client.Move.
+func (r Run[Out]) Move(ctx context.Context, o MoveOptions) error {
+	if o.RunID == "" {
+		o.RunID = r.RunID
+	}
+	_, err := r.client.Move(ctx, r.WorkflowID, o)
+	return err
 }
 
 // Terminate ends the run at once, without asking its code.

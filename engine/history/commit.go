@@ -70,6 +70,8 @@ type Reset struct {
 	BaseRunID RunID `cbor:"1,keyasint"`
 	// RequestID recognises a reset that is sent again.
 	RequestID string `cbor:"2,keyasint,omitempty"`
+	// Build is the build that the new run is pinned to; empty where the newest runs it.
+	Build string `cbor:"3,keyasint,omitempty"`
 }
 
 // Commit is what one workflow task adds to a run, stored as one item.

@@ -21,6 +21,8 @@ const (
 	TypeWorkflowExecutionUpdateCompleted Type = 11
 	TypeWorkflowExecutionUpdateAdmitted  Type = 12
 
+	TypeWorkflowExecutionOptionsUpdated Type = 15
+
 	TypeWorkflowTaskScheduled Type = 16
 	TypeWorkflowTaskStarted   Type = 17
 	TypeWorkflowTaskCompleted Type = 18
@@ -74,6 +76,7 @@ var kinds = map[Type]kind{
 	TypeWorkflowExecutionUpdateAdmitted:  {"WorkflowExecutionUpdateAdmitted", func() Attributes { return new(WorkflowExecutionUpdateAdmitted) }},
 	TypeWorkflowExecutionUpdateAccepted:  {"WorkflowExecutionUpdateAccepted", func() Attributes { return new(WorkflowExecutionUpdateAccepted) }},
 	TypeWorkflowExecutionUpdateCompleted: {"WorkflowExecutionUpdateCompleted", func() Attributes { return new(WorkflowExecutionUpdateCompleted) }},
+	TypeWorkflowExecutionOptionsUpdated:  {"WorkflowExecutionOptionsUpdated", func() Attributes { return new(WorkflowExecutionOptionsUpdated) }},
 	TypeWorkflowTaskScheduled:            {"WorkflowTaskScheduled", nil},
 	TypeWorkflowTaskStarted:              {"WorkflowTaskStarted", nil},
 	TypeWorkflowTaskCompleted:            {"WorkflowTaskCompleted", nil},

@@ -22,6 +22,8 @@ type WorkflowExecutionStarted struct {
 	// OriginalRunID is the run in which this event was written first, where a reset has copied it; empty otherwise. Random
 	// numbers follow from it, so that they are the same again.
 	OriginalRunID RunID `cbor:"9,keyasint,omitempty" json:"originalExecutionRunId,omitempty"`
+	// Build is the build that the run is pinned to; empty where the newest runs it.
+	Build string `cbor:"24,keyasint,omitempty" json:"build,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionStarted.
@@ -89,6 +91,15 @@ type WorkflowExecutionSignaled struct {
 
 // Type is TypeWorkflowExecutionSignaled.
 func (*WorkflowExecutionSignaled) Type() Type { return TypeWorkflowExecutionSignaled }
+
+// WorkflowExecutionOptionsUpdated moves the run to another build.
+type WorkflowExecutionOptionsUpdated struct {
+	// Build is the build that the run is pinned to from here on; empty where the newest runs it.
+	Build string `cbor:"1,keyasint,omitempty" json:"build,omitempty"`
+}
+
+// Type is TypeWorkflowExecutionOptionsUpdated.
+func (*WorkflowExecutionOptionsUpdated) Type() Type { return TypeWorkflowExecutionOptionsUpdated }
 
 // WorkflowExecutionCancelRequested asks the workflow's code to end: its context is canceled.
 type WorkflowExecutionCancelRequested struct {

@@ -127,6 +127,22 @@ type ResetResponse struct {
 	RunID      history.RunID `json:"runId"`
 }
 
+// MoveRequest moves a run to another build: the one that is asked, or the one that it names. That build replays the run's
+// history first; where this fails nothing is written.
+type MoveRequest struct {
+	// Build is the build that the run is pinned to from then on; absent, the build that is asked.
+	Build string `json:"build,omitempty"`
+	// Unpin makes the newest build run it from then on, whichever that is; there is no build then.
+	Unpin bool `json:"unpin,omitempty"`
+}
+
+// MoveResponse says which build a run is pinned to.
+type MoveResponse struct {
+	RunID history.RunID `json:"runId"`
+	// Build is absent where the newest runs it.
+	Build string `json:"build,omitempty"`
+}
+
 // ResultResponse is how a run ended, or that it has not.
 type ResultResponse struct {
 	WorkflowID string           `json:"workflowId"`
@@ -146,6 +162,8 @@ type WorkflowSummary struct {
 	Status     history.Status `json:"status"`
 	StartedAt  time.Time      `json:"startedAt"`
 	ClosedAt   *time.Time     `json:"closedAt,omitempty"`
+	// Build is the build that the run is pinned to; absent where the newest runs it.
+	Build string `json:"build,omitempty"`
 }
 
 // ListResponse is a page of a list.

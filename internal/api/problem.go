@@ -42,6 +42,8 @@ var (
 	AlreadyUsed = kind("already-used", http.StatusConflict, "This workflow id has been used")
 	// NotReady is a run whose workflow task fails.
 	NotReady = kind("not-ready", http.StatusConflict, "The run's code fails")
+	// OtherBuild is a run that another build alone may run, which cannot be reached.
+	OtherBuild = kind("other-build", http.StatusConflict, "Another build has to do this")
 	// UpdateLimit is a run that has accepted as many updates as it may.
 	UpdateLimit = kind("update-limit", http.StatusConflict, "The run has accepted as many updates as it may")
 	// TooLarge is a body or a payload beyond the limit.

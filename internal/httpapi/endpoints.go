@@ -103,6 +103,15 @@ func (h *handler) reset(r *http.Request) (int, any, error) {
 	return http.StatusCreated, answer, err
 }
 
+func (h *handler) move(r *http.Request) (int, any, error) {
+	var body api.MoveRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Move(r.Context(), r.PathValue("id"), runID(r), body)
+	return http.StatusOK, answer, err
+}
+
 func (h *handler) describe(r *http.Request) (int, any, error) {
 	answer, err := h.service.Describe(r.Context(), r.PathValue("id"), runID(r))
 	return http.StatusOK, answer, err
@@ -150,7 +159,7 @@ const listPage = 100
 
 func (h *handler) list(r *http.Request) (int, any, error) {
 	q := r.URL.Query()
-	f := store.Filter{Type: q.Get("type")}
+	f := store.Filter{Type: q.Get("type"), Build: q.Get("build")}
 	if status := q.Get("status"); status != "" {
 		var s history.Status
 		if err := s.UnmarshalText([]byte(status)); err != nil {

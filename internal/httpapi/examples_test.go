@@ -71,6 +71,7 @@ func TestExamples(t *testing.T) {
 		hooks := d.Hook()
 		s.tell(d.Idle(turn.Options{}, cart.Registrations()...), shopping...)
 		s.tellOfTrouble(d)
+		s.tellOfBuilds(turntest.New(t))
 		s.tell(d.Start(turn.Options{}, cart.Registrations()...), afterwards...)
 		hooks.Always(turntest.OnRead, turntest.Faults["throttle"]())
 		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
@@ -102,6 +103,18 @@ func (s *story) tellOfTrouble(d *turntest.Deployment) {
 	p.Do(http.MethodPost, workflows+"/cart-45/terminate", "")
 	p.Do(http.MethodPost, workflows, `{"workflowId":"counter-1","type":"counter"}`)
 	s.tell(p, step{"queryWorkflow", "/counter-1/queries/wrong", "", "", 422, "queryFailed"})
+}
+
+// tellOfBuilds plays a run that is pinned to a build, and moved to another.
+func (s *story) tellOfBuilds(d *turntest.Deployment) {
+	process := func(build string) *turntest.Process {
+		return d.Idle(turn.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.Pinned()))
+	}
+	process("build-1").Do(http.MethodPost, workflows, `{"workflowId":"cart-42","type":"cart"}`)
+	s.tell(process("build-2"),
+		step{"queryWorkflow", "/cart-42/queries/cart", "", "", 409, "otherBuild"},
+		step{"moveWorkflow", "/cart-42/move", "named", "", 200, "moved"},
+		step{"moveWorkflow", "/cart-42/move", "unpinned", "", 200, "unpinned"})
 }
 
 // story compares answers with the examples, and remembers which.

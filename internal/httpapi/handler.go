@@ -22,6 +22,9 @@ import (
 // CostHeader tells what a request cost.
 const CostHeader = "Weft-Cost"
 
+// BuildHeader names, in a refusal, the build that would have to carry the request out.
+const BuildHeader = "Weft-Build"
+
 // MaxBody is the largest body that is read, in bytes.
 const MaxBody = 1 << 20
 
@@ -67,6 +70,7 @@ func (h *handler) endpoints() map[string]endpoint {
 		"POST /v1/workflows/{id}/cancel":            h.cancel,
 		"POST /v1/workflows/{id}/terminate":         h.terminate,
 		"POST /v1/workflows/{id}/reset":             h.reset,
+		"POST /v1/workflows/{id}/move":              h.move,
 		"GET /v1/openapi.yaml":                      describeAPI,
 	}
 }
@@ -149,6 +153,10 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	if !errors.As(err, &p) {
 		h.log.ErrorContext(r.Context(), "internal error", "method", r.Method, "path", r.URL.Path, "error", err)
 		p = api.Internal.New("this is a defect of the server or of its data; its log has more")
+	}
+	var other *turn.OtherBuild
+	if errors.As(err, &other) {
+		w.Header().Set(BuildHeader, other.Build)
 	}
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))

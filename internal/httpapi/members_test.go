@@ -18,6 +18,7 @@ var forms = map[string]any{
 	"StartRequest": api.StartRequest{}, "StartResponse": api.StartResponse{}, "SignalRequest": api.SignalRequest{},
 	"SignalResponse": api.SignalResponse{}, "QueryRequest": api.QueryRequest{}, "QueryResponse": api.QueryResponse{},
 	"UpdateRequest": api.UpdateRequest{}, "UpdateCompleted": api.UpdateResponse{}, "EndRequest": api.EndRequest{},
+	"MoveRequest": api.MoveRequest{}, "MoveResponse": api.MoveResponse{},
 	"ResetRequest": api.ResetRequest{}, "ResetResponse": api.ResetResponse{}, "ResultResponse": api.ResultResponse{},
 	"WorkflowSummary": api.WorkflowSummary{}, "ListResponse": api.ListResponse{}, "Description": api.Description{},
 	"PendingActivity": api.PendingActivity{}, "PendingTimer": api.PendingTimer{}, "UpdateInFlight": api.UpdateInFlight{},
@@ -34,7 +35,7 @@ var attributes = []history.Attributes{
 	&history.WorkflowTaskScheduled{}, &history.WorkflowTaskStarted{}, &history.WorkflowTaskCompleted{}, &history.WorkflowTaskFailed{},
 	&history.ActivityTaskScheduled{}, &history.ActivityTaskCompleted{}, &history.ActivityTaskFailed{}, &history.ActivityTaskTimedOut{},
 	&history.ActivityTaskCancelRequested{}, &history.ActivityTaskCanceled{}, &history.TimerStarted{}, &history.TimerFired{},
-	&history.TimerCanceled{}, &history.MarkerRecorded{},
+	&history.TimerCanceled{}, &history.MarkerRecorded{}, &history.WorkflowExecutionOptionsUpdated{},
 }
 
 // The document gives each form the members that its type has, also those that no test has seen.

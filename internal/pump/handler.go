@@ -23,6 +23,9 @@ type Handler struct {
 	// turn.Delivery. Zero is without limit.
 	Deadline time.Time
 	Longest  time.Duration
+	// Other is told of messages that belong together and that only another build may handle. Whether they are done with it sees
+	// to itself. nil sends them again later, or has them come again.
+	Other func(o *turn.OtherBuild, part []queue.Delivery)
 }
 
 // Split parts what was received together into what is handled together: the messages of a group, or single messages.
@@ -81,7 +84,15 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 		if h.Extend != nil {
 			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
 		}
-		if h.succeeded(ctx, m, h.Service.Handle(ctx, delivery)) {
+		err := h.Service.Handle(ctx, delivery)
+		if h.other(err, d) {
+			continue
+		}
+		if postponed := (*turn.OtherBuild)(nil); errors.As(err, &postponed) {
+			h.Log.WarnContext(ctx, "a message waits for another build", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "build", postponed.Build)
+			err = h.Service.Postpone(ctx, m)
+		}
+		if h.succeeded(ctx, m, err) {
 			done = append(done, d.Receipt)
 		}
 	}
@@ -97,10 +108,24 @@ func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (
 		}
 		messages, done = append(messages, m), append(done, d.Receipt)
 	}
-	if len(messages) == 0 || !h.succeeded(ctx, messages[0], h.Service.HandleResults(ctx, deliveries[0].Group, messages)) {
+	if len(messages) == 0 {
+		return nil
+	}
+	err := h.Service.HandleResults(ctx, deliveries[0].Group, messages)
+	if h.other(err, deliveries[:len(messages)]...) || !h.succeeded(ctx, messages[0], err) {
 		return nil
 	}
 	return done
+}
+
+// other tells of messages that only another build may handle. It reports false where there is nobody to tell, or nothing.
+func (h Handler) other(err error, part ...queue.Delivery) bool {
+	var o *turn.OtherBuild
+	if h.Other == nil || !errors.As(err, &o) {
+		return false
+	}
+	h.Other(o, part)
+	return true
 }
 
 // handleDead deletes what no version of Weft can read, because nothing else can be done about it.

@@ -48,6 +48,10 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 		w, err = t.admit(ctx, run, d)
 		return err
 	})
+	var other *OtherBuild
+	if errors.As(err, &other) {
+		return true, err
+	}
 	if err != nil && (d.Received == 1 || errors.Is(err, errLate)) {
 		// No attempt was made, so none may be counted: a copy takes the message's place. (Only the first time, but for want of
 		// time: a message whose handlers overlap would multiply.)
@@ -88,6 +92,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	}
 	if early := d.Due.Sub(t.now()); d.Due != 0 && early > 0 {
 		return nil, t.send(ctx, []engine.Message{*d.Message})
+	}
+	if err := t.mine(ctx, run); err != nil {
+		return nil, err
 	}
 	a := run.State.Activities[d.EventID]
 	w := newWork(run, d, t.now())
@@ -289,9 +296,9 @@ func (w *work) timedOut(number int, f *failure.Failure) history.Event {
 
 // resolve commits the result of an activity: here, if it is the only one that is pending, and through the workflow's
 // queue otherwise, where results that come together become one commit. So it goes where this process has no code of the
-// workflow: activities can be deployed apart.
+// workflow: activities can be deployed apart, and the run may have been moved to another build meanwhile.
 func (t *session) resolve(ctx context.Context, run *engine.Run, w *work, e history.Event) error {
-	if len(run.State.Activities) > 1 || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
+	if len(run.State.Activities) > 1 || t.elsewhere(run) || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
 		return t.handOver(ctx, w, e)
 	}
 	return t.commitEvents(ctx, run, []history.Event{e}, w.delivery.Message)
@@ -362,6 +369,9 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 	}
 	if len(events) == 0 {
 		return t.send(ctx, run.Owed(triggers, nil))
+	}
+	if err := t.mine(ctx, run); err != nil {
+		return err
 	}
 	return t.commitEvents(ctx, run, events, triggers...)
 }

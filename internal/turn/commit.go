@@ -203,19 +203,20 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 	return nil
 }
 
-// summary is the row that a commit which opens or closes a run has in the list of workflows.
+// summary is the row that a commit which opens, moves or closes a run has in the list of workflows.
 func summary(workflowID string, c *change) *store.Summary {
 	run, commit := c.run, c.commit
 	started, at := run.State.Started, run.State.StartTime
 	if commit.Slot == 0 {
 		started, at = commit.Opens(), commit.Time
 	}
-	if started == nil || commit.Slot > 0 && !commit.Status.Closed() {
+	build := run.Pinned(commit)
+	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && build == run.State.Pinned {
 		return nil
 	}
 	s := &store.Summary{
 		Workflow: workflowID, Run: run.Number, RunID: string(commit.RunID), Type: started.WorkflowType,
-		Status: commit.Status.String(), Started: at.Time(),
+		Status: commit.Status.String(), Started: at.Time(), Build: build,
 	}
 	if commit.Status.Closed() {
 		s.Closed = commit.Time.Time()

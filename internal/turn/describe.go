@@ -28,6 +28,7 @@ func describe(run *engine.Run) *api.Description {
 	d := &api.Description{
 		WorkflowSummary: api.WorkflowSummary{
 			WorkflowID: run.WorkflowID, RunID: state.RunID, Type: state.Started.WorkflowType, Status: state.Status, StartedAt: state.StartTime.Time(),
+			Build: state.Pinned,
 		},
 		HistoryLength: state.NextEventID - 1, HistoryBytes: state.Bytes, CancelRequested: state.CancelRequested,
 		PendingActivities: []api.PendingActivity{}, PendingTimers: []api.PendingTimer{}, UpdatesInFlight: []api.UpdateInFlight{},

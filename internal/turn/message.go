@@ -198,6 +198,11 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	if early := m.Due.Sub(t.now()); m.Due != 0 && early > 0 {
 		return t.send(ctx, []engine.Message{*m}) // delivered before its time
 	}
+	if m.Kind != engine.EndRun {
+		if err := t.mine(ctx, run); err != nil {
+			return err
+		}
+	}
 	switch m.Kind {
 	case engine.FireTimer:
 		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m)

@@ -151,6 +151,9 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 	}
 	answer := &api.QueryResponse{}
 	err := s.look(ctx, workflowID, runID, func(t *session, run *engine.Run) (err error) {
+		if err := t.mine(ctx, run); err != nil {
+			return err
+		}
 		if f := run.NotReady(s.options.Build); f != nil {
 			return notReady(f)
 		}
@@ -236,7 +239,7 @@ func (s *Service) List(ctx context.Context, f store.Filter, token string, limit 
 	}
 	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}, NextPageToken: next}
 	for _, r := range runs {
-		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started}
+		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
 		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
 			return nil, err
 		}

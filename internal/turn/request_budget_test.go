@@ -163,6 +163,10 @@ func (b *bench) requests(reads int64) {
 	b.measure("reset, of a closed run", meter.Cost{Writes: 2, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.measure("reset, of an open run", meter.Cost{Writes: 3, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.drain()
+	b.measure("start, of a pinned run", meter.Cost{Writes: 1, Reads: 1}, post("", `{"workflowId":"p","type":"pinned"}`))
+	b.measure("update, of a pinned run", meter.Cost{Writes: 1, Reads: reads}, post("/p/updates/add", `{"updateId":"u1","input":1}`))
+	b.measure("move", meter.Cost{Writes: 1, Reads: 1}, post("/p/move", `{"unpin":true}`))
+	b.measure("move, to where it is", meter.Cost{Reads: 1}, post("/p/move", `{"unpin":true}`))
 }
 
 // timers measures a timer, from its start to its firing.

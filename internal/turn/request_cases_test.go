@@ -36,6 +36,7 @@ var cases = map[string]string{
 	"warning":   "78",
 	"large":     "99",
 	"beyond":    "", // what else could be tried
+	"pinned":    "", // the list knows no builds
 	"reset":     "", // no case of the list has it: update-semantics, section 22
 }
 

@@ -62,6 +62,9 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 		case runID != "" && runID != run.State.RunID:
 			return notLatest(workflowID, runID)
 		}
+		if err := t.mine(ctx, run); err != nil {
+			return err
+		}
 		how.EventID, err = resetPoint(run, &r)
 		if err != nil {
 			return err

@@ -100,6 +100,9 @@ func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.R
 
 // bring commits an event that a request brings, with what the code does about it.
 func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event) error {
+	if err := t.mine(ctx, run); err != nil {
+		return err
+	}
 	return t.commit(ctx, run, t.step(ctx, run, t.writer(), engine.Task{Brought: []history.Event{e}}))
 }
 

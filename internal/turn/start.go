@@ -91,8 +91,12 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	if err := workflow.CheckInput(history.Payload(r.Input)); err != nil {
 		return nil, api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}
+	build := ""
+	if workflow.Pinned {
+		build = s.options.Build
+	}
 	return &history.WorkflowExecutionStarted{
-		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
+		Build: build, WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), TraceParent: s.Observed().TraceParent(ctx),
 	}, nil
 }

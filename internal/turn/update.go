@@ -183,6 +183,9 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 		shareAnswers(calls)
 		return err
 	}
+	if err := t.mine(ctx, run); err != nil {
+		return err
+	}
 	if f := run.NotReady(t.options.Build); f != nil {
 		for _, c := range fresh {
 			c.err = notReady(f)

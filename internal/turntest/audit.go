@@ -130,6 +130,7 @@ func (d *Deployment) CheckReplay(p *Process) {
 // not run again as new: their validators may have been others.
 func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine.Run) {
 	t.Helper()
+	CheckPinned(t, run)
 	if run.Void() || run.NotReady(build) != nil {
 		return
 	}
@@ -141,5 +142,20 @@ func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine
 	}
 	if err := inReplay(code, run.WorkflowID, run.Log, (*engine.Instance).Replay); err != nil {
 		t.Errorf("run %d of %s does not replay: %v", run.Number, run.WorkflowID, err)
+	}
+}
+
+// CheckPinned reports the tasks of a run that another build has run than the one that it was pinned to.
+func CheckPinned(t testing.TB, run *engine.Run) {
+	t.Helper()
+	seen := engine.NewRun(run.WorkflowID, run.Number)
+	for _, c := range run.Log {
+		pinned := seen.Pinned(c)
+		if ran := c.Task != nil && c.Task.Reset == nil; ran && pinned != "" && c.Task.Build != pinned {
+			t.Errorf("run %d of %s is pinned to %s, and %s ran the task of slot %d", run.Number, run.WorkflowID, pinned, c.Task.Build, c.Slot)
+		}
+		if err := seen.Append(c, 0); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -266,7 +266,7 @@ type event struct {
 	ID         int64
 	Type       string
 	Attributes struct {
-		ActivityType, SignalName, UpdateID, Reason                                    string
+		ActivityType, SignalName, UpdateID, Reason, Build                             string
 		ScheduledEventID, StartedEventID, AcceptedEventID, SequencingEventID, Attempt int64
 		Kind                                                                          string
 		Failure                                                                       json.RawMessage
@@ -279,7 +279,7 @@ var short = map[string]string{
 	"WorkflowExecutionCanceled": "ExecCanceled", "WorkflowExecutionTerminated": "ExecTerminated",
 	"WorkflowExecutionTimedOut": "ExecTimedOut", "WorkflowExecutionContinuedAsNew": "ExecContinued",
 	"WorkflowExecutionSignaled":        "Signaled",
-	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
+	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionOptionsUpdated": "OptsUpdated", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
 	"WorkflowExecutionUpdateAdmitted":  "UpdReadmitted",
 	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
 	"WorkflowTaskCompleted": "TaskDone", "WorkflowTaskFailed": "TaskFail", "ActivityTaskScheduled": "ActSched",
@@ -298,6 +298,8 @@ func (e *event) String() string {
 		name += fmt.Sprintf("(%s, seq %d)", a.UpdateID, a.SequencingEventID)
 	case "WorkflowExecutionUpdateCompleted":
 		name += fmt.Sprintf("(acc %d%s)", a.AcceptedEventID, map[bool]string{true: ", failure"}[a.Failure != nil])
+	case "WorkflowExecutionOptionsUpdated":
+		name += "(" + a.Build + ")"
 	case "WorkflowExecutionSignaled":
 		name += "(" + a.SignalName + ")"
 	case "ActivityTaskScheduled":
@@ -344,4 +346,5 @@ func (s *Script) history(id, run string) string {
 var brought = map[string]bool{
 	"ExecStarted": true, "Signaled": true, "CancelReq": true, "ActDone": true, "ActFailed": true, "ActTimedOut": true,
 	"ActCanceled": true, "TimerFired": true, "ExecTerminated": true, "ExecTimedOut": true,
+	"OptsUpdated": true,
 }

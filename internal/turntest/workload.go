@@ -58,6 +58,8 @@ func work(ctx context.Context, job Job) (string, error) {
 // The workflow counter, and what can be said to it.
 var (
 	Counter = workflow.Declare[int, int]("counter")
+	// Pinned is a counter whose runs stay with their build.
+	Pinned = workflow.Declare[int, int]("pinned")
 
 	Add     = workflow.NewUpdate[int, int]("add")
 	Sour    = workflow.NewUpdate[workflow.None, workflow.None]("sour")
@@ -385,6 +387,9 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(Counter, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
 		}),
+		workflow.Bind(Pinned, func(ctx workflow.Context, limit int) (int, error) {
+			return (&counter{build: build}).run(ctx, limit)
+		}, workflow.Pinned()),
 		workflow.Bind(Watcher, watcher(build)), workflow.Bind(Registrar, registrar(build)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,

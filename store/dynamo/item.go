@@ -32,8 +32,11 @@ func (s *Store) encodeItem(item store.Item) (attributes, error) {
 		if s.lists {
 			place, shard := position(sum)
 			state := rowOpen
-			if !sum.Closed.IsZero() {
+			switch {
+			case !sum.Closed.IsZero():
 				state = rowClosed
+			case item.Slot > 0:
+				state = rowMoved(item.Slot)
 			}
 			a[attrList], a[attrPlace] = str(s.listPartition(shard)), str(place+state)
 		}
@@ -72,11 +75,15 @@ const (
 	sumStatus  = "status"
 	sumStarted = "started" // microseconds since 1970
 	sumClosed  = "closed"  // the same; not there while the run is open
+	sumBuild   = "build"   // not there where the run is pinned to none
 )
 
 func encodeSummary(sum *store.Summary) types.AttributeValue {
 	m := attributes{
 		sumRunID: str(sum.RunID), sumType: str(sum.Type), sumStatus: str(sum.Status), sumStarted: num(sum.Started.UnixMicro()),
+	}
+	if sum.Build != "" {
+		m[sumBuild] = str(sum.Build)
 	}
 	if !sum.Closed.IsZero() {
 		m[sumClosed] = num(sum.Closed.UnixMicro())
@@ -93,6 +100,7 @@ func decodeSummary(a attributes, k store.Key) *store.Summary {
 	sum := &store.Summary{
 		Workflow: k.Workflow, Run: k.Run, RunID: stringOf(m.Value, sumRunID), Type: stringOf(m.Value, sumType),
 		Status: stringOf(m.Value, sumStatus), Started: fromMicros(numberOf(m.Value, sumStarted)),
+		Build: stringOf(m.Value, sumBuild),
 	}
 	if _, closed := m.Value[sumClosed]; closed {
 		sum.Closed = fromMicros(numberOf(m.Value, sumClosed))

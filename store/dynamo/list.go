@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -22,8 +21,8 @@ const looked = 2000
 // list is the list of a namespace.
 type list struct{ store *Store }
 
-// ListRuns implements store.Lister. A run has a row of its item that opened it and, once it is closed, one just after that:
-// read from the end, the first row of a run is the one that counts.
+// ListRuns implements store.Lister. A run has a row of its item that opened it, one of each that moved it and,
+// once it is closed, one just after them: read from the end, the first row of a run is the one that counts.
 func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	after, err := parseToken(token)
 	if err != nil {
@@ -47,7 +46,7 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 		if row == nil {
 			return runs, "", nil
 		}
-		place := strings.TrimSuffix(strings.TrimSuffix(stringOf(row, attrPlace), rowOpen), rowClosed)
+		place := positionOf(stringOf(row, attrPlace))
 		if place == seen {
 			continue
 		}
@@ -103,7 +102,7 @@ func bounds(f store.Filter, after string) (first, last string) {
 
 // selects reports whether a filter selects a run, as far as its bounds do not.
 func selects(f store.Filter, sum *store.Summary) bool {
-	return (f.Status == "" || f.Status == sum.Status) && (f.Type == "" || f.Type == sum.Type)
+	return (f.Status == "" || f.Status == sum.Status) && (f.Type == "" || f.Type == sum.Type) && (f.Build == "" || f.Build == sum.Build)
 }
 
 // newToken is the token for what comes after a position. Its checksum tells it from what this package did not make.

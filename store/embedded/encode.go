@@ -91,10 +91,11 @@ type row struct {
 	Status   string `cbor:"5,keyasint"`
 	Started  int64  `cbor:"6,keyasint"`
 	Closed   int64  `cbor:"7,keyasint,omitempty"`
+	Build    string `cbor:"24,keyasint,omitempty"`
 }
 
 func encodeSummary(s *store.Summary) []byte {
-	data, err := cbor.Marshal(row{s.Workflow, s.Run, s.RunID, s.Type, s.Status, micros(s.Started), micros(s.Closed)})
+	data, err := cbor.Marshal(row{s.Workflow, s.Run, s.RunID, s.Type, s.Status, micros(s.Started), micros(s.Closed), s.Build})
 	if err != nil {
 		panic(err) // strings and numbers always encode
 	}
@@ -108,7 +109,7 @@ func decodeSummary(data []byte) *store.Summary {
 	}
 	return &store.Summary{
 		Workflow: r.Workflow, Run: r.Run, RunID: r.RunID, Type: r.Type, Status: r.Status,
-		Started: fromMicros(r.Started), Closed: fromMicros(r.Closed),
+		Started: fromMicros(r.Started), Closed: fromMicros(r.Closed), Build: r.Build,
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 }
 
 func selects(f store.Filter, r *store.Summary) bool {
-	return (f.Status == "" || f.Status == r.Status) && (f.Type == "" || f.Type == r.Type) &&
+	return (f.Status == "" || f.Status == r.Status) && (f.Type == "" || f.Type == r.Type) && (f.Build == "" || f.Build == r.Build) &&
 		(f.StartedAfter.IsZero() || r.Started.After(f.StartedAfter)) && (f.StartedBefore.IsZero() || r.Started.Before(f.StartedBefore))
 }
 

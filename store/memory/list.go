@@ -38,7 +38,7 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 }
 
 func selects(f store.Filter, row store.Summary) bool {
-	return (f.Status == "" || f.Status == row.Status) && (f.Type == "" || f.Type == row.Type) &&
+	return (f.Status == "" || f.Status == row.Status) && (f.Type == "" || f.Type == row.Type) && (f.Build == "" || f.Build == row.Build) &&
 		(f.StartedAfter.IsZero() || row.Started.After(f.StartedAfter)) &&
 		(f.StartedBefore.IsZero() || row.Started.Before(f.StartedBefore))
 }

@@ -15,6 +15,7 @@ var listTests = []test{
 	{"pages", listPages},
 	{"those started at the same moment", listTies},
 	{"a run that closes changes its row", listClosing},
+	{"a run that moves changes its row", listMoving},
 	{"a run that closes while the list is read appears once", listClosingBetweenPages},
 	{"a run and its successor", listSuccessor},
 	{"only what was put is listed", listConflict},
@@ -90,6 +91,9 @@ func (f *fixture) opening(workflow string, run uint32, kind string, started time
 	row := store.Summary{
 		Workflow: workflow, Run: run, RunID: fmt.Sprintf("%d-%016x", run, len(workflow)), Type: kind, Status: "running", Started: started,
 	}
+	if kind == "Parcel" {
+		row.Build = "build-1"
+	}
 	item, handed := f.item(workflow, run, 0), row
 	item.Summary = &handed
 	return item, row
@@ -132,6 +136,7 @@ func listFilters(f *fixture) {
 	var filters []store.Filter
 	for _, status := range []string{"", "completed", "Running"} {
 		for _, kind := range []string{"", "Order"} {
+			filters = append(filters, store.Filter{Status: status, Type: kind, Build: "build-1"})
 			for _, after := range times {
 				for _, before := range times {
 					filters = append(filters, store.Filter{Status: status, Type: kind, StartedAfter: after, StartedBefore: before})
@@ -149,6 +154,9 @@ func listFilters(f *fixture) {
 
 // selects is the twin of what a store does with a filter.
 func selects(filter store.Filter, r store.Summary) bool {
+	if filter.Build != "" && r.Build != filter.Build {
+		return false
+	}
 	if filter.Status != "" && r.Status != filter.Status || filter.Type != "" && r.Type != filter.Type {
 		return false
 	}
@@ -254,4 +262,24 @@ func listBadToken(f *fixture) {
 			f.Errorf("ListRuns with the token %q: %v, %v, want ErrBadToken", token, rowNames(rows), err)
 		}
 	}
+}
+
+// listMoving moves a run to one build after the other, and then closes it: its last row counts.
+func listMoving(f *fixture) {
+	row := f.start("order", 1, "Order", f.now)
+	other := f.start("parcel", 1, "Order", f.now.Add(-time.Second))
+	for slot := range uint32(12) {
+		row.Build = fmt.Sprint("build-", slot)
+		handed, item := row, f.item("order", 1, slot+1)
+		item.Summary = &handed
+		f.put(item)
+		f.lists(store.Filter{}, row, other)
+		f.lists(store.Filter{Build: row.Build}, row)
+	}
+	row.Status, row.Closed = "completed", row.Started.Add(time.Minute)
+	handed, item := row, f.item("order", 1, 13)
+	item.Summary = &handed
+	f.put(item)
+	f.lists(store.Filter{}, row, other)
+	f.lists(store.Filter{Build: "build-3"})
 }
