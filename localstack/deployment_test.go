@@ -68,20 +68,6 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 	return &deployment{address: address, stack: stack}, err
 })
 
-// below is a transport to the folder of a server that the API is in, as a stage of API Gateway is: the requests that the
-// API's document is about do not have it.
-type below struct{ folder string }
-
-// RoundTrip implements http.RoundTripper.
-func (b below) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.URL.Path = b.folder + r.URL.Path
-	if r.URL.RawPath != "" {
-		r.URL.RawPath = b.folder + r.URL.RawPath
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
-
 // deployed is the one deployment of all tests, and the context in which a test has to come to its end.
 func deployed(t *testing.T) (context.Context, *deployment) {
 	t.Helper()
@@ -97,7 +83,7 @@ func deployed(t *testing.T) (context.Context, *deployment) {
 		t.Cleanup(cancel)
 		ctx = limited
 	}
-	c := client.New(d.address.Scheme+"://"+d.address.Host, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, below{d.address.Path})}})
+	c := client.New(d.address.String(), client.Options{HTTP: &http.Client{Transport: apitest.Below(t, d.address.Path, nil)}})
 	return ctx, &deployment{client: c, server: server, address: d.address, stack: d.stack}
 }
 

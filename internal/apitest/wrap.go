@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -26,15 +27,19 @@ func Handler(t testing.TB, h http.Handler) http.Handler {
 }
 
 // Transport returns a transport that holds what goes through next, http.DefaultTransport where it is nil, to the document.
-func Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
+func Transport(t testing.TB, next http.RoundTripper) http.RoundTripper { return Below(t, "", next) }
+
+// Below is Transport for an API whose paths begin with base.
+func Below(t testing.TB, base string, next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &transport{t, next}
+	return &transport{t, base, next}
 }
 
 type transport struct {
 	t    testing.TB
+	base string
 	next http.RoundTripper
 }
 
@@ -49,7 +54,9 @@ func (c *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	received, resp.Body = drained(resp.Body)
 	if _, whole := resp.Body.(*body); whole {
-		report(c.t, &Exchange{r.Method, r.URL, sent, resp.StatusCode, resp.Header, received})
+		at := *r.URL
+		at.Path, at.RawPath = strings.TrimPrefix(at.Path, c.base), strings.TrimPrefix(at.RawPath, c.base)
+		report(c.t, &Exchange{r.Method, &at, sent, resp.StatusCode, resp.Header, received})
 	}
 	return resp, nil
 }

@@ -4,6 +4,7 @@ package check
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,8 +196,12 @@ func shop(t *testing.T) (context.Context, *client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signing.Transport = apitest.Transport(t, signing.Transport)
-	return ctx, client.New(variable(t, "SHOP_URL"), client.Options{HTTP: signing})
+	address, err := url.Parse(variable(t, "SHOP_URL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing.Transport = apitest.Below(t, strings.TrimSuffix(address.Path, "/"), signing.Transport)
+	return ctx, client.New(address.String(), client.Options{HTTP: signing})
 }
 
 // variable is one that the check sets.
