@@ -127,15 +127,15 @@ func TestBrokenOff(t *testing.T) {
 func TestBelow(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", problemType)
+		w.Header().Set("Content-Type", jsonType)
 		w.Header().Set("Weft-Cost", "writes=0, reads=1, messages=0")
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, problem)
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, `{"workflowId":"a",`+run+`,"status":"running"}`)
 	}))
 	defer server.Close()
 	seen := &recorder{TB: t}
 	c := &http.Client{Transport: Below(seen, "/live", nil)}
-	for path, told := range map[string]int{"/live/v1/workflows/a": 0, "/live/v1/workflows/a%3Ab": 0, "/other/v1/workflows/a": 1} {
+	for path, told := range map[string]int{"/live/v1/workflows/a/result": 0, "/live/v1/workflows/a%3Ab/result": 0, "/other/v1/workflows/a/result": 1} {
 		seen.told = 0
 		resp, err := c.Get(server.URL + path)
 		if err := errors.Join(err, resp.Body.Close()); err != nil || seen.told != told {
