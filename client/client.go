@@ -19,6 +19,7 @@ type Client struct {
 	http   *http.Client
 	pause  func(ctx context.Context, d time.Duration) error
 	header http.Header
+	newID  func() string
 }
 
 // Options tunes a Client. The zero value is the default.
@@ -27,17 +28,23 @@ type Options struct {
 	HTTP *http.Client
 	// Header is added to every request, for example for authorization.
 	Header http.Header
+	// NewID makes the ids of requests and updates that are given none; nil makes random ones. It is for tests that want the
+	// same ids each time: two requests with one id are one request.
+	NewID func() string
 }
 
 // New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect.
 func New(address string, options ...Options) *Client {
-	c := &Client{base: strings.TrimSuffix(address, "/"), http: http.DefaultClient, pause: sleep}
+	c := &Client{base: strings.TrimSuffix(address, "/"), http: http.DefaultClient, pause: sleep, newID: uuid.NewString}
 	for _, o := range options {
 		if o.HTTP != nil {
 			c.http = o.HTTP
 		}
 		if o.Header != nil {
 			c.header = o.Header
+		}
+		if o.NewID != nil {
+			c.newID = o.NewID
 		}
 	}
 	return c
@@ -69,8 +76,6 @@ func backoff(attempt int, least time.Duration) time.Duration {
 	d := min(25*time.Millisecond<<min(attempt, 10), 2*time.Second)
 	return max(d-rand.N(d/2), least)
 }
-
-func newID() string { return uuid.NewString() }
 
 // path builds the path of a workflow, with what follows it; ids may hold no character that a path cannot.
 func path(workflowID string, rest ...string) string {

@@ -41,12 +41,12 @@ type Start struct {
 	Err error
 }
 
-// request is the start in a request; its policy is policy where none is given.
-func (s *Start) request(policy string) *api.StartRequest {
+// opening is the start in a request; its policy is policy where none is given.
+func (c *Client) opening(s *Start, policy string) *api.StartRequest {
 	if s == nil {
 		return nil
 	}
-	r := startRequest(s.Type, s.Input, s.Options)
+	r := c.startRequest(s.Type, s.Input, s.Options)
 	r.IDConflictPolicy = cmp.Or(r.IDConflictPolicy, policy)
 	return r
 }
@@ -58,9 +58,9 @@ func (s *Start) err() error {
 	return s.Err
 }
 
-func startRequest(workflowType string, input history.Payload, o StartOptions) *api.StartRequest {
+func (c *Client) startRequest(workflowType string, input history.Payload, o StartOptions) *api.StartRequest {
 	return &api.StartRequest{
-		Type: workflowType, Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, newID()),
+		Type: workflowType, Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()),
 		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: api.Duration(o.RunTimeout),
 		StartDelay: api.Duration(o.StartDelay),
 	}
@@ -69,7 +69,7 @@ func startRequest(workflowType string, input history.Payload, o StartOptions) *a
 // Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
 // id is made by the server; the id comes back.
 func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
-	r := startRequest(workflowType, input, o)
+	r := c.startRequest(workflowType, input, o)
 	if workflowID != "" {
 		r.WorkflowID = &workflowID
 	}
@@ -102,7 +102,7 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 	}
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: path(workflowID, "signals", url.PathEscape(name)), query: runQuery(o.RunID),
-		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, newID()), Start: o.Start.request("")},
+		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()), Start: c.opening(o.Start, "")},
 	})
 	return err
 }
@@ -150,7 +150,7 @@ func (c *Client) Reset(ctx context.Context, workflowID string, o ResetOptions) (
 		method: http.MethodPost, path: path(workflowID, "reset"), query: runQuery(o.RunID), answer: &answer,
 		body: api.ResetRequest{
 			EventID: o.EventID, To: o.To, Build: o.Build, Exclude: o.Exclude, Reason: o.Reason,
-			RequestID: cmp.Or(o.RequestID, newID()),
+			RequestID: cmp.Or(o.RequestID, c.newID()),
 		},
 	})
 	if err == nil && answer.RunID == "" {
@@ -303,7 +303,7 @@ func (c *Client) Call(ctx context.Context, workflowID, name string, input histor
 
 func (c *Client) update(ctx context.Context, workflowID, name string, input history.Payload, stage string, o UpdateOptions) (*Update, error) {
 	if o.ID == "" {
-		o.ID = newID()
+		o.ID = c.newID()
 	}
 	if err := o.Start.err(); err != nil {
 		return nil, err
@@ -311,7 +311,7 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	var answer api.UpdateResponse
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: path(workflowID, "updates", url.PathEscape(name)), query: runQuery(o.RunID),
-		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: o.Start.request("useExisting")},
+		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: c.opening(o.Start, "useExisting")},
 		answer: &answer, also: http.StatusUnprocessableEntity,
 	})
 	if err != nil {

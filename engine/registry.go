@@ -85,6 +85,9 @@ func (r *Registry) Activity(name string) *Activity { return r.activities[name] }
 // WorkflowNames lists the names of the workflow types, sorted.
 func (r *Registry) WorkflowNames() []string { return sortedKeys(r.workflows) }
 
+// ActivityNames lists the names of the activity types, sorted.
+func (r *Registry) ActivityNames() []string { return sortedKeys(r.activities) }
+
 func sortedKeys[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {

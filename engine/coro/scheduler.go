@@ -332,14 +332,25 @@ func closeAll(s *Scheduler, all []*Coroutine) {
 
 // Stuck returns the stack of the coroutine that runs now, for a caller on another goroutine that has waited for Run for
 // too long. It returns "" where it finds none.
-func (s *Scheduler) Stuck() string {
+func (s *Scheduler) Stuck() string { return stacks(s.running.Load())[0] }
+
+// Stacks returns the stacks of the coroutines that wait, those of the oldest first: where each of them is in the code.
+func (s *Scheduler) Stacks() []string {
+	waiting := slices.DeleteFunc(slices.Clone(s.all), func(c *Coroutine) bool { return !c.blocked })
+	return stacks(waiting...)
+}
+
+// stacks are the stacks of coroutines in a dump of all stacks; "" for one that has none.
+func stacks(coroutines ...*Coroutine) []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
-	mark := fmt.Sprintf("coro.(*Coroutine).call(%p", s.running.Load())
-	for _, stack := range strings.Split(string(buf), "\n\n") {
-		if strings.Contains(stack, mark) {
-			return stack
+	dump := strings.Split(string(buf), "\n\n")
+	found := make([]string, len(coroutines))
+	for i, c := range coroutines {
+		mark := fmt.Sprintf("coro.(*Coroutine).call(%p", c)
+		if at := slices.IndexFunc(dump, func(stack string) bool { return strings.Contains(stack, mark) }); at >= 0 {
+			found[i] = dump[at]
 		}
 	}
-	return ""
+	return found
 }

@@ -112,11 +112,16 @@ var rules = []rule{
 	{"internal/api", []string{"engine/history", "engine/failure"}},
 	{"internal/turn", []string{"engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/observe"}},
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/meter", "internal/observe", "internal/turn"}},
+	{"internal/replay", []string{"engine/..."}},
 	{"internal/apitest", []string{"internal/httpapi"}},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn"}},
 	{"client", []string{"engine/...", "internal/api"}},
 	{"workflow", []string{"client", "engine/...", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "engine/...", "internal/payload", "internal/where", "internal/attempt", "internal/observe"}},
+	{"weftest", []string{
+		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "internal/api", "internal/httpapi",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/turn",
+	}},
 }
 
 func TestImports(t *testing.T) {

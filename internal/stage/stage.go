@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/replay"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -264,7 +265,7 @@ func (s *Stage) Stuck() error { return s.Run.State.Stuck().Err() }
 func (s *Stage) Text() string {
 	text := ""
 	for _, c := range s.Run.Log {
-		text += fmt.Sprintln("slot", c.Slot) + turntest.Text(c)
+		text += fmt.Sprintln("slot", c.Slot) + replay.Text(c)
 	}
 	return text
 }
@@ -273,7 +274,7 @@ func (s *Stage) Text() string {
 // events, byte for byte.
 func (s *Stage) Replay(n int) {
 	s.t.Helper()
-	if err := turntest.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {
+	if err := replay.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {
 		s.t.Fatalf("%v", err)
 	}
 }

@@ -46,9 +46,11 @@ type Options struct {
 	CheckAtOnce int
 	// MaxPayload is the largest input or result, and MaxCommit the largest commit, in bytes.
 	MaxPayload, MaxCommit int
-	// CacheEntries and CacheBytes bound the runs that are kept in memory; negative keeps none.
+	// CacheEntries and CacheBytes bound the runs that are kept in memory; negative keeps none. CacheAge is how long one is
+	// used; longer than the default it may be only where nothing expires.
 	CacheEntries int
 	CacheBytes   int
+	CacheAge     time.Duration
 	// UpdatesTogether is how many waiting updates share an activation at most.
 	UpdatesTogether int
 	// Logger takes what operators should know; nil is slog.Default.
@@ -71,7 +73,7 @@ func Defaults() Options {
 		Retention:     7 * 24 * time.Hour,
 		CheckEvery:    24 * time.Hour, CheckAtOnce: 20_000,
 		MaxPayload: engine.MaxPayload, MaxCommit: 380 << 10,
-		CacheEntries: 10_000, CacheBytes: 256 << 20,
+		CacheEntries: 10_000, CacheBytes: 256 << 20, CacheAge: maxAge,
 		UpdatesTogether: 64,
 	}
 }
@@ -103,6 +105,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.MaxCommit, d.MaxCommit)
 	setDefault(&o.CacheEntries, d.CacheEntries)
 	setDefault(&o.CacheBytes, d.CacheBytes)
+	setDefault(&o.CacheAge, d.CacheAge)
 	setDefault(&o.UpdatesTogether, d.UpdatesTogether)
 	setDefault(&o.Engine.Limits.UpdatesInFlight, d.Engine.Limits.UpdatesInFlight)
 	setDefault(&o.Engine.Limits.UpdateBytesInFlight, d.Engine.Limits.UpdateBytesInFlight)

@@ -40,7 +40,7 @@ func (s *Service) begin(workflowID string) *session {
 	t := &session{Service: s, workflowID: workflowID, entry: s.cache.take(workflowID)}
 	if t.entry == nil {
 		t.forget()
-	} else if s.world.Now().Sub(t.entry.loaded) > maxAge || t.expired() {
+	} else if s.world.Now().Sub(t.entry.loaded) > s.options.CacheAge || t.expired() {
 		t.forget()
 	}
 	return t

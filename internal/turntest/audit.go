@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/replay"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -140,7 +141,7 @@ func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine
 		ReplayRun(t, code, run.WorkflowID, run.Log)
 		return
 	}
-	if err := inReplay(code, run.WorkflowID, run.Log, (*engine.Instance).Replay); err != nil {
+	if err := replay.Cold(code, run.WorkflowID, run.Log); err != nil {
 		t.Errorf("run %d of %s does not replay: %v", run.Number, run.WorkflowID, err)
 	}
 }

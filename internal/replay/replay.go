@@ -1,0 +1,104 @@
+// Package replay rebuilds runs from their logs alone, and says where their code does not do what the log says.
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// Cold rebuilds a run as an engine does, which holds the code's commands against the recorded ones.
+func Cold(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
+	return run(code, workflowID, commits, (*engine.Instance).Replay)
+}
+
+// Twice runs each task of a run again as if it were new: that must make the same events, byte for byte.
+func Twice(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
+	return run(code, workflowID, commits, again)
+}
+
+// run hands the commits of a run to an instance of its own, one by one.
+func run(code *engine.Workflow, workflowID string, commits []*history.Commit, replay func(*engine.Instance, *history.Commit) error) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	in := engine.NewInstance(code, workflowID, commits[0].RunID)
+	defer in.Close()
+	for _, c := range commits {
+		if err := replay(in, c); err != nil {
+			return fmt.Errorf("run %s, slot %d: %w", c.RunID, c.Slot, err)
+		}
+	}
+	return nil
+}
+
+// again runs the task of a commit as if it were new.
+func again(in *engine.Instance, c *history.Commit) error {
+	if c.Task == nil || c.Failed() {
+		return in.Replay(c)
+	}
+	result, err := in.Activate(&engine.Activation{
+		FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: accepted(c), Recorded: append([]history.Event{}, c.Commands...),
+		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: next(c),
+	})
+	if err != nil {
+		return err
+	}
+	made := *c
+	made.Commands, made.Status = result.Commands, result.Status
+	want, err := history.Encode(c)
+	if err != nil {
+		return err
+	}
+	got, err := history.Encode(&made)
+	if err == nil && !bytes.Equal(want, got) {
+		err = fmt.Errorf("run again, the code makes\n%sand the log has\n%s", Text(&made), Text(c))
+	}
+	return err
+}
+
+// Again rebuilds a run from all commits but the last, as an engine does, and runs the task of the last one again as if it
+// were new. It returns an error where that does not make the same events, byte for byte.
+func Again(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
+	last := len(commits) - 1
+	return run(code, workflowID, commits, func(in *engine.Instance, c *history.Commit) error {
+		if int(c.Slot) < last {
+			return in.Replay(c)
+		}
+		return again(in, c)
+	})
+}
+
+// Text lists the events of a commit.
+func Text(c *history.Commit) string {
+	var b strings.Builder
+	for _, e := range c.Events() {
+		attributes, err := json.Marshal(e.Attributes)
+		fmt.Fprintln(&b, " ", e.ID, e.Type(), string(attributes), err)
+	}
+	return b.String()
+}
+
+// next is the run that continues the one that a commit closes; empty where none does.
+func next(c *history.Commit) history.RunID {
+	for _, e := range c.Commands {
+		if continued, ok := e.Attributes.(*history.WorkflowExecutionContinuedAsNew); ok {
+			return continued.NewRunID
+		}
+	}
+	return ""
+}
+
+// accepted are the updates that the task of a commit accepted.
+func accepted(c *history.Commit) (requests []engine.UpdateRequest) {
+	for _, e := range c.Commands {
+		if a, ok := e.Attributes.(*history.WorkflowExecutionUpdateAccepted); ok {
+			requests = append(requests, engine.UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input})
+		}
+	}
+	return requests
+}

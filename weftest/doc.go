@@ -1,0 +1,35 @@
+// Package weftest runs workflows in tests: the real engine and the real protocol, over a store and queues in memory, in
+// a time that jumps to the next thing that is due. A test of a workflow that takes a month takes a millisecond.
+//
+//	func TestReminder(t *testing.T) {
+//		synctest.Test(t, func(t *testing.T) {
+//			env := weftest.New(t, workflow.Bind(cart.Workflow, cart.Run), cart.Charge, cart.Remind)
+//			remind := weftest.Mock(env, cart.Remind, func(context.Context, string) (activity.None, error) { return activity.None{}, nil })
+//
+//			run, err := cart.Workflow.Start(t.Context(), env.Client(), "cart-42", cart.Start{Owner: "ada"})
+//			...
+//			env.Sleep(25 * time.Hour)
+//			if remind.Count() != 1 { ... }
+//		})
+//	}
+//
+// Workflows are started, signalled, queried and updated with the declarations that production uses, through
+// [Env.Client]. The whole test stands in a bubble of testing/synctest, so that code in activities and in the test may
+// sleep, too: time.Sleep takes no time either.
+//
+// # What is the same each time
+//
+// Time begins at midnight, 2000-01-01 UTC. Ids come from a fixed seed. One thing happens after the other: the next message
+// is delivered when all that the one before it set off waits for something. So the history of a test is the same in
+// each run of it.
+//
+// # What fails a test by itself
+//
+//   - A workflow task that fails: workflow code that panics, does what it may not, or does not do what its history says. A
+//     deployment would try the task again until other code is deployed.
+//   - A wait that nothing will end. The message says where the workflow waits, and what it waits for.
+//   - At the end of the test each run is rebuilt from its history, which finds code that is not deterministic.
+//   - A call that was given to [Env.After], and has not come when the test ends.
+//
+// Where a test fails, the histories of all runs are in its log.
+package weftest

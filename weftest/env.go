@@ -1,0 +1,200 @@
+package weftest
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	storememory "github.com/seed-41655fb1/weft/store/memory"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Env is a deployment of its own for one test: store, queues, and one process that answers requests and handles messages.
+// Its methods may be called by several goroutines.
+type Env struct {
+	t        testing.TB
+	registry *engine.Registry
+	store    *storememory.Store
+	queue    *queuememory.Queue
+	service  *turn.Service
+	handler  http.Handler
+	client   *client.Client
+	pump     *pump.Pump
+	meter    meter.Meter
+
+	// working are the goroutines of deliveries and calls.
+	working sync.WaitGroup
+	// poke tells the loop that something has changed, and quit that it is to end; it closes done then.
+	poke       chan struct{}
+	quit, done chan struct{}
+	// given is the context of all requests. It ends, with the reason, when the test has failed for good.
+	given context.Context
+	fail  context.CancelCauseFunc
+
+	mu         sync.Mutex
+	mocks      map[string]attempt
+	begun      bool // a request has come: the registry is in use
+	calls      []*call
+	settlers   []chan struct{}
+	requests   int       // that are being answered
+	deliveries int       // that are under way
+	steps      int       // since the last request
+	idle       time.Time // since when nothing can happen by itself; zero where something can
+	trouble    []string  // what workflow tasks and activities have come to that no test goes on after
+	skipReplay bool
+}
+
+// keep is how long runs are kept, and requests wait: longer than any test.
+const keep = 100 * 365 * 24 * time.Hour
+
+// New returns an environment that knows these workflows and activities: what weft.Register is given, or what it returns.
+// Call it in a bubble of testing/synctest, one to a bubble. It ends with the test.
+func New(t testing.TB, registrations ...workflow.Registration) *Env {
+	t.Helper()
+	checkBubble(t)
+	e := &Env{
+		t: t, registry: registry(t, registrations), mocks: map[string]attempt{},
+		poke: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	for _, name := range e.registry.ActivityNames() {
+		e.divert(e.registry.Activity(name))
+	}
+	e.given, e.fail = context.WithCancelCause(context.Background())
+	broken := func(format string, args ...any) { t.Errorf("weftest: a defect of Weft's own: "+format, args...) }
+	e.store = storememory.New(storememory.Options{Violation: broken})
+	e.queue = queuememory.New(queue.Standard(), queuememory.Options{Violation: broken})
+	e.open()
+	go e.loop()
+	t.Cleanup(e.close)
+	return e
+}
+
+// registry is a registry of these.
+func registry(t testing.TB, registrations []workflow.Registration) *engine.Registry {
+	t.Helper()
+	r := &engine.Registry{}
+	for _, registration := range registrations {
+		if err := registration.Register(r); err != nil {
+			t.Fatalf("weftest: cannot use a registration: %v", err)
+		}
+	}
+	return r
+}
+
+// checkBubble ends the test where it is in no bubble of testing/synctest, or in one that has an environment.
+func checkBubble(t testing.TB) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		switch value := recover(); {
+		case value == nil:
+		case strings.Contains(fmt.Sprint(value), "not in a bubble"):
+			t.Fatal("weftest.New has to be called in a bubble, where time can jump:\n" +
+				"\tsynctest.Test(t, func(t *testing.T) {\n\t\tenv := weftest.New(t, ...)\n\t\t...\n\t})")
+		default:
+			t.Fatal("weftest.New: there is another Env in this bubble: register everything in one")
+		}
+	}()
+	synctest.Wait()
+}
+
+// open starts the process.
+func (e *Env) open() {
+	quiet := slog.New(slog.DiscardHandler)
+	world := &world{random: rand.New(rand.NewChaCha8([32]byte([]byte("the same ids in each run of test"))))}
+	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Queue: e.queue}
+	e.service = turn.New(ports, e.registry, world, turn.Options{
+		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, Logger: quiet, Observe: observe.New((*listener)(e)),
+	})
+	e.handler = httpapi.New(e.service, quiet)
+	e.client = client.New("http://weftest", client.Options{HTTP: &http.Client{Transport: (*transport)(e)}, NewID: world.newID})
+	e.pump = &pump.Pump{Service: e.service, Receiver: e.queue, World: world, Log: quiet, Concurrency: 1}
+}
+
+// Client is a client of the environment, for everything that takes one: Start, Call, Send, Ask, Result.
+func (e *Env) Client() *client.Client { return e.client }
+
+// Now is the time, the same that workflows, activities and time.Now see. A test begins at midnight, 2000-01-01 UTC.
+func (e *Env) Now() time.Time { return time.Now().UTC() }
+
+// Cost is what things cost: the units that a store and a queue bill.
+type Cost = meter.Cost
+
+// Cost is what all requests that change something, and all messages, have cost so far. What only looks (queries, waits for
+// results, histories) is left out: it costs reads, as many as there is time to wait.
+func (e *Env) Cost() Cost { return e.meter.Cost() }
+
+// SkipReplay leaves out the replay of all histories at the end of the test: for a test of code that is not deterministic.
+func (e *Env) SkipReplay() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.skipReplay = true
+}
+
+// world is the clock of the bubble, and chance from a seed.
+type world struct {
+	turn.RealWorld
+	mu     sync.Mutex
+	random *rand.Rand
+}
+
+// ID draws from the seed.
+func (w *world) ID() (id [16]byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range id {
+		id[i] = byte(w.random.Uint32())
+	}
+	return id
+}
+
+// Wait waits for wake alone where there is one. What others wait for is done by this process, which closes wake then: there
+// is no need to look again from time to time, each time for a read.
+func (w *world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	if wake != nil {
+		d = keep
+	}
+	return w.RealWorld.Wait(ctx, d, wake)
+}
+
+// newID is ID for the client, as text.
+func (w *world) newID() string {
+	id := w.ID()
+	return hex.EncodeToString(id[:])
+}
+
+// close ends the environment, and checks what can be checked at the end.
+func (e *Env) close() {
+	e.t.Helper()
+	close(e.quit)
+	<-e.done
+	e.working.Wait()
+	e.service.Close()
+	e.missing()
+	if e.given.Err() == nil {
+		e.store.Check()
+		e.queue.Check()
+		e.replay()
+	}
+	e.fail(nil)
+	if e.t.Failed() {
+		e.dump()
+	}
+}

@@ -1,0 +1,190 @@
+package weftest
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+const (
+	// patience is for how long nothing may happen by itself before a wait is taken to be without end: goroutines of the
+	// test may sleep, and nobody knows of them.
+	patience = 24 * time.Hour
+	// mostSteps is how many messages may be delivered between two requests.
+	mostSteps = 10_000
+	// mostAttempts is how many attempts an activity may have.
+	mostAttempts = 1000
+	// sweepAhead is how long before its moment a timer that the store keeps is sent to its queue.
+	sweepAhead = turn.SweepEvery
+)
+
+// queues are the queues, in the order in which they are looked at.
+var queues = []string{
+	queue.Activities, queue.Timers, queue.Workflow,
+	queue.DeadLetters(queue.Activities), queue.DeadLetters(queue.Timers), queue.DeadLetters(queue.Workflow),
+}
+
+// loop lets one thing happen after the other: it does nothing while anything else in the bubble can go on.
+func (e *Env) loop() {
+	defer close(e.done)
+	defer func() {
+		if value := recover(); value != nil {
+			e.broken(fmt.Sprintf("its loop panicked: %v (is there another Env, or a call of synctest.Wait, in this bubble? There may be "+
+				"one Env to a bubble; call env.Settle instead of synctest.Wait)\n%s", value, debug.Stack()))
+			e.mu.Lock()
+			e.settled()
+			e.mu.Unlock()
+		}
+	}()
+	for {
+		synctest.Wait()
+		select {
+		case <-e.quit:
+			return
+		default:
+		}
+		if !e.step() {
+			e.rest()
+		}
+	}
+}
+
+// step lets one thing happen that can happen now. It reports false where nothing can.
+func (e *Env) step() bool {
+	if e.given.Err() != nil {
+		return false
+	}
+	if e.troubled() {
+		return true
+	}
+	if i := slices.IndexFunc(queues, e.queue.Ready); i >= 0 {
+		e.deliver(queues[i])
+		return true
+	}
+	if at, ok := e.stored(); ok && !at.After(time.Now()) {
+		e.spawn(func() { _, _ = e.service.Sweep(e.meter.Counting(context.Background())) }) // in memory it cannot fail
+		return true
+	}
+	return e.call()
+}
+
+// deliver has messages of a queue handled, one by one where they do not belong together.
+func (e *Env) deliver(name string) {
+	limit := 1
+	if name == queue.Workflow {
+		limit = queue.MaxBatch
+	}
+	ctx := e.meter.Counting(context.Background())
+	deliveries, err := e.queue.Receive(ctx, name, limit)
+	if err != nil {
+		e.broken(fmt.Sprintf("a queue failed: %v", err))
+		return
+	}
+	for _, part := range pump.Split(name, deliveries) {
+		e.spawn(func() { e.pump.Deliver(ctx, name, part) })
+		synctest.Wait()
+	}
+}
+
+// spawn does something on a goroutine of its own.
+func (e *Env) spawn(fn func()) {
+	e.mu.Lock()
+	e.deliveries++
+	e.steps++
+	e.idle = time.Time{}
+	over := e.steps > mostSteps
+	e.mu.Unlock()
+	if over {
+		e.broken(fmt.Sprintf("%d messages have been delivered since the test did something last, and there are more: a workflow goes on without end, or an "+
+			"activity is tried without end. Have it end, or look at it in between, with env.Sleep and a query", mostSteps))
+	}
+	e.working.Go(func() {
+		defer e.changed(func() { e.deliveries-- })
+		fn()
+	})
+}
+
+// changed changes what the loop looks at, and tells it.
+func (e *Env) changed(change func()) {
+	e.mu.Lock()
+	change()
+	e.mu.Unlock()
+	select {
+	case e.poke <- struct{}{}:
+	default: // it has been told
+	}
+}
+
+// rest waits until something can happen.
+func (e *Env) rest() {
+	timer := time.NewTimer(e.pause())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.poke:
+	case <-e.quit:
+	}
+}
+
+// pause is for how long nothing happens by itself.
+func (e *Env) pause() time.Duration {
+	at, ok := e.next()
+	e.mu.Lock()
+	e.settled()
+	switch {
+	case e.given.Err() != nil:
+		at = time.Now().Add(keep)
+	case ok:
+	case e.requests == 0 || e.deliveries > 0:
+		at = time.Now().Add(keep)
+	case e.idle.IsZero():
+		e.idle = time.Now()
+		at = e.idle.Add(patience)
+	default:
+		at = e.idle.Add(patience)
+	}
+	stuck := !ok && !e.idle.IsZero() && !time.Now().Before(at)
+	e.mu.Unlock()
+	if stuck {
+		e.deadlock()
+		return keep
+	}
+	return time.Until(at)
+}
+
+// next is when the next thing happens that is known of.
+func (e *Env) next() (next time.Time, ok bool) {
+	earlier := func(at time.Time, is bool) {
+		if is && (!ok || at.Before(next)) {
+			next, ok = at, true
+		}
+	}
+	earlier(e.queue.Next())
+	earlier(e.stored())
+	earlier(e.called())
+	return next, ok
+}
+
+// stored is when the next timer is sent that the store keeps.
+func (e *Env) stored() (at time.Time, ok bool) {
+	timers, err := e.store.DueTimers(context.Background(), time.Now().Add(2*keep), 1)
+	if err != nil || len(timers) == 0 {
+		return at, false
+	}
+	return timers[0].Due.Add(-sweepAhead), true
+}
+
+// settled lets those go on who wait until nothing can happen; e.mu is held.
+func (e *Env) settled() {
+	for _, s := range e.settlers {
+		close(s)
+	}
+	e.settlers = nil
+}

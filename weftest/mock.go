@@ -1,0 +1,149 @@
+package weftest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+)
+
+// attempt is an attempt at an activity, as the engine calls it.
+type attempt = func(ctx context.Context, input history.Payload) (history.Payload, error)
+
+// Call is an attempt at an activity that was mocked or watched.
+type Call[In any] struct {
+	Input In
+	// WorkflowID is the workflow that it was made for.
+	WorkflowID string
+	// Attempt is 1 for the first.
+	Attempt int
+	// At is when it began.
+	At time.Time
+}
+
+// Mocked is an activity of an environment that was mocked or is watched. It is safe for concurrent use.
+type Mocked[In, Out any] struct {
+	mu       sync.Mutex
+	calls    []Call[In]
+	failures []error
+}
+
+// Mock has fn run in the place of an activity, from its next attempt on. Its input and its result are encoded as in
+// production, and the options of the activity are its own: time-outs end the context of fn, and what fn returns is retried. An
+// activity that was not registered is, if it is mocked before the first request. fn may sleep (time.Sleep takes no time),
+// wait for its context, and talk to workflows through the environment's client.
+func Mock[In, Out any](env *Env, a activity.Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
+	env.t.Helper()
+	return install(env, activity.New(a.Name(), fn))
+}
+
+// Watch records the attempts at an activity whose code stays what it is.
+func Watch[In, Out any](env *Env, a activity.Activity[In, Out]) *Mocked[In, Out] {
+	env.t.Helper()
+	return install(env, a)
+}
+
+// install has an activity take the place of the one of its name.
+func install[In, Out any](env *Env, a activity.Activity[In, Out]) *Mocked[In, Out] {
+	env.t.Helper()
+	types := &engine.Registry{}
+	if err := a.Register(types); err != nil {
+		env.t.Fatalf("weftest: cannot mock: %v", err)
+	}
+	code := types.Activity(a.Name())
+	m := &Mocked[In, Out]{}
+	code.Run = m.before(code.Run)
+	env.mock(code)
+	return m
+}
+
+// Fail has the next n attempts end with err, before those after them run the activity. It returns the mock, for
+//
+//	charge := weftest.Mock(env, shop.Charge, accept).Fail(2, errors.New("the bank does not answer"))
+func (m *Mocked[In, Out]) Fail(n int, err error) *Mocked[In, Out] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failures = append(m.failures, slices.Repeat([]error{err}, n)...)
+	return m
+}
+
+// Count is how many attempts there were, those that failed included.
+func (m *Mocked[In, Out]) Count() int { return len(m.Calls()) }
+
+// Calls are the attempts so far.
+func (m *Mocked[In, Out]) Calls() []Call[In] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.calls)
+}
+
+// Inputs are the inputs of the attempts so far.
+func (m *Mocked[In, Out]) Inputs() []In {
+	var inputs []In
+	for _, c := range m.Calls() {
+		inputs = append(inputs, c.Input)
+	}
+	return inputs
+}
+
+// before records an attempt before it is made, unless it is one that fails.
+func (m *Mocked[In, Out]) before(run attempt) attempt {
+	return func(ctx context.Context, input history.Payload) (history.Payload, error) {
+		in, err := payload.DecodeOrZero[In](input)
+		if err != nil {
+			return run(ctx, input) // it says what is wrong
+		}
+		if err := m.record(ctx, in); err != nil {
+			return nil, err
+		}
+		return run(ctx, input)
+	}
+}
+
+func (m *Mocked[In, Out]) record(ctx context.Context, in In) (fails error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	info := activity.InfoOf(ctx)
+	m.calls = append(m.calls, Call[In]{Input: in, WorkflowID: info.WorkflowID, Attempt: info.Attempt, At: time.Now().UTC()})
+	if len(m.failures) > 0 {
+		fails, m.failures = m.failures[0], m.failures[1:]
+	}
+	return fails
+}
+
+// mock has an activity stand in for the one of its name.
+func (e *Env) mock(code *engine.Activity) {
+	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.mocks[code.Name] = code.Run
+	if e.registry.Activity(code.Name) != nil {
+		return
+	}
+	if e.begun {
+		e.t.Fatalf("weftest: activity %q is not registered, and a request has come: give it to weftest.New, or mock it before", code.Name)
+	}
+	e.divert(code)
+	if err := e.registry.AddActivity(code); err != nil {
+		e.t.Fatalf("weftest: cannot mock: %v", err)
+	}
+}
+
+// divert has the mock of an activity run in its place, where there is one.
+func (e *Env) divert(a *engine.Activity) {
+	name, own := a.Name, a.Run
+	a.Run = func(ctx context.Context, input history.Payload) (history.Payload, error) {
+		e.mu.Lock()
+		run, mocked := e.mocks[name]
+		e.mu.Unlock()
+		if !mocked {
+			run = own
+		}
+		return run(ctx, input)
+	}
+}

@@ -1,0 +1,161 @@
+package weftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/replay"
+)
+
+// listener is told what the process does.
+type listener Env
+
+// Observe implements observe.Sink.
+func (l *listener) Observe(_ context.Context, event observe.Event) {
+	e := (*Env)(l)
+	switch o := event.(type) {
+	case *observe.Task:
+		if o.Failure != "" {
+			e.changed(func() { e.trouble = append(e.trouble, o.WorkflowID) })
+		}
+	case *observe.Attempt:
+		if o.Number >= mostAttempts {
+			e.changed(func() { e.trouble = append(e.trouble, o.WorkflowID) })
+		}
+	}
+}
+
+// troubled fails the test where a workflow is in trouble that does not end by itself.
+func (e *Env) troubled() bool {
+	e.mu.Lock()
+	trouble := e.trouble
+	e.trouble = nil
+	e.mu.Unlock()
+	for _, id := range trouble {
+		text := fmt.Sprintf("an activity of workflow %s has failed %d times and would be tried for ever: let it end with an error that "+
+			"is final (activity.NewError(...).Final()), or limit its attempts (activity.Retry.MaxAttempts)", id, mostAttempts)
+		for _, run := range e.runs(id) {
+			if f := run.State.Stuck(); f != nil {
+				text = fmt.Sprintf("a workflow task of %s failed, and would be tried until other code is deployed: %v\n%s", id, f.Err(), f.Stack)
+			}
+		}
+		e.broken(text)
+	}
+	return len(trouble) > 0
+}
+
+// broken fails the test for good: requests are refused from now on, and nothing more happens.
+func (e *Env) broken(text string) {
+	if e.given.Err() != nil {
+		return
+	}
+	e.t.Errorf("weftest: %s", text)
+	first, _, _ := strings.Cut(text, "\n")
+	e.fail(errors.New(first))
+}
+
+// deadlock fails a test that waits for what will not come.
+func (e *Env) deadlock() {
+	var b strings.Builder
+	fmt.Fprintf(&b, "nothing will end what the test waits for: no message is on its way, no timer is set, no activity runs, and no call of "+
+		"env.After is left. Send what is missing before the test waits, or with env.After")
+	for _, id := range e.workflows() {
+		for _, run := range e.runs(id) {
+			if !run.State.Status.Closed() {
+				fmt.Fprintf(&b, "\n%s", e.waits(run))
+			}
+		}
+	}
+	e.broken(b.String())
+}
+
+// waits says what an open run waits for, and where.
+func (e *Env) waits(run *engine.Run) string {
+	s := run.State
+	var b strings.Builder
+	fmt.Fprintf(&b, "workflow %s (%s) waits", run.WorkflowID, s.Started.WorkflowType)
+	in := engine.NewInstance(e.registry.Workflow(s.Started.WorkflowType), run.WorkflowID, s.RunID)
+	defer in.Close()
+	for _, c := range run.Log {
+		if err := in.Replay(c); err != nil {
+			return b.String()
+		}
+	}
+	for _, stack := range in.Scheduler().Stacks() {
+		fmt.Fprintf(&b, "\n\tat %s", place(stack))
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Activities)) {
+		fmt.Fprintf(&b, "\n\tactivity %s (event %d) is pending", s.Activities[id].ActivityType, id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Updates)) {
+		if _, _, done := s.UpdateOutcome(s.Updates[id]); !done {
+			fmt.Fprintf(&b, "\n\tupdate %s is in flight", id)
+		}
+	}
+	return b.String()
+}
+
+// frame is a frame of a stack: the function, and file and line.
+var frame = regexp.MustCompile(`(?m)^(\S+)\(.*\)\n\t(\S+:\d+)`)
+
+// inside are the packages whose frames are not the author's.
+var inside = []string{
+	"iter.", "runtime.", "github.com/seed-41655fb1/weft/engine.", "github.com/seed-41655fb1/weft/engine/", "github.com/seed-41655fb1/weft/workflow.",
+}
+
+// place is where in the author's code a stack stands.
+func place(stack string) string {
+	for _, found := range frame.FindAllStringSubmatch(stack, -1) {
+		own := !slices.ContainsFunc(inside, func(prefix string) bool { return strings.HasPrefix(found[1], prefix) })
+		if own {
+			return found[2] + ", in " + found[1][strings.LastIndex(found[1], "/")+1:]
+		}
+	}
+	return "an unknown place"
+}
+
+// replay rebuilds all runs from their histories.
+func (e *Env) replay() {
+	e.t.Helper()
+	e.mu.Lock()
+	skip := e.skipReplay
+	e.mu.Unlock()
+	if skip {
+		return
+	}
+	for _, id := range e.workflows() {
+		for _, run := range e.runs(id) {
+			code := e.registry.Workflow(run.State.Started.WorkflowType)
+			err := errors.Join(replay.Cold(code, id, run.Log), replay.Twice(code, id, run.Log))
+			if err != nil {
+				e.t.Errorf("weftest: run %s of workflow %s does not do the same when it is run again from its history, as it is whenever "+
+					"a process is replaced: %v", run.State.RunID, id, err)
+			}
+		}
+	}
+}
+
+// dump writes the histories of all runs to the test's log: of long ones the beginning and the end.
+func (e *Env) dump() {
+	e.t.Helper()
+	const begin, end = 50, 150
+	for _, id := range e.workflows() {
+		for _, h := range e.Runs(id) {
+			left, tail := len(h.Events)-begin-end, h
+			if left > 0 {
+				h.Events, tail.Events = h.Events[:begin], h.Events[begin+left:]
+				e.t.Logf("weftest: at %s\n%s%d events are left out\n%s", stamp(time.Now()), h, left, tail)
+				continue
+			}
+			e.t.Logf("weftest: at %s\n%s", stamp(time.Now()), h)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package weftest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// transport takes the client's requests to the handler, and tells the loop when they come and go.
+type transport Env
+
+// RoundTrip implements http.RoundTripper.
+func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	e := (*Env)(p)
+	e.changed(func() {
+		e.begun, e.steps = true, 0
+		e.requests++
+	})
+	defer e.changed(func() { e.requests-- })
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(e.given, func() { cancel(context.Cause(e.given)) })()
+	if changes(r) {
+		ctx = e.meter.Counting(ctx)
+	}
+	recorder, patient := httptest.NewRecorder(), r.Clone(ctx)
+	if q := patient.URL.Query(); q.Has("wait") {
+		q.Set("wait", keep.String()) // it need not come again and again
+		patient.URL.RawQuery = q.Encode()
+	}
+	if e.given.Err() == nil {
+		e.handler.ServeHTTP(recorder, patient)
+	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if e.given.Err() != nil {
+		return e.refuse(r)
+	}
+	answer := recorder.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+// changes reports whether a request may change anything. A query does not, although it is a POST.
+func changes(r *http.Request) bool {
+	return r.Method == http.MethodPost && !bytes.Contains([]byte(r.URL.Path), []byte("/queries/"))
+}
+
+// refuse answers requests of a test that has failed for good.
+func (e *Env) refuse(r *http.Request) (*http.Response, error) {
+	problem := api.Internal.New("weftest: %v", context.Cause(e.given))
+	body, err := json.Marshal(problem)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: problem.Status, Status: http.StatusText(problem.Status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/problem+json"}}, Request: r,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}, nil
+}
