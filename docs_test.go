@@ -101,6 +101,7 @@ func TestLogLines(t *testing.T) {
 		"a message cannot be read":                         "internal/pump/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",
 		"a newer version of Weft wrote this run's history": "internal/turn/request.go",
+		"what is stored cannot be opened":                  "internal/seal/seal.go",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), line) || !strings.Contains(readFile(t, file), `"`+line) {
 			t.Errorf("%q has to be in docs/operations.md and in %s", line, file)

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
@@ -27,6 +28,7 @@ type flags struct {
 	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
 	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
 	limits.Flags
+	seal.KeyFlags
 }
 
 // Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It
@@ -43,6 +45,7 @@ func Main(r *Registry, options ...Options) {
 		o = options[0]
 	}
 	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
+	o.KeyFile, o.Compress = f.KeyFile, f.Compress != "off"
 	if err := serveTelling(ctx, r, o); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
@@ -72,6 +75,12 @@ type Options struct {
 	// Limits bounds the updates of a run. A field that is 0 is its default (10 in flight, 20 MiB of their inputs, any number in
 	// total); one that is negative is no limit.
 	Limits engine.Limits
+	// KeyFile is a file of keys that encrypt all that workflows are given and make, in what is kept in Data; empty encrypts
+	// nothing. It has a line for each key: an id, and 32 bytes in base64. The first encrypts, and all of them open what was
+	// encrypted before; "none" in the first place encrypts nothing new. docs/security.md has the rest.
+	KeyFile string
+	// Compress compresses what is kept, from 1 KiB on.
+	Compress bool
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -99,6 +108,13 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	var keys seal.Keys
+	if o.KeyFile != "" {
+		var err error
+		if keys, err = seal.ReadKeyFile(o.KeyFile); err != nil {
+			return err
+		}
+	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {
 		return err
@@ -109,7 +125,8 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	}
 	defer stop()
 	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Log: o.Log, Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
+		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, Log: o.Log,
+		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

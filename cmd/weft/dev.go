@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
@@ -20,6 +21,7 @@ type dev struct {
 	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
 	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
 	limits.Flags
+	seal.KeyFlags
 }
 
 // Run runs the server until it is interrupted.
@@ -30,7 +32,8 @@ func (d *dev) Run(ctx context.Context) error {
 	}
 	slog.SetDefault(log)
 	return weft.Serve(ctx, registry(), weft.Options{
-		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), Greeting: greet, Log: log, Telemetry: weftotel.Open,
+		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off",
+		Greeting: greet, Log: log, Telemetry: weftotel.Open,
 	})
 }
 

@@ -10,6 +10,14 @@ import (
 // version is the first byte of a stored commit.
 const version = 1
 
+// Sealed is the first byte of a body that something between the protocol and the store has compressed or encrypted. No version
+// ever has this number.
+const Sealed = 0xFE
+
+// ErrSealed is wrapped by what Decode and DecodeBody return for a body that nobody has opened: the key is missing, or it was
+// changed.
+var ErrSealed = errors.New("history: encrypted, and it cannot be opened here: its key is missing or may not be used, or it was changed; the log says which")
+
 // ErrNewer is wrapped by what Decode and DecodeBody return for what a later version of Weft wrote.
 var ErrNewer = errors.New("history: written by a newer version of Weft; deploy that version or a later one")
 

@@ -15,10 +15,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -45,6 +48,9 @@ import (
 //	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
 //	WEFT_METRICS           where metrics go: emf, the log, in CloudWatch's embedded metric format; otlp; or off; else emf
 //	WEFT_LOG_LEVEL         read by Main: debug, info, warn or error; else what Lambda lets through, or info
+//	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts what is kept and sent; or several, parted by commas: the first
+//	                       encrypts, all of them open. "none" in the first place encrypts nothing new; else nothing is
+//	WEFT_COMPRESS          "zstd" compresses what is kept and sent, from 1 KiB on; else off
 //	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
 //	WEFT_RETENTION_DAYS    how long a run is kept after its deadline or, where it has none, after it has closed; else 7
 //	WEFT_CHECK_COMMITS     how many commits each sweep's part of the slow check over all runs looks at; else 20000
@@ -67,6 +73,8 @@ type environment struct {
 	grace, retention      time.Duration
 	checkCommits          int
 	limits                engine.Limits
+	payloadKeys           []string
+	compress              bool
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
 	cacheBytes int
 }
@@ -88,6 +96,11 @@ func readEnvironment(get func(string) string) (environment, error) {
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 		e.urls[name] = v.required("WEFT_QUEUE_" + strings.ToUpper(name))
 	}
+	e.compress = v.choice("WEFT_COMPRESS", "off", "zstd") == "zstd"
+	if keys := get("WEFT_PAYLOAD_KEY"); keys != "" {
+		e.payloadKeys = strings.Split(keys, ",")
+		v.check(awskms.Check(e.payloadKeys))
+	}
 	if e.build == "" {
 		e.build = buildID()
 	}
@@ -95,9 +108,8 @@ func readEnvironment(get func(string) string) (environment, error) {
 		e.cacheBytes = megabytes << 20 / 4
 	}
 	var err error
-	if e.limits, err = limits.Environment(get); err != nil {
-		v.wrong = append(v.wrong, err)
-	}
+	e.limits, err = limits.Environment(get)
+	v.check(err)
 	if v.wrong != nil {
 		return e, fmt.Errorf("the environment is not that of a function: %w", errors.Join(v.wrong...))
 	}
@@ -108,6 +120,13 @@ func readEnvironment(get func(string) string) (environment, error) {
 type variables struct {
 	get   func(string) string
 	wrong []error
+}
+
+// check takes what is wrong with variables that something else reads.
+func (v *variables) check(err error) {
+	if err != nil {
+		v.wrong = append(v.wrong, err)
+	}
 }
 
 func (v *variables) required(name string) string {
@@ -190,13 +209,23 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	}
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Queue: q}
-	service := turn.New(ports, registry, turn.RealWorld{}, turn.Options{
+	sealer := e.sealer(c, log)
+	service := turn.New(sealer.Ports(ports), registry, turn.RealWorld{}, turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits}, Observe: told.hub(),
 	})
 	return New(role, service, Options{
-		BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Log: log, Flush: told.flush,
+		BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
+}
+
+// sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
+func (e *environment) sealer(c aws.Config, log *slog.Logger) *seal.Sealer {
+	o := seal.Options{Namespace: e.namespace, Compress: e.compress, Log: log}
+	if e.payloadKeys != nil {
+		o.Keys = awskms.New(kms.NewFromConfig(c), e.payloadKeys)
+	}
+	return seal.New(o)
 }
 
 // register makes a registry. All that is wrong with what is registered is in the error.

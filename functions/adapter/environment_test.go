@@ -50,6 +50,9 @@ func TestEnvironment(t *testing.T) {
 	want.namespace, want.noList, want.basePath = "shop", true, "/shop"
 	want.visibility, want.longTimer, want.cacheBytes = time.Hour, 30*time.Second, 64<<20
 	want.grace, want.limits = 2*time.Second, engine.Limits{UpdatesInFlight: -1, UpdateBytesInFlight: 1000, UpdatesInTotal: 2000}
+	const key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+	vars["WEFT_PAYLOAD_KEY"], vars["WEFT_COMPRESS"] = "none,"+key, "zstd"
+	want.payloadKeys, want.compress = []string{"none", key}, true
 	check("all")
 
 	delete(vars, "WEFT_BUILD")
@@ -62,9 +65,9 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {
-		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0", "WEFT_RETENTION_DAYS": "a week", "WEFT_CHECK_COMMITS": "-1"}[name]
+		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0", "WEFT_RETENTION_DAYS": "a week", "WEFT_CHECK_COMMITS": "-1", "WEFT_PAYLOAD_KEY": "alias/weft", "WEFT_COMPRESS": "gzip"}[name]
 	})
-	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL", "WEFT_RETENTION_DAYS", "WEFT_CHECK_COMMITS"} {
+	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL", "WEFT_RETENTION_DAYS", "WEFT_CHECK_COMMITS", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v does not name %s", err, text)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 // Options are the options of a function. The zero value works.
@@ -22,6 +23,8 @@ type Options struct {
 	// either none is ever shortened.
 	Visibility time.Duration
 	Extend     func(ctx context.Context, queue, receipt string, d time.Duration) error
+	// Open opens the bodies of messages in place, where what was sent is encrypted or compressed; nil where nothing is.
+	Open func(ctx context.Context, deliveries []queue.Delivery)
 	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
 	// up before an activity gives the message back, instead of failing the activity because its StartToClose is too long.
 	Timeout time.Duration

@@ -23,7 +23,8 @@ import (
 // WEFT_TIMEOUT, the function's time-out (what an invocation has left); WEFT_BASE_PATH, what stands before /v1/workflows in the paths of requests besides a stage (nothing); WEFT_VISIBILITY,
 // the visibility of the activity queue, for ShortenFrom (unknown); WEFT_LONG_TIMER, the delay from which timers are kept in
 // the table (15m); WEFT_METRICS, where metrics go: emf, otlp or off (emf); WEFT_LOG_LEVEL, debug, info, warn or error
-// (info); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
+// (info); WEFT_PAYLOAD_KEY, the ARN of the KMS key that encrypts what is kept and sent, or several, of which the first
+// encrypts (none: it is kept as it is); WEFT_COMPRESS, zstd to compress it (off); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
 // trusted with it, so that only cost depends on it).
 func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(role, registrations...) }
 

@@ -59,6 +59,9 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	for i, r := range e.Records {
 		deliveries[i] = sqs.NewDelivery(r.Body, r.ReceiptHandle, r.Attributes)
 	}
+	if f.options.Open != nil {
+		f.options.Open(ctx, deliveries)
+	}
 	done := f.handle(ctx, a, name, pump.Split(name, deliveries))
 	answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	for _, r := range e.Records {

@@ -114,6 +114,8 @@ var rules = []rule{
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/meter", "internal/observe", "internal/turn"}},
 	{"internal/replay", []string{"engine/..."}},
 	{"internal/apitest", []string{"internal/httpapi"}},
+	{"internal/seal/awskms", []string{"internal/seal"}},
+	{"internal/seal", []string{"engine/history", "store", "queue", "internal/turn"}},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn"}},
 	{"client", []string{"engine/...", "internal/api"}},
 	{"workflow", []string{"client", "engine/...", "internal/payload", "internal/where"}},

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -34,6 +35,9 @@ type Options struct {
 	// Origins are the origins whose web pages may use the API, as http://localhost:5173, or * for all; the pages of none may
 	// where there are none.
 	Origins []string
+	// Keys encrypts what is kept, and Compress compresses it; nil and false leave it plain.
+	Keys     seal.Keys
+	Compress bool
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 }
@@ -79,15 +83,16 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	sealer := seal.New(seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log})
 	world := turn.RealWorld{}
-	service := turn.New(b.ports, registry, world, o.Turn)
+	service := turn.New(sealer.Ports(b.ports), registry, world, o.Turn)
 	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
 	return &Server{
 		Service: service, handler: handler, backend: b, log: o.Log,
-		pump: &pump.Pump{Service: service, Receiver: b.receiver, World: world, Log: o.Log, Concurrency: o.Concurrency},
+		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency},
 	}, nil
 }
 

@@ -119,6 +119,8 @@ func (s *Service) problem(err error) error {
 		return api.TooLarge.New("what this request makes the workflow write is larger than a commit may be; nothing was written")
 	case errors.Is(err, history.ErrNewer):
 		return api.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
+	case errors.Is(err, history.ErrSealed):
+		return api.NotReady.New("this run's history is encrypted, and cannot be opened: its key is missing or may not be used, or it was changed; the log of the server says which")
 	}
 	return err
 }

@@ -1,0 +1,239 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// canary is in all that users give to Weft here, and in nothing that it keeps.
+const canary = "canary-77d0"
+
+var (
+	vault   = workflow.Declare[string, string]("vault")
+	put     = workflow.NewUpdate[string, string]("put")
+	hint    = workflow.NewSignal[string]("hint")
+	look    = workflow.NewQuery[string, string]("look")
+	inspect = activity.New("inspect", inspecting, activity.Options{Retry: activity.Retry{MaxAttempts: 2, InitialInterval: time.Millisecond}})
+)
+
+// inspecting fails once, after a heartbeat with details.
+func inspecting(ctx context.Context, text string) (string, error) {
+	if details, again := activity.HeartbeatDetails[string](ctx); again {
+		return details + " " + text, nil
+	}
+	if err := activity.Heartbeat(ctx, text); err != nil {
+		return "", err
+	}
+	return "", fmt.Errorf("cannot inspect %s", text)
+}
+
+// keep is a workflow whose state is nobody's business.
+func keep(ctx workflow.Context, text string) (string, error) {
+	put.Handle(ctx, func(ctx workflow.Context, more string) (string, error) {
+		if strings.HasSuffix(more, "fail") {
+			return "", workflow.NewError("refused", "no room for "+more)
+		}
+		text += " " + more
+		return inspect.Run(ctx, more)
+	})
+	look.Handle(ctx, func(in string) (string, error) { return in + " " + text, nil })
+	said, err := hint.Receive(ctx)
+	if err == nil && strings.HasSuffix(said, "wait") {
+		err = workflow.Sleep(ctx, 24*time.Hour) // a timer that is kept
+	}
+	return text + " " + said, err
+}
+
+// heard is a log that may be written and read at once.
+type heard struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (h *heard) Write(text []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(text)
+}
+
+func (h *heard) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
+// running is a server over a directory, until stop is called.
+func running(t *testing.T, dir string, log *heard, keys seal.Keys) (c *client.Client, stop func()) {
+	t.Helper()
+	types := &engine.Registry{}
+	if err := errors.Join(workflow.Bind(vault, keep).Register(types), inspect.Register(types)); err != nil {
+		t.Fatal(err)
+	}
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s, err := Open(types, Options{Dir: dir, Keys: keys, Log: logger, Turn: turn.Options{Observe: observe.New(observe.Log(logger))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	worked := make(chan struct{})
+	go func() {
+		defer close(worked)
+		s.Work(ctx)
+	}()
+	return client.ForHandler(s.Handler()), sync.OnceFunc(func() {
+		cancel()
+		<-worked
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// keysOf are the keys of a file with these ids.
+func keysOf(t *testing.T, ids ...string) seal.Keys {
+	t.Helper()
+	var text strings.Builder
+	for _, id := range ids {
+		if id == seal.NoKey {
+			fmt.Fprintln(&text, id)
+		} else {
+			fmt.Fprintln(&text, id, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(id[:1]), 32)))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := seal.ReadKeyFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// holds reports whether a text is in any file of a directory.
+func holds(t *testing.T, dir, text string) (found bool) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		found = found || bytes.Contains(data, []byte(text)) || strings.Contains(string(data), base64.StdEncoding.EncodeToString([]byte(text))[:8])
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Fatalf("%d files, %v", files, err)
+	}
+	return found
+}
+
+// use has a workflow do all that leaves something of a user's somewhere: it goes on to wait for a day.
+func use(t *testing.T, c *client.Client, id string) {
+	t.Helper()
+	ctx := t.Context()
+	if _, err := vault.Start(ctx, c, id, canary); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := put.Call(ctx, c, id, canary+" 1"); err != nil || got != canary+" 1 "+canary+" 1" {
+		t.Errorf("put: %q, %v", got, err)
+	}
+	if _, err := put.Call(ctx, c, id, canary+" fail"); err == nil || !strings.Contains(err.Error(), "no room for "+canary) {
+		t.Errorf("put: %v", err)
+	}
+	if err := hint.Send(ctx, c, id, canary+" wait"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := look.Ask(ctx, c, id, "?"); err != nil || !strings.Contains(got, canary) {
+		t.Errorf("look: %q, %v", got, err)
+	}
+}
+
+// What users give is in none of the files, and in no line of the log; without keys it is in the files.
+func TestNothingReadableIsKept(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]seal.Keys{"encrypted": keysOf(t, "a"), "plain": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, log := t.TempDir(), &heard{}
+			c, stop := running(t, dir, log, keys)
+			defer stop()
+			use(t, c, "vault-1")
+			stop()
+			if found := holds(t, dir, canary); found != (keys == nil) {
+				t.Errorf("what was given is in the files: %v", found)
+			}
+			if !holds(t, dir, "vault-1") || strings.Contains(log.String(), canary) || !strings.Contains(log.String(), "vault-1") {
+				t.Errorf("the id is in no file, or not in the log, or the canary is there:\n%s", log)
+			}
+		})
+	}
+}
+
+// Encryption is switched on while runs are open, its keys are rotated, and it is switched off: the runs go on. Without the key
+// they stand still, and say why; with it, they go on again.
+func TestKeysOfOpenRuns(t *testing.T) {
+	t.Parallel()
+	ctx, dir, log := t.Context(), t.TempDir(), &heard{}
+	with := func(keys seal.Keys, do func(c *client.Client)) {
+		t.Helper()
+		c, stop := running(t, dir, log, keys)
+		defer stop()
+		do(c)
+	}
+	add := func(text string) func(c *client.Client) {
+		return func(c *client.Client) {
+			t.Helper()
+			if _, err := put.Call(ctx, c, "vault-1", text); err != nil {
+				t.Errorf("put: %v", err)
+			}
+		}
+	}
+	with(nil, func(c *client.Client) {
+		if _, err := vault.Start(ctx, c, "vault-1", "0"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	with(keysOf(t, "a"), add("1"))
+	with(keysOf(t, "b", "a"), add("2"))
+	with(keysOf(t, "b"), func(c *client.Client) {
+		_, err := look.Ask(ctx, c, "vault-1", "?")
+		if err == nil || !strings.Contains(err.Error(), "encrypted") {
+			t.Errorf("asked without a key: %v", err)
+		}
+	})
+	if said := log.String(); !strings.Contains(said, `key \"a\" is not in the key file`) {
+		t.Errorf("the log does not say which key is missing:\n%s", said)
+	}
+	with(keysOf(t, seal.NoKey, "b", "a"), add("3"))
+	with(keysOf(t, seal.NoKey, "b", "a"), func(c *client.Client) {
+		if err := hint.Send(ctx, c, "vault-1", "4"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := vault.Get(c, "vault-1").Result(ctx); err != nil || got != "0 1 2 3 4" {
+			t.Errorf("result %q, %v", got, err)
+		}
+	})
+}

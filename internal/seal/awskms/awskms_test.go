@@ -1,0 +1,131 @@
+package awskms_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+)
+
+const (
+	first  = "arn:aws:kms:eu-central-1:123456789012:key/1111aaaa-11aa-11aa-11aa-111111aaaaaa"
+	second = "arn:aws:kms:eu-central-1:123456789012:key/mrk-2222bbbb22bb22bb22bb222222bbbbbb"
+)
+
+// fake is a KMS of as many keys as are asked for. What it wraps has the key and the encryption context before it.
+type fake struct {
+	fail  error
+	asked []string
+}
+
+func (f *fake) GenerateDataKey(_ context.Context, in *kms.GenerateDataKeyInput, _ ...func(*kms.Options)) (*kms.GenerateDataKeyOutput, error) {
+	f.asked = append(f.asked, "GenerateDataKey "+*in.KeyId)
+	if f.fail != nil {
+		return nil, f.fail
+	}
+	plain := bytes.Repeat([]byte{7}, 32)
+	return &kms.GenerateDataKeyOutput{KeyId: in.KeyId, Plaintext: plain, CiphertextBlob: append(wrapping(*in.KeyId, in.EncryptionContext), plain...)}, nil
+}
+
+func (f *fake) Decrypt(_ context.Context, in *kms.DecryptInput, _ ...func(*kms.Options)) (*kms.DecryptOutput, error) {
+	f.asked = append(f.asked, "Decrypt "+*in.KeyId)
+	if f.fail != nil {
+		return nil, f.fail
+	}
+	plain, ok := bytes.CutPrefix(in.CiphertextBlob, wrapping(*in.KeyId, in.EncryptionContext))
+	if !ok {
+		return nil, &types.InvalidCiphertextException{}
+	}
+	return &kms.DecryptOutput{Plaintext: plain}, nil
+}
+
+func wrapping(key string, context map[string]string) []byte { return fmt.Append(nil, key, context) }
+
+func seals(t *testing.T, client awskms.Client, namespace string, keys ...string) *seal.Sealer {
+	t.Helper()
+	if err := awskms.Check(keys); err != nil {
+		t.Fatal(err)
+	}
+	return seal.New(seal.Options{Namespace: namespace, Keys: awskms.New(client, keys)})
+}
+
+var body = []byte("what nobody shall read")
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	ctx, client := t.Context(), &fake{}
+	stored, err := seals(t, client, "shop", first).Seal(ctx, "here", body)
+	if err != nil || bytes.Contains(stored, body) {
+		t.Fatalf("%q, %v", stored, err)
+	}
+	for _, keys := range [][]string{{first}, {second, first}, {seal.NoKey, second, first}} {
+		if got, err := seals(t, client, "shop", keys...).Open(ctx, "here", stored); err != nil || !bytes.Equal(got, body) {
+			t.Errorf("with %q: %q, %v", keys, got, err)
+		}
+	}
+	if got := strings.Join(client.asked, ", "); got != strings.Join([]string{"GenerateDataKey " + first, "Decrypt " + first, "Decrypt " + first, "Decrypt " + first}, ", ") {
+		t.Errorf("asked %s", got)
+	}
+	if _, err := seals(t, client, "shop", second).Open(ctx, "here", stored); !errors.Is(err, seal.ErrKey) || !strings.Contains(err.Error(), "1111aaaa") {
+		t.Errorf("without the key: %v", err)
+	}
+	if _, err := seals(t, client, "other", first).Open(ctx, "here", stored); !errors.Is(err, seal.ErrTampered) {
+		t.Errorf("in another namespace: %v", err)
+	}
+	off := seals(t, client, "shop", seal.NoKey, first)
+	if plain, err := off.Seal(ctx, "here", body); err != nil || !bytes.Equal(plain, body) {
+		t.Errorf("switched off: %q, %v", plain, err)
+	}
+}
+
+// Errors that asking again does not mend are told from those that are for now.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	stored, err := seals(t, &fake{}, "shop", first).Seal(ctx, "here", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ fail, want error }{
+		{&types.DisabledException{}, seal.ErrKey},
+		{&types.NotFoundException{}, seal.ErrKey},
+		{&types.KMSInvalidStateException{}, seal.ErrKey},
+		{&smithy.GenericAPIError{Code: "AccessDeniedException"}, seal.ErrKey},
+		{&types.InvalidCiphertextException{}, seal.ErrTampered},
+		{&types.IncorrectKeyException{}, seal.ErrTampered},
+		{&types.KMSInternalException{}, nil},
+		{&smithy.GenericAPIError{Code: "ThrottlingException"}, nil},
+		{errors.New("connection reset"), nil},
+	} {
+		_, err := seals(t, &fake{fail: c.fail}, "shop", first).Open(ctx, "here", stored)
+		if !errors.Is(err, c.fail) || errors.Is(err, seal.ErrKey) != (c.want == seal.ErrKey) || errors.Is(err, seal.ErrTampered) != (c.want == seal.ErrTampered) {
+			t.Errorf("%v became %v, want %v", c.fail, err, c.want)
+		}
+		if _, err := seals(t, &fake{fail: c.fail}, "shop", first).Seal(ctx, "here", body); !errors.Is(err, c.fail) {
+			t.Errorf("%v became %v", c.fail, err)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, keys := range [][]string{{""}, {"none"}, {first, "none"}, {"alias/weft"}, {first, "arn:aws:kms:eu-central-1:123456789012:alias/weft"}, {first + " "}} {
+		if err := awskms.Check(keys); err == nil || !strings.Contains(err.Error(), "WEFT_PAYLOAD_KEY") {
+			t.Errorf("%q: %v", keys, err)
+		}
+	}
+	for _, keys := range [][]string{{first}, {"none", first}, {second, first}, {"arn:aws-cn:kms:cn-north-1:123456789012:key/abc"}} {
+		if err := awskms.Check(keys); err != nil {
+			t.Errorf("%q: %v", keys, err)
+		}
+	}
+}
