@@ -34,14 +34,17 @@ var (
 	// title is a heading, and punctuation what its anchor lacks.
 	title       = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	// indentation is how far in a line stands: a document quotes code from deeper in.
+	indentation = regexp.MustCompile(`(?m)^\t+`)
 	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
 )
 
-// The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md.
+// The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md and docs/testing.md.
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
 	quotes(t, "README.md", 3, "examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go")
 	quotes(t, "docs/updates.md", 5, "examples/cart/*.go")
+	quotes(t, "docs/testing.md", 5, "examples/cart/*.go", "examples/hello/*.go")
 }
 
 // quotes checks that the Go code of a document, at least so many blocks, is that of some files.
@@ -55,7 +58,7 @@ func quotes(t *testing.T, document string, least int, patterns ...string) {
 		}
 		for _, file := range files {
 			text := strings.Replace(readFile(t, file), "func Example()", "func main()", 1)
-			code.WriteString(strings.ReplaceAll(text, "\n\t\t", "\n\t"))
+			code.WriteString(indentation.ReplaceAllString(text, ""))
 		}
 	}
 	quoted := blocks(t, document, "go")
@@ -63,7 +66,7 @@ func quotes(t *testing.T, document string, least int, patterns ...string) {
 		t.Errorf("%s has %d blocks of Go", document, len(quoted))
 	}
 	for _, block := range quoted {
-		if !strings.Contains(code.String(), strings.ReplaceAll(block, "\n\t\t", "\n\t")) {
+		if !strings.Contains(code.String(), indentation.ReplaceAllString(block, "")) {
 			t.Errorf("no example has this code of %s:\n%s", document, block)
 		}
 	}

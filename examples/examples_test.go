@@ -59,14 +59,16 @@ func TestDeploy(t *testing.T) {
 
 var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
 
-// TestHello builds a user's own program and talks to it over a socket.
+// TestHello tests and builds a user's own program, and talks to it over a socket.
 func TestHello(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "hello")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = "hello"
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	for _, args := range [][]string{{"test", "."}, {"build", "-o", program, "."}} {
+		command := exec.Command("go", args...)
+		command.Dir = "hello"
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
 	}
 	ctx := t.Context()
 	c := client.New(serve(t, program), client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
