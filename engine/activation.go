@@ -110,6 +110,7 @@ func (in *Instance) replay(c *history.Commit) error {
 		in.carry = append(in.carry, numbered(c.FirstBroughtID(), c.Brought)...)
 		if c.Task != nil && c.Task.Reset != nil {
 			in.carry = append(in.carry, numbered(c.FirstCommandID(), c.Commands)...)
+			in.departs(c.Task.Reset)
 		}
 		return nil
 	}
@@ -211,9 +212,31 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	case *history.TimerFired:
 		return in.fireTimer(a.StartedEventID)
 	default:
-		return corrupt("event %s was brought by a task", e.Type())
+		return in.news(e)
 	}
 	return nil
+}
+
+// news delivers what comes from another workflow.
+func (in *Instance) news(e history.Event) error {
+	switch a := e.Attributes.(type) {
+	case *history.ChildWorkflowExecutionStarted:
+		return in.childStarted(a)
+	case *history.StartChildWorkflowExecutionFailed:
+		return in.resolveChild(&outcome{event: a.InitiatedEventID, failure: a.Failure})
+	case *history.ExternalWorkflowExecutionSignaled:
+		return in.resolveExternal(a.InitiatedEventID, nil)
+	case *history.ExternalWorkflowExecutionCancelRequested:
+		return in.resolveExternal(a.InitiatedEventID, nil)
+	case *history.SignalExternalWorkflowExecutionFailed:
+		return in.resolveExternal(a.InitiatedEventID, a.Failure)
+	case *history.RequestCancelExternalWorkflowExecutionFailed:
+		return in.resolveExternal(a.InitiatedEventID, a.Failure)
+	}
+	if o := outcomeOf(e); o != nil {
+		return in.resolveChild(o)
+	}
+	return corrupt("event %s was brought by a task", e.Type())
 }
 
 func canceledFailure(f *failure.Failure) *failure.Failure {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// waiter is an activity or a timer that code waits for under a scope.
+// waiter is an activity, a timer, a child or news of another workflow that code waits for under a scope.
 type waiter interface {
 	under() *coro.Scope
 	order() uint64
@@ -102,6 +102,12 @@ func (in *Instance) cancelWaiters() {
 	}
 	for _, t := range in.timers {
 		collect(t)
+	}
+	for _, c := range in.children {
+		collect(c)
+	}
+	for _, e := range in.externals {
+		collect(e)
 	}
 	for _, w := range in.unnumbered {
 		collect(w)

@@ -122,6 +122,12 @@ func identity(e history.Event) (name string, ref int64) {
 		return "", a.ScheduledEventID
 	case *history.TimerCanceled:
 		return "", a.StartedEventID
+	case *history.StartChildWorkflowExecutionInitiated:
+		return childName(a), 0
+	case *history.SignalExternalWorkflowExecutionInitiated:
+		return a.SignalName + " " + a.WorkflowID, 0
+	case *history.RequestCancelExternalWorkflowExecutionInitiated:
+		return a.WorkflowID, 0
 	case *history.WorkflowExecutionUpdateAccepted:
 		return a.UpdateID, 0
 	case *history.WorkflowExecutionUpdateCompleted:

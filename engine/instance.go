@@ -29,10 +29,14 @@ type Instance struct {
 	replaying bool
 	commands  []*command // of this activation, in the order in which they were issued
 
-	sequence   uint64 // counts activities and timers, for an order that does not depend on maps
+	sequence   uint64 // counts activities, timers and so on, for an order that does not depend on maps
 	activities map[int64]*activity
 	timers     map[int64]*timer
-	unnumbered []waiter // activities and timers that this activation started
+	children   map[int64]*Child
+	externals  map[int64]*external
+	unnumbered []waiter // those of all these that this activation started
+	base       string   // the ids of calls begin with it
+	calls      int      // counts what the code asked other workflows
 	canceled   map[history.Timestamp]*timer
 	signals    map[string]*coro.Channel[history.Payload]
 	signaled   []history.Event // the signals that arrived, in order
@@ -59,6 +63,8 @@ type Info struct {
 	HistoryBytes int64
 	// SuggestContinueAsNew says that the history has become long.
 	SuggestContinueAsNew bool
+	// Parent is the run that waits for this one, or nil.
+	Parent *history.Parent
 }
 
 // NewInstance returns the instance of a run that has not run yet. A nil workflow is a type that this build does not
@@ -68,6 +74,8 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 		workflow: workflow, id: workflowID, runID: runID,
 		activities: map[int64]*activity{},
 		timers:     map[int64]*timer{},
+		children:   map[int64]*Child{},
+		externals:  map[int64]*external{},
 		signals:    map[string]*coro.Channel[history.Payload]{},
 		queries:    map[string]*QueryHandler{},
 	}
@@ -79,8 +87,9 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 	return in
 }
 
-// seed makes the random numbers those of a run.
+// seed makes the random numbers, and the ids of calls, those of a run.
 func (in *Instance) seed(runID history.RunID) {
+	in.base = string(runID)
 	seed := sha256.Sum256([]byte(in.id + "\x00" + string(runID)))
 	in.random = rand.New(&source{&in.s, rand.NewChaCha8(seed)})
 }
@@ -131,7 +140,7 @@ func (in *Instance) Err() error { return in.s.Err() }
 
 // start makes the coroutine of the workflow's function.
 func (in *Instance) start(e *history.WorkflowExecutionStarted) {
-	in.info.WorkflowType = e.WorkflowType
+	in.info.WorkflowType, in.info.Parent = e.WorkflowType, e.Parent
 	if e.OriginalRunID != "" {
 		in.seed(e.OriginalRunID) // a reset has copied what follows from them
 	}

@@ -20,16 +20,25 @@ const (
 	RetryTask MessageKind = 3
 	// EndRun says that a run's timeout has passed.
 	EndRun MessageKind = 4
-	// TakeResult brings the result of an activity to the workflow queue.
+	// TakeResult brings the result of an activity, or news of a child or of another workflow, to the workflow queue.
 	TakeResult MessageKind = 5
 	// StartTask asks for the first task of a run that was opened without running its code: one with a start delay, or one
 	// that a reset has made.
 	StartTask MessageKind = 6
 	// CloseActivity says that the time of an activity is over, all its attempts together.
 	CloseActivity MessageKind = 7
+	// SettleChild asks to start a child, or, where its parent has closed, to do with it what its close policy says.
+	SettleChild MessageKind = 8
+	// ReportChild says that a child has closed: its parent is to be told.
+	ReportChild MessageKind = 9
+	// ReachOut asks to bring a signal to another workflow, or a request that it end.
+	ReachOut MessageKind = 10
 )
 
-var messageKindNames = [...]string{"", "activity", "timer", "task retry", "run timeout", "activity result", "first task", "activity timeout"}
+var messageKindNames = [...]string{
+	"", "activity", "timer", "task retry", "run timeout", "result", "first task", "activity timeout",
+	"child", "child result", "external workflow",
+}
 
 // String is the kind in words.
 func (k MessageKind) String() string {
@@ -71,6 +80,8 @@ type Message struct {
 	Seen uint32 `cbor:"15,keyasint,omitempty"`
 	// Details are what the last heartbeat of the attempts before left for this one.
 	Details history.Payload `cbor:"16,keyasint,omitempty"`
+	// Again says that it may have been delivered before, where its receiver knows. It is not sent.
+	Again bool `cbor:"-"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
@@ -82,25 +93,42 @@ func TaskRetryDelay(attempt int) time.Duration {
 // resetPatience is how long after a reset a message runs the first task of the new run, if it is still to be run then.
 const resetPatience = 2 * time.Second
 
-// Messages lists the messages that a commit schedules, in the order of its events. They follow from the commit alone:
-// a writer sends them around its put, and whoever repairs after a crash finds the same. Those of a commit that a reset has
-// made may be of what a later part of it resolves: Needed tells.
-func Messages(workflowID string, c *history.Commit) []Message {
-	if c.Status.Closed() {
-		return nil
-	}
-	var messages []Message
-	slot := c.Slot
+// outbox collects the messages that a commit schedules.
+type outbox struct {
+	workflowID string
+	commit     *history.Commit
+	messages   []Message
+}
+
+func (o *outbox) add(kind MessageKind, event int64) *Message {
+	c, slot := o.commit, o.commit.Slot
 	if c.FromReset() {
 		slot = 0 // where the first of its commits stands all stand, and where it is fenced off none can
 	}
-	add := func(kind MessageKind, event int64) *Message {
-		messages = append(messages, Message{
-			Kind: kind, WorkflowID: workflowID, RunID: c.RunID, Slot: slot, Commit: c.ID,
-			EventID: event, Wave: history.NewWave(c.ID, event), Attempt: 1,
-		})
-		return &messages[len(messages)-1]
+	o.messages = append(o.messages, Message{
+		Kind: kind, WorkflowID: o.workflowID, RunID: c.RunID, Slot: slot, Commit: c.ID,
+		EventID: event, Wave: history.NewWave(c.ID, event), Attempt: 1,
+	})
+	return &o.messages[len(o.messages)-1]
+}
+
+// Messages lists the messages that a commit of the run schedules, whether the run has it already or it is the next, in the
+// order of its events. They follow from the log alone: a writer sends them around its put, and whoever repairs after a crash
+// finds the same. Those of a commit that a reset has made may be of what a later part of it resolves: Needed tells.
+func (r *Run) Messages(c *history.Commit) []Message {
+	o := &outbox{workflowID: r.WorkflowID, commit: c}
+	if c.Status.Closed() {
+		r.closing(o)
+	} else {
+		o.opening()
+		o.scheduling()
 	}
+	return o.messages
+}
+
+// opening adds what a commit schedules besides its commands.
+func (o *outbox) opening() {
+	c, add := o.commit, o.add
 	if started := c.Opens(); started != nil {
 		if started.RunTimeout > 0 {
 			add(EndRun, 0).Due = deadline(started, c.Time, c.FromReset())
@@ -117,6 +145,11 @@ func Messages(workflowID string, c *history.Commit) []Message {
 		m.Attempt = c.Task.Attempt + 1
 		m.Due = c.Time.Add(TaskRetryDelay(c.Task.Attempt))
 	}
+}
+
+// scheduling adds what the commands of a commit schedule.
+func (o *outbox) scheduling() {
+	c, add := o.commit, o.add
 	for part := range c.Parts() {
 		id := part.FirstCommandID()
 		for _, e := range part.Commands {
@@ -129,11 +162,14 @@ func Messages(workflowID string, c *history.Commit) []Message {
 				}
 			case *history.TimerStarted:
 				add(FireTimer, id).Due = a.FireAt
+			case *history.StartChildWorkflowExecutionInitiated:
+				add(SettleChild, id).Scheduled = c.Time
+			case *history.SignalExternalWorkflowExecutionInitiated, *history.RequestCancelExternalWorkflowExecutionInitiated:
+				add(ReachOut, id).Scheduled = c.Time
 			}
 			id++
 		}
 	}
-	return messages
 }
 
 // deadline is when a run that was opened at this time has been open for too long. The start delay of one that a reset has
@@ -146,14 +182,24 @@ func deadline(started *history.WorkflowExecutionStarted, opened history.Timestam
 }
 
 // Needed reports whether what a message asks for still has to be done: the run is open, and its activity or timer is
-// pending, or its task is still the last one.
+// pending, or its task is still the last one. What a run does to others outlives it.
 func (r *Run) Needed(m *Message) bool {
+	switch m.Kind {
+	case ReportChild:
+		return r.State.Status.Closed()
+	case SettleChild:
+		return r.State.Children[m.EventID] != nil && r.owns(m.EventID)
+	case ReachOut:
+		return r.State.Externals[m.EventID] != nil && r.owns(m.EventID)
+	}
 	if r.State.Status.Closed() {
 		return false
 	}
 	switch m.Kind {
-	case RunActivity, TakeResult, CloseActivity:
+	case RunActivity, CloseActivity:
 		return r.State.Activities[m.EventID] != nil
+	case TakeResult:
+		return len(r.Awaited(*m.Result)) > 0
 	case FireTimer:
 		return r.State.Timers[m.EventID] != nil
 	case RetryTask:
@@ -171,15 +217,15 @@ func (r *Run) Needed(m *Message) bool {
 // deletes the message: the one who made those commits may have died before it sent them.
 func (r *Run) Owed(triggers []*Message, except *history.Commit) []Message {
 	var owed []Message
-	for _, c := range r.Log {
-		if c == except {
-			continue
+	for n, c := range r.Log {
+		if c == except || r.State.Status.Closed() && n < len(r.Log)-1 {
+			continue // what a closed run still does to others its last commit schedules
 		}
 		i := slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) })
 		if i < 0 {
 			continue
 		}
-		for _, m := range Messages(r.WorkflowID, c) {
+		for _, m := range r.Messages(c) {
 			if r.Needed(&m) {
 				m.Wave, m.Seen = triggers[i].Wave, r.State.NextSlot
 				owed = append(owed, m)

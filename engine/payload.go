@@ -26,3 +26,13 @@ func tooLarge(what string, size int) *failure.Failure {
 func Oversize(a *history.ActivityTaskScheduled) *failure.Failure {
 	return tooLarge("the input of activity "+a.ActivityType, a.Oversize)
 }
+
+// OversizeChild is the failure of a child whose input was too large to be recorded; nil for others.
+func OversizeChild(a *history.StartChildWorkflowExecutionInitiated) *failure.Failure {
+	return tooLarge("the input of child workflow "+a.WorkflowType, a.Oversize)
+}
+
+// OversizeSignal is the same for a signal to another workflow.
+func OversizeSignal(a *history.SignalExternalWorkflowExecutionInitiated) *failure.Failure {
+	return tooLarge("the value of signal "+a.SignalName, a.Oversize)
+}

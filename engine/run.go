@@ -41,8 +41,8 @@ func (r *Run) Accepts(c *history.Commit) error {
 		return corrupt("slot %d does not follow the log", c.Slot)
 	}
 	for _, e := range c.Brought {
-		activity, timer := Resolves(e)
-		if activity != 0 && s.Activities[activity] == nil || timer != 0 && s.Timers[timer] == nil {
+		started, ok := e.Attributes.(*history.ChildWorkflowExecutionStarted)
+		if !s.pending(Resolves(e)) || ok && !s.awaitsStart(started.InitiatedEventID) {
 			return corrupt("%s resolves nothing that is pending", e.Type())
 		}
 	}
@@ -114,8 +114,8 @@ func (r *Run) Hold(w *Writer, brought []history.Event) *history.Commit {
 // earliest is the first moment at which an event can have happened: a timer never fires, by the clock that workflow
 // code reads, before the moment that the code gave, however far the clocks of two writers are apart.
 func (r *Run) earliest(e history.Event) history.Timestamp {
-	if _, id := Resolves(e); id != 0 && r.State.Timers[id] != nil {
-		return r.State.Timers[id].FireAt
+	if t := r.State.Timers[Resolves(e).Timer]; t != nil {
+		return t.FireAt
 	}
 	return 0
 }

@@ -231,7 +231,7 @@ func (p *player) commit(c *history.Commit) {
 	for _, e := range stored.Events() {
 		p.printf("  %2d %s%s", e.ID, e.Type(), attributes(e.Attributes))
 	}
-	for _, m := range engine.Messages("script", stored) {
+	for _, m := range p.run.Messages(stored) {
 		due := ""
 		if m.Due != 0 {
 			due = " in " + m.Due.Sub(p.clock).String()

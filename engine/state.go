@@ -34,6 +34,9 @@ type State struct {
 	// Activities and Timers are those that have not been resolved, by the id of the event that scheduled them.
 	Activities map[int64]*PendingActivity
 	Timers     map[int64]*PendingTimer
+	// Children and Externals are those that have not been resolved, in the same way.
+	Children  map[int64]*PendingChild
+	Externals map[int64]*PendingExternal
 	// Updates are those that were accepted, by id.
 	Updates map[string]*Update
 	// UpdatesInFlight is how many of them have not completed, and UpdateBytesInFlight what their inputs come to.
@@ -87,6 +90,7 @@ func NewState() *State {
 	return &State{
 		NextEventID: 1,
 		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
+		Children: map[int64]*PendingChild{}, Externals: map[int64]*PendingExternal{},
 		Admitted: map[string]int{},
 		signals:  map[string]bool{}, accepted: map[int64]*Update{},
 	}
@@ -182,57 +186,20 @@ func (s *State) bring(id int64, e history.Event) error {
 		s.CancelRequested = true
 	case *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
 		s.Close = a
+	case *history.ChildWorkflowExecutionStarted:
+		return s.childStarted(id, a)
 	default:
 		return s.resolve(id, e)
 	}
 	return nil
 }
 
-// resolve folds in the result of an activity or a timer: each resolves exactly once.
-func (s *State) resolve(id int64, e history.Event) error {
-	activity, timer := Resolves(e)
-	switch {
-	case activity != 0 && s.Activities[activity] != nil:
-		delete(s.Activities, activity)
-	case timer != 0 && s.Timers[timer] != nil:
-		delete(s.Timers, timer)
-	default:
-		return corrupt("event %d (%s) resolves nothing that is pending", id, e.Type())
-	}
-	return nil
-}
-
-// Resolves returns the id of the event that scheduled what e resolves: an activity or a timer. Both are 0 where e
-// resolves nothing.
-func Resolves(e history.Event) (activity, timer int64) {
-	switch a := e.Attributes.(type) {
-	case *history.ActivityTaskCompleted:
-		return a.ScheduledEventID, 0
-	case *history.ActivityTaskFailed:
-		return a.ScheduledEventID, 0
-	case *history.ActivityTaskTimedOut:
-		return a.ScheduledEventID, 0
-	case *history.ActivityTaskCanceled:
-		return a.ScheduledEventID, 0
-	case *history.TimerFired:
-		return 0, a.StartedEventID
-	case *history.TimerCanceled:
-		return 0, a.StartedEventID
-	}
-	return 0, 0
-}
-
 // command folds in an event that a command became.
 func (s *State) command(c *history.Commit, id int64, e history.Event) error {
+	if s.scheduled(c, id, e) {
+		return nil
+	}
 	switch a := e.Attributes.(type) {
-	case *history.ActivityTaskScheduled:
-		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
-	case *history.ActivityTaskCancelRequested:
-		if p := s.Activities[a.ScheduledEventID]; p != nil {
-			p.CancelRequested = true
-		}
-	case *history.TimerStarted:
-		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt}
 	case *history.TimerCanceled:
 		return s.resolve(id, e)
 	case *history.WorkflowExecutionUpdateAccepted:
@@ -289,6 +256,17 @@ func (s *State) Outcome() (history.Payload, *failure.Failure) {
 		}
 	}
 	return nil, nil
+}
+
+// Next is the run that goes on where this one closed; empty where none does.
+func (s *State) Next() history.RunID {
+	switch a := s.Close.(type) {
+	case *history.WorkflowExecutionContinuedAsNew:
+		return a.NewRunID
+	case *history.WorkflowExecutionTerminated:
+		return a.NewRunID
+	}
+	return ""
 }
 
 func terminatedText(reason string) string {

@@ -81,7 +81,7 @@ func (r *Run) next(c *history.Commit, result *Result) []history.Event {
 	opening := history.Of(&history.WorkflowExecutionStarted{
 		WorkflowType: last.WorkflowType, Input: last.Input, RequestID: started.RequestID, RunTimeout: started.RunTimeout,
 		ContinuedFrom: c.RunID, FirstRunID: cmp.Or(started.FirstRunID, c.RunID), TraceParent: started.TraceParent,
-		Build: r.Pinned(c),
+		Build: r.Pinned(c), Parent: started.Parent,
 	})
 	return append([]history.Event{opening}, result.Unread...)
 }

@@ -69,13 +69,23 @@ type Info struct {
 	// SuggestContinueAsNew says that the history has become long, and that the workflow should continue as new when it
 	// can.
 	SuggestContinueAsNew bool
+	// Parent is the run that started this one, or the chain that it is part of, as its child; nil where none did.
+	Parent *Parent
 }
+
+// Parent is a run that started another one as its child.
+type Parent struct{ WorkflowID, RunID string }
 
 // InfoOf returns what a workflow can read about its own run. It is the same on replay.
 func InfoOf(ctx Context) Info {
 	i := ctx.instance().Info()
+	var parent *Parent
+	if i.Parent != nil {
+		parent = &Parent{WorkflowID: i.Parent.WorkflowID, RunID: string(i.Parent.RunID)}
+	}
 	return Info{
 		WorkflowID: i.WorkflowID, RunID: string(i.RunID), WorkflowType: i.WorkflowType,
 		HistoryLength: int(i.HistoryLength), HistoryBytes: int(i.HistoryBytes), SuggestContinueAsNew: i.SuggestContinueAsNew,
+		Parent: parent,
 	}
 }

@@ -9,6 +9,8 @@ type Error = failure.Error
 type (
 	// ActivityError says which activity failed; it wraps why.
 	ActivityError = failure.ActivityError
+	// ChildWorkflowError says which child workflow failed, or could not be started; it wraps why.
+	ChildWorkflowError = failure.ChildWorkflowError
 	// TimeoutError says that a limit of time passed.
 	TimeoutError = failure.TimeoutError
 	// CanceledError is what blocking calls return when their context was canceled.
@@ -19,6 +21,16 @@ type (
 
 // ErrCanceled matches every *CanceledError in errors.Is.
 var ErrCanceled error = failure.ErrCanceled
+
+// What workflow code meets when it deals with other workflows.
+var (
+	// ErrAlreadyStarted matches a child that could not be started because its workflow id is taken.
+	ErrAlreadyStarted error = failure.ErrAlreadyStarted
+	// ErrNotFound matches a signal or a request to end that found no open run.
+	ErrNotFound error = failure.ErrNotFound
+	// ErrTerminated matches a child that was terminated.
+	ErrTerminated error = failure.ErrTerminated
+)
 
 // NewError returns an application error. Declare those that callers branch on once, as variables: errors.Is compares
 // their types, also in the client.

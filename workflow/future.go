@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
-// Future is a value that will come: the result of an activity, the firing of a timer, or what code sets itself.
+// Future is a value that will come: the result of an activity or a child, the firing of a timer, or what code sets itself.
 type Future[T any] struct{ pending pending[T] }
 
 // pending is what a Future stands for.
@@ -54,7 +54,7 @@ func (f *own[T]) ready() bool         { return f.Ready() }
 func (f *own[T]) peek() (T, error)    { return f.Peek() }
 func (f *own[T]) waiters() *coro.List { return f.Waiters() }
 
-// result is the future of an activity's result, which is decoded when it is first asked for.
+// result is the future of the result of an activity or a child, which is decoded when it is first asked for.
 type result[T any] struct {
 	*coro.Future[history.Payload]
 	name    string
@@ -77,8 +77,8 @@ func (f *result[T]) peek() (T, error) {
 	}
 	value, err := payload.DecodeOrZero[T](p)
 	if err != nil {
-		// The types have changed since the activity ran: the task fails, and the run goes on when the code is mended.
-		panic(fmt.Errorf("the result of activity %s does not decode: %w", f.name, err))
+		// The types have changed since it ran: the task fails, and the run goes on when the code is mended.
+		panic(fmt.Errorf("the result of %s does not decode: %w", f.name, err))
 	}
 	f.value = value
 	return f.value, nil
@@ -93,7 +93,7 @@ type ActivityCall struct {
 // StartActivity starts an activity; authors call the Start or Run of an activity instead.
 func StartActivity[Out any](ctx Context, call ActivityCall) Future[Out] {
 	raw := ctx.instance().StartActivity(ctx.scope, call.Scheduled, func() history.Payload { return mustEncode(call.Input) })
-	return Future[Out]{&result[Out]{Future: raw, name: call.Scheduled.ActivityType}}
+	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.Scheduled.ActivityType}}
 }
 
 // fired is the future of a timer.

@@ -59,6 +59,10 @@ func fromError(err error, depth int) *Failure {
 		return &Failure{Kind: KindPanic, Message: e.Message, Stack: e.Stack}
 	case *ActivityError:
 		return &Failure{Kind: KindActivity, ActivityType: e.ActivityType, EventID: e.EventID, Cause: cause()}
+	case *ChildWorkflowError:
+		return &Failure{
+			Kind: KindChild, WorkflowType: e.WorkflowType, WorkflowID: e.WorkflowID, RunID: e.RunID, EventID: e.EventID, Cause: cause(),
+		}
 	case *OtherError:
 		return &Failure{Kind: e.Kind, Message: e.Message, Stack: e.Stack, EventID: e.EventID, Cause: cause()}
 	}
@@ -114,6 +118,8 @@ func (f *Failure) Err() error {
 		return &PanicError{Message: f.Message, Stack: f.Stack}
 	case KindActivity:
 		return &ActivityError{ActivityType: f.ActivityType, EventID: f.EventID, Cause: cause}
+	case KindChild:
+		return &ChildWorkflowError{WorkflowType: f.WorkflowType, WorkflowID: f.WorkflowID, RunID: f.RunID, EventID: f.EventID, Cause: cause}
 	}
 	return &OtherError{Kind: f.Kind, Message: f.Message, Stack: f.Stack, EventID: f.EventID, Cause: cause}
 }

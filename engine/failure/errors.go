@@ -121,6 +121,27 @@ func (e *ActivityError) Error() string {
 // Unwrap returns why it failed.
 func (e *ActivityError) Unwrap() error { return e.Cause }
 
+// ChildWorkflowError says which child workflow failed, or could not be started; errors.Is and errors.As look through it
+// at why.
+type ChildWorkflowError struct {
+	// WorkflowType and WorkflowID are those of the child.
+	WorkflowType, WorkflowID string
+	// RunID is the child's first run; empty where it was not started.
+	RunID string
+	// EventID is the id of its StartChildWorkflowExecutionInitiated event; 0 where there is none.
+	EventID int64
+	// Cause is why it failed.
+	Cause error
+}
+
+// Error names the child and the cause.
+func (e *ChildWorkflowError) Error() string {
+	return fmt.Sprintf("child workflow %s failed: %v", e.WorkflowType, e.Cause)
+}
+
+// Unwrap returns why it failed.
+func (e *ChildWorkflowError) Unwrap() error { return e.Cause }
+
 // OtherError is a failure of a kind that has no Go type of its own: a task that fails, a run that was terminated, an
 // update whose run closed.
 type OtherError struct {
@@ -155,6 +176,13 @@ func (e *OtherError) Is(target error) bool {
 
 // ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
 var ErrRunClosed = &OtherError{Kind: KindRunClosed, Message: "the run closed before the update finished"}
+
+// ErrAlreadyStarted matches a child that could not be started because its workflow id has a run already, open or not to be
+// used again.
+var ErrAlreadyStarted = New("AlreadyStarted", "the workflow id of the child has been used already")
+
+// ErrNotFound matches a signal or a request to end that found no open run of the workflow that it was for.
+var ErrNotFound = New("NotFound", "there is no open run of that workflow")
 
 // ErrTerminated matches the outcome of a run that was terminated.
 var ErrTerminated = &OtherError{Kind: KindTerminated, Message: "terminated"}

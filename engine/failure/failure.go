@@ -39,13 +39,15 @@ const (
 	KindUnregistered Kind = 11
 	// KindReset is a workflow task to which a run was reset: it did not run.
 	KindReset Kind = 12
+	// KindChild says which child workflow failed; its Cause says why.
+	KindChild Kind = 13
 )
 
 var kindNames = map[Kind]string{
 	KindApplication: "application", KindTimeout: "timeout", KindCanceled: "canceled", KindTerminated: "terminated",
 	KindPanic: "panic", KindActivity: "activity", KindNonDeterminism: "nonDeterminism", KindMisuse: "misuse",
 	KindDeadlock: "deadlock", KindRunClosed: "runClosed", KindUnregistered: "unregistered",
-	KindReset: "reset",
+	KindReset: "reset", KindChild: "childWorkflow",
 }
 
 // String is the name that the HTTP API uses.
@@ -95,12 +97,17 @@ type Failure struct {
 	// ActivityType is the type of the activity that failed, where Kind is KindActivity.
 	ActivityType string `cbor:"7,keyasint,omitempty" json:"activityType,omitempty"`
 	// EventID is the event at which it happened: the ActivityTaskScheduled event of an activity that failed, the
-	// first event that differs in a non-determinism failure.
+	// StartChildWorkflowExecutionInitiated event of a child, the first event that differs in a non-determinism failure.
 	EventID int64 `cbor:"8,keyasint,omitempty" json:"eventId,omitempty"`
 	// Details is an application error's own data, encoded; nil where it has none.
 	Details []byte `cbor:"9,keyasint,omitempty" json:"details,omitempty"`
 	// Cause is what this failure wraps.
 	Cause *Failure `cbor:"10,keyasint,omitempty" json:"cause,omitempty"`
+	// WorkflowType, WorkflowID and RunID are those of the child that failed, where Kind is KindChild. RunID is empty where
+	// the child was not started.
+	WorkflowType string `cbor:"11,keyasint,omitempty" json:"workflowType,omitempty"`
+	WorkflowID   string `cbor:"12,keyasint,omitempty" json:"workflowId,omitempty"`
+	RunID        string `cbor:"13,keyasint,omitempty" json:"runId,omitempty"`
 }
 
 // Same reports whether two failures tell of the same thing. It ignores stacks, which differ from run to run.
@@ -109,7 +116,8 @@ func (f *Failure) Same(g *Failure) bool {
 		return f == g
 	}
 	return f.Kind == g.Kind && f.Type == g.Type && f.Message == g.Message && f.Timeout == g.Timeout &&
-		f.ActivityType == g.ActivityType && f.EventID == g.EventID && f.Cause.Same(g.Cause)
+		f.ActivityType == g.ActivityType && f.WorkflowType == g.WorkflowType && f.WorkflowID == g.WorkflowID &&
+		f.RunID == g.RunID && f.EventID == g.EventID && f.Cause.Same(g.Cause)
 }
 
 // Retryable reports whether an activity that failed like this may be tried again: nothing in the chain forbids it and

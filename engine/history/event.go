@@ -40,6 +40,21 @@ const (
 	TypeTimerCanceled Type = 34
 
 	TypeMarkerRecorded Type = 40
+
+	TypeStartChildWorkflowExecutionInitiated            Type = 48
+	TypeStartChildWorkflowExecutionFailed               Type = 49
+	TypeChildWorkflowExecutionStarted                   Type = 50
+	TypeChildWorkflowExecutionCompleted                 Type = 51
+	TypeChildWorkflowExecutionFailed                    Type = 52
+	TypeChildWorkflowExecutionCanceled                  Type = 53
+	TypeChildWorkflowExecutionTimedOut                  Type = 54
+	TypeChildWorkflowExecutionTerminated                Type = 55
+	TypeSignalExternalWorkflowExecutionInitiated        Type = 56
+	TypeSignalExternalWorkflowExecutionFailed           Type = 57
+	TypeExternalWorkflowExecutionSignaled               Type = 58
+	TypeRequestCancelExternalWorkflowExecutionInitiated Type = 59
+	TypeRequestCancelExternalWorkflowExecutionFailed    Type = 60
+	TypeExternalWorkflowExecutionCancelRequested        Type = 61
 )
 
 // Attributes is what an event of one type carries. Each type of event has one struct, named after it.
@@ -64,33 +79,47 @@ type kind struct {
 
 // kinds is the table of event types: the name of each, and how to make an empty one to decode into.
 var kinds = map[Type]kind{
-	TypeWorkflowExecutionStarted:         {"WorkflowExecutionStarted", func() Attributes { return new(WorkflowExecutionStarted) }},
-	TypeWorkflowExecutionCompleted:       {"WorkflowExecutionCompleted", func() Attributes { return new(WorkflowExecutionCompleted) }},
-	TypeWorkflowExecutionFailed:          {"WorkflowExecutionFailed", func() Attributes { return new(WorkflowExecutionFailed) }},
-	TypeWorkflowExecutionCanceled:        {"WorkflowExecutionCanceled", func() Attributes { return new(WorkflowExecutionCanceled) }},
-	TypeWorkflowExecutionTerminated:      {"WorkflowExecutionTerminated", func() Attributes { return new(WorkflowExecutionTerminated) }},
-	TypeWorkflowExecutionTimedOut:        {"WorkflowExecutionTimedOut", func() Attributes { return new(WorkflowExecutionTimedOut) }},
-	TypeWorkflowExecutionContinuedAsNew:  {"WorkflowExecutionContinuedAsNew", func() Attributes { return new(WorkflowExecutionContinuedAsNew) }},
-	TypeWorkflowExecutionSignaled:        {"WorkflowExecutionSignaled", func() Attributes { return new(WorkflowExecutionSignaled) }},
-	TypeWorkflowExecutionCancelRequested: {"WorkflowExecutionCancelRequested", func() Attributes { return new(WorkflowExecutionCancelRequested) }},
-	TypeWorkflowExecutionUpdateAdmitted:  {"WorkflowExecutionUpdateAdmitted", func() Attributes { return new(WorkflowExecutionUpdateAdmitted) }},
-	TypeWorkflowExecutionUpdateAccepted:  {"WorkflowExecutionUpdateAccepted", func() Attributes { return new(WorkflowExecutionUpdateAccepted) }},
-	TypeWorkflowExecutionUpdateCompleted: {"WorkflowExecutionUpdateCompleted", func() Attributes { return new(WorkflowExecutionUpdateCompleted) }},
-	TypeWorkflowExecutionOptionsUpdated:  {"WorkflowExecutionOptionsUpdated", func() Attributes { return new(WorkflowExecutionOptionsUpdated) }},
-	TypeWorkflowTaskScheduled:            {"WorkflowTaskScheduled", nil},
-	TypeWorkflowTaskStarted:              {"WorkflowTaskStarted", nil},
-	TypeWorkflowTaskCompleted:            {"WorkflowTaskCompleted", nil},
-	TypeWorkflowTaskFailed:               {"WorkflowTaskFailed", nil},
-	TypeActivityTaskScheduled:            {"ActivityTaskScheduled", func() Attributes { return new(ActivityTaskScheduled) }},
-	TypeActivityTaskCompleted:            {"ActivityTaskCompleted", func() Attributes { return new(ActivityTaskCompleted) }},
-	TypeActivityTaskFailed:               {"ActivityTaskFailed", func() Attributes { return new(ActivityTaskFailed) }},
-	TypeActivityTaskTimedOut:             {"ActivityTaskTimedOut", func() Attributes { return new(ActivityTaskTimedOut) }},
-	TypeActivityTaskCancelRequested:      {"ActivityTaskCancelRequested", func() Attributes { return new(ActivityTaskCancelRequested) }},
-	TypeActivityTaskCanceled:             {"ActivityTaskCanceled", func() Attributes { return new(ActivityTaskCanceled) }},
-	TypeTimerStarted:                     {"TimerStarted", func() Attributes { return new(TimerStarted) }},
-	TypeTimerFired:                       {"TimerFired", func() Attributes { return new(TimerFired) }},
-	TypeMarkerRecorded:                   {"MarkerRecorded", func() Attributes { return new(MarkerRecorded) }},
-	TypeTimerCanceled:                    {"TimerCanceled", func() Attributes { return new(TimerCanceled) }},
+	TypeWorkflowExecutionStarted:                        {"WorkflowExecutionStarted", func() Attributes { return new(WorkflowExecutionStarted) }},
+	TypeWorkflowExecutionCompleted:                      {"WorkflowExecutionCompleted", func() Attributes { return new(WorkflowExecutionCompleted) }},
+	TypeWorkflowExecutionFailed:                         {"WorkflowExecutionFailed", func() Attributes { return new(WorkflowExecutionFailed) }},
+	TypeWorkflowExecutionCanceled:                       {"WorkflowExecutionCanceled", func() Attributes { return new(WorkflowExecutionCanceled) }},
+	TypeWorkflowExecutionTerminated:                     {"WorkflowExecutionTerminated", func() Attributes { return new(WorkflowExecutionTerminated) }},
+	TypeWorkflowExecutionTimedOut:                       {"WorkflowExecutionTimedOut", func() Attributes { return new(WorkflowExecutionTimedOut) }},
+	TypeWorkflowExecutionContinuedAsNew:                 {"WorkflowExecutionContinuedAsNew", func() Attributes { return new(WorkflowExecutionContinuedAsNew) }},
+	TypeWorkflowExecutionSignaled:                       {"WorkflowExecutionSignaled", func() Attributes { return new(WorkflowExecutionSignaled) }},
+	TypeWorkflowExecutionCancelRequested:                {"WorkflowExecutionCancelRequested", func() Attributes { return new(WorkflowExecutionCancelRequested) }},
+	TypeWorkflowExecutionUpdateAdmitted:                 {"WorkflowExecutionUpdateAdmitted", func() Attributes { return new(WorkflowExecutionUpdateAdmitted) }},
+	TypeWorkflowExecutionUpdateAccepted:                 {"WorkflowExecutionUpdateAccepted", func() Attributes { return new(WorkflowExecutionUpdateAccepted) }},
+	TypeWorkflowExecutionUpdateCompleted:                {"WorkflowExecutionUpdateCompleted", func() Attributes { return new(WorkflowExecutionUpdateCompleted) }},
+	TypeWorkflowTaskScheduled:                           {"WorkflowTaskScheduled", nil},
+	TypeWorkflowTaskStarted:                             {"WorkflowTaskStarted", nil},
+	TypeWorkflowTaskCompleted:                           {"WorkflowTaskCompleted", nil},
+	TypeWorkflowTaskFailed:                              {"WorkflowTaskFailed", nil},
+	TypeActivityTaskScheduled:                           {"ActivityTaskScheduled", func() Attributes { return new(ActivityTaskScheduled) }},
+	TypeActivityTaskCompleted:                           {"ActivityTaskCompleted", func() Attributes { return new(ActivityTaskCompleted) }},
+	TypeActivityTaskFailed:                              {"ActivityTaskFailed", func() Attributes { return new(ActivityTaskFailed) }},
+	TypeActivityTaskTimedOut:                            {"ActivityTaskTimedOut", func() Attributes { return new(ActivityTaskTimedOut) }},
+	TypeActivityTaskCancelRequested:                     {"ActivityTaskCancelRequested", func() Attributes { return new(ActivityTaskCancelRequested) }},
+	TypeActivityTaskCanceled:                            {"ActivityTaskCanceled", func() Attributes { return new(ActivityTaskCanceled) }},
+	TypeTimerStarted:                                    {"TimerStarted", func() Attributes { return new(TimerStarted) }},
+	TypeTimerFired:                                      {"TimerFired", func() Attributes { return new(TimerFired) }},
+	TypeMarkerRecorded:                                  {"MarkerRecorded", func() Attributes { return new(MarkerRecorded) }},
+	TypeStartChildWorkflowExecutionInitiated:            {"StartChildWorkflowExecutionInitiated", func() Attributes { return new(StartChildWorkflowExecutionInitiated) }},
+	TypeStartChildWorkflowExecutionFailed:               {"StartChildWorkflowExecutionFailed", func() Attributes { return new(StartChildWorkflowExecutionFailed) }},
+	TypeChildWorkflowExecutionStarted:                   {"ChildWorkflowExecutionStarted", func() Attributes { return new(ChildWorkflowExecutionStarted) }},
+	TypeChildWorkflowExecutionCompleted:                 {"ChildWorkflowExecutionCompleted", func() Attributes { return new(ChildWorkflowExecutionCompleted) }},
+	TypeChildWorkflowExecutionFailed:                    {"ChildWorkflowExecutionFailed", func() Attributes { return new(ChildWorkflowExecutionFailed) }},
+	TypeChildWorkflowExecutionCanceled:                  {"ChildWorkflowExecutionCanceled", func() Attributes { return new(ChildWorkflowExecutionCanceled) }},
+	TypeChildWorkflowExecutionTimedOut:                  {"ChildWorkflowExecutionTimedOut", func() Attributes { return new(ChildWorkflowExecutionTimedOut) }},
+	TypeChildWorkflowExecutionTerminated:                {"ChildWorkflowExecutionTerminated", func() Attributes { return new(ChildWorkflowExecutionTerminated) }},
+	TypeSignalExternalWorkflowExecutionInitiated:        {"SignalExternalWorkflowExecutionInitiated", func() Attributes { return new(SignalExternalWorkflowExecutionInitiated) }},
+	TypeSignalExternalWorkflowExecutionFailed:           {"SignalExternalWorkflowExecutionFailed", func() Attributes { return new(SignalExternalWorkflowExecutionFailed) }},
+	TypeExternalWorkflowExecutionSignaled:               {"ExternalWorkflowExecutionSignaled", func() Attributes { return new(ExternalWorkflowExecutionSignaled) }},
+	TypeRequestCancelExternalWorkflowExecutionInitiated: {"RequestCancelExternalWorkflowExecutionInitiated", func() Attributes { return new(RequestCancelExternalWorkflowExecutionInitiated) }},
+	TypeRequestCancelExternalWorkflowExecutionFailed:    {"RequestCancelExternalWorkflowExecutionFailed", func() Attributes { return new(RequestCancelExternalWorkflowExecutionFailed) }},
+	TypeExternalWorkflowExecutionCancelRequested:        {"ExternalWorkflowExecutionCancelRequested", func() Attributes { return new(ExternalWorkflowExecutionCancelRequested) }},
+	TypeTimerCanceled:                                   {"TimerCanceled", func() Attributes { return new(TimerCanceled) }},
+	TypeWorkflowExecutionOptionsUpdated:                 {"WorkflowExecutionOptionsUpdated", func() Attributes { return new(WorkflowExecutionOptionsUpdated) }},
 }
 
 // String is the name of the type, the same as in Temporal's histories.

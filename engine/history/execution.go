@@ -24,6 +24,9 @@ type WorkflowExecutionStarted struct {
 	OriginalRunID RunID `cbor:"9,keyasint,omitempty" json:"originalExecutionRunId,omitempty"`
 	// Build is the build that the run is pinned to; empty where the newest runs it.
 	Build string `cbor:"24,keyasint,omitempty" json:"build,omitempty"`
+	// Parent is the run that waits for the outcome, where another run started this one as its child; nil otherwise. A run
+	// that continues another keeps it.
+	Parent *Parent `cbor:"30,keyasint,omitempty" json:"parent,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionStarted.
@@ -58,6 +61,9 @@ type WorkflowExecutionTerminated struct {
 	Reason string `cbor:"1,keyasint,omitempty" json:"reason,omitempty"`
 	// NewRunID is the run in which a reset goes on; empty where the run just ended.
 	NewRunID RunID `cbor:"2,keyasint,omitempty" json:"newExecutionRunId,omitempty"`
+	// ResetEventID is the first event that the new run does not have, where a reset ended this one: what was started before
+	// it is the new run's.
+	ResetEventID int64 `cbor:"3,keyasint,omitempty" json:"resetEventId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionTerminated.

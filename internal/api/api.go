@@ -180,9 +180,12 @@ type Description struct {
 	CancelRequested   bool              `json:"cancelRequested,omitempty"`
 	PendingActivities []PendingActivity `json:"pendingActivities"`
 	PendingTimers     []PendingTimer    `json:"pendingTimers"`
+	PendingChildren   []PendingChild    `json:"pendingChildren"`
 	UpdatesInFlight   []UpdateInFlight  `json:"updatesInFlight"`
 	// StuckTask is a workflow task that fails and is tried again; absent where the run is well.
 	StuckTask *StuckTask `json:"stuckTask,omitempty"`
+	// Parent is the run that started it as its child; absent where none did.
+	Parent *history.Parent `json:"parent,omitempty"`
 }
 
 // PendingActivity is an activity that has not been resolved.
@@ -200,6 +203,19 @@ type PendingActivity struct {
 type PendingTimer struct {
 	EventID int64     `json:"eventId"`
 	FireAt  time.Time `json:"fireAt"`
+}
+
+// PendingChild is a child workflow whose outcome has not come.
+type PendingChild struct {
+	EventID    int64  `json:"eventId"`
+	Type       string `json:"type"`
+	WorkflowID string `json:"workflowId"`
+	// RunID is its first run; absent until its start is recorded.
+	RunID             history.RunID             `json:"runId,omitempty"`
+	ParentClosePolicy history.ParentClosePolicy `json:"parentClosePolicy"`
+	InitiatedAt       time.Time                 `json:"initiatedAt"`
+	// CancelRequested says that the code has asked it to end.
+	CancelRequested bool `json:"cancelRequested,omitempty"`
 }
 
 // UpdateInFlight is an update that was accepted and has not completed.

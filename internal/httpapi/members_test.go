@@ -21,7 +21,7 @@ var forms = map[string]any{
 	"MoveRequest": api.MoveRequest{}, "MoveResponse": api.MoveResponse{},
 	"ResetRequest": api.ResetRequest{}, "ResetResponse": api.ResetResponse{}, "ResultResponse": api.ResultResponse{},
 	"WorkflowSummary": api.WorkflowSummary{}, "ListResponse": api.ListResponse{}, "Description": api.Description{},
-	"PendingActivity": api.PendingActivity{}, "PendingTimer": api.PendingTimer{}, "UpdateInFlight": api.UpdateInFlight{},
+	"PendingActivity": api.PendingActivity{}, "PendingTimer": api.PendingTimer{}, "PendingChild": api.PendingChild{}, "Parent": history.Parent{}, "UpdateInFlight": api.UpdateInFlight{},
 	"StuckTask": api.StuckTask{}, "HistoryResponse": api.HistoryResponse{}, "Problem": api.Problem{},
 	"Failure": failure.Failure{}, "RetryPolicy": history.RetryPolicy{},
 }
@@ -36,6 +36,20 @@ var attributes = []history.Attributes{
 	&history.ActivityTaskScheduled{}, &history.ActivityTaskCompleted{}, &history.ActivityTaskFailed{}, &history.ActivityTaskTimedOut{},
 	&history.ActivityTaskCancelRequested{}, &history.ActivityTaskCanceled{}, &history.TimerStarted{}, &history.TimerFired{},
 	&history.TimerCanceled{}, &history.MarkerRecorded{}, &history.WorkflowExecutionOptionsUpdated{},
+	&history.StartChildWorkflowExecutionInitiated{},
+	&history.StartChildWorkflowExecutionFailed{},
+	&history.ChildWorkflowExecutionStarted{},
+	&history.ChildWorkflowExecutionCompleted{},
+	&history.ChildWorkflowExecutionFailed{},
+	&history.ChildWorkflowExecutionCanceled{},
+	&history.ChildWorkflowExecutionTimedOut{},
+	&history.ChildWorkflowExecutionTerminated{},
+	&history.SignalExternalWorkflowExecutionInitiated{},
+	&history.SignalExternalWorkflowExecutionFailed{},
+	&history.ExternalWorkflowExecutionSignaled{},
+	&history.RequestCancelExternalWorkflowExecutionInitiated{},
+	&history.RequestCancelExternalWorkflowExecutionFailed{},
+	&history.ExternalWorkflowExecutionCancelRequested{},
 }
 
 // The document gives each form the members that its type has, also those that no test has seen.
@@ -55,6 +69,7 @@ func TestDocumentHasTheMembers(t *testing.T) {
 	}
 	haveNames(t, "Failure/properties/kind/enum", append(namesOf[failure.Kind](), "unknown"))
 	haveNames(t, "WorkflowTaskScheduled/properties/attributes/properties/kind/enum", namesOf[history.TaskKind]())
+	haveNames(t, "ParentClosePolicy/enum", namesOf[history.ParentClosePolicy]())
 	haveNames(t, "Status/enum", slices.DeleteFunc(namesOf[history.Status](), func(name string) bool { return name == "void" })) // never was
 }
 

@@ -333,8 +333,11 @@ func (s *Service) HandleResults(ctx context.Context, workflowID string, messages
 func (s *Service) fitting(messages []*engine.Message) int {
 	size := 0
 	for i, m := range messages {
-		if done, ok := m.Result.Attributes.(*history.ActivityTaskCompleted); ok {
-			size += len(done.Result)
+		switch a := m.Result.Attributes.(type) {
+		case *history.ActivityTaskCompleted:
+			size += len(a.Result)
+		case *history.ChildWorkflowExecutionCompleted:
+			size += len(a.Result)
 		}
 		if i > 0 && size > s.options.MaxCommit/2 {
 			return i
@@ -347,6 +350,7 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 	// Find them all first: that may read, and what was known before the read says nothing about what is needed after it.
 	var triggers []*engine.Message
 	for _, m := range messages {
+		m.Again = true // nobody tells
 		_, place, err := t.named(ctx, m)
 		if err != nil {
 			return err
@@ -360,14 +364,12 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 	}
 	run := t.run()
 	var events []history.Event
-	taken := map[int64]bool{}
 	for _, m := range triggers {
-		if m.RunID == run.State.RunID && run.Needed(m) && !taken[m.EventID] {
-			taken[m.EventID] = true
+		if m.RunID == run.State.RunID {
 			events = append(events, *m.Result)
 		}
 	}
-	if len(events) == 0 {
+	if events = run.Awaited(events...); len(events) == 0 {
 		return t.send(ctx, run.Owed(triggers, nil))
 	}
 	if err := t.mine(ctx, run); err != nil {

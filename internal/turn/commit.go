@@ -77,7 +77,7 @@ func (t *session) sendThenPut(ctx context.Context, changes ...*change) error {
 			return err
 		}
 		for _, c := range changes {
-			if err := t.send(ctx, engine.Messages(t.workflowID, c.commit)); err != nil {
+			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {
 				return err
 			}
 		}
@@ -98,7 +98,7 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 		run := changes[0].run
 		messages := run.Owed(triggers, changes[0].commit)
 		for _, c := range changes {
-			messages = append(messages, engine.Messages(t.workflowID, c.commit)...)
+			messages = append(messages, c.run.Messages(c.commit)...)
 		}
 		if t.follows != nil {
 			// What it takes is not sent: if this process dies before it is done, the trigger is delivered again, and repairs.

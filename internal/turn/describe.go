@@ -31,7 +31,8 @@ func describe(run *engine.Run) *api.Description {
 			Build: state.Pinned,
 		},
 		HistoryLength: state.NextEventID - 1, HistoryBytes: state.Bytes, CancelRequested: state.CancelRequested,
-		PendingActivities: []api.PendingActivity{}, PendingTimers: []api.PendingTimer{}, UpdatesInFlight: []api.UpdateInFlight{},
+		Parent:            state.Started.Parent,
+		PendingActivities: []api.PendingActivity{}, PendingTimers: []api.PendingTimer{}, PendingChildren: []api.PendingChild{}, UpdatesInFlight: []api.UpdateInFlight{},
 	}
 	if state.Status.Closed() {
 		closed := state.CloseTime.Time()
@@ -46,6 +47,12 @@ func describe(run *engine.Run) *api.Description {
 	for id, t := range state.Timers {
 		d.PendingTimers = append(d.PendingTimers, api.PendingTimer{EventID: id, FireAt: min(t.FireAt, history.LastSecond).Time()})
 	}
+	for id, c := range state.Children {
+		d.PendingChildren = append(d.PendingChildren, api.PendingChild{
+			EventID: id, Type: c.WorkflowType, WorkflowID: c.WorkflowID, RunID: c.RunID, ParentClosePolicy: c.Policy,
+			InitiatedAt: c.Time.Time(), CancelRequested: c.CancelRequested,
+		})
+	}
 	for _, u := range state.Updates {
 		if u.Completed == nil {
 			d.UpdatesInFlight = append(d.UpdatesInFlight, api.UpdateInFlight{UpdateID: u.ID, Name: u.Name, AcceptedEventID: u.AcceptedEventID})
@@ -53,6 +60,7 @@ func describe(run *engine.Run) *api.Description {
 	}
 	slices.SortFunc(d.PendingActivities, func(a, b api.PendingActivity) int { return cmp.Compare(a.EventID, b.EventID) })
 	slices.SortFunc(d.PendingTimers, func(a, b api.PendingTimer) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.PendingChildren, func(a, b api.PendingChild) int { return cmp.Compare(a.EventID, b.EventID) })
 	slices.SortFunc(d.UpdatesInFlight, func(a, b api.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
 	if f := state.Stuck(); f != nil {
 		d.StuckTask = &api.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f}

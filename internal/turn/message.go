@@ -65,8 +65,16 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 // handleNamed does what a message asks for if the commit that it names is in the log. found is false where it is not
 // there yet, and may still come.
 func (s *Service) handleNamed(ctx context.Context, d Delivery) (found bool, err error) {
-	if d.Kind == engine.RunActivity {
+	d.Again = d.Received > 1
+	switch d.Kind {
+	case engine.RunActivity:
 		return s.handleActivity(ctx, d)
+	case engine.SettleChild:
+		return s.settleChild(ctx, d.Message)
+	case engine.ReportChild:
+		return s.reportChild(ctx, d.Message)
+	case engine.ReachOut:
+		return s.reachOut(ctx, d.Message)
 	}
 	err = s.at(ctx, d.WorkflowID, func(ctx context.Context, t *session) error {
 		run, place, err := t.named(ctx, d.Message)
@@ -109,8 +117,8 @@ func (t *session) named(ctx context.Context, m *engine.Message) (*engine.Run, pl
 	}
 	for {
 		run, p := t.find(m)
-		if p == never && run != nil && run.Number == m.RunID.Number()+1 {
-			return run, p, t.repairNext(ctx, run, m)
+		if p == never && run != nil && run.Number > m.RunID.Number() {
+			return t.past(ctx, run, m)
 		}
 		if p == inLog || t.fresh {
 			return run, p, nil
@@ -131,7 +139,7 @@ func (t *session) find(m *engine.Message) (*engine.Run, place) {
 		}
 		return nil, notYet
 	case run.Number > number:
-		return run, never // a run before the latest has closed: all it was waiting for is moot
+		return run, never // a run before the latest has closed: all it was waiting for is moot; see past
 	case run.State.RunID != m.RunID:
 		return nil, never // of a run that has been deleted, and whose number another has now
 	case int(m.Slot) < len(run.Log):
@@ -218,7 +226,7 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 		t.dropInstance()
 		return t.putThenSend(ctx, []*engine.Message{m}, &change{run: run, commit: run.End(t.writer(m), end)})
 	case engine.TakeResult:
-		return t.commitEvents(ctx, run, []history.Event{*m.Result}, m)
+		return t.commitEvents(ctx, run, run.Awaited(*m.Result), m)
 	}
 	return nil
 }
@@ -229,15 +237,51 @@ func (t *session) repair(ctx context.Context, run *engine.Run, m *engine.Message
 	return t.send(ctx, run.Owed([]*engine.Message{m}, nil))
 }
 
+// past is what a message of a run before the latest comes to. What that run does to others outlives it: its children, its
+// parent, and what it has sent.
+func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Message) (*engine.Run, place, error) {
+	switch m.Kind {
+	case engine.SettleChild, engine.ReportChild, engine.ReachOut:
+		run, err := t.other(ctx, m.RunID)
+		if err != nil || run == nil || int(m.Slot) >= len(run.Log) || run.Log[m.Slot].ID != m.Commit {
+			return latest, never, err
+		}
+		return run, inLog, nil
+	}
+	return latest, never, t.repairPast(ctx, latest, m)
+}
+
+// repairPast is repair for a message of a run before the latest. Whoever closed that run on its behalf may have died before
+// he sent what follows from that, also in the run that the same put opened.
+func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.Message) error {
+	if err := t.repairNext(ctx, latest, m); err != nil || !m.Again && m.Seen == 0 {
+		return err // a message that comes for the first time has closed nothing
+	}
+	run, err := t.other(ctx, m.RunID)
+	if run == nil || err != nil {
+		return err
+	}
+	if err := t.repair(ctx, run, m); err != nil {
+		return err
+	}
+	id := run.State.Next()
+	if id == "" || id == latest.State.RunID {
+		return nil
+	}
+	next, err := t.other(ctx, id)
+	if next == nil || err != nil {
+		return err
+	}
+	return t.repair(ctx, next, elsewhere(m))
+}
+
 // repairNext is repair for a message of a run that has been continued as new: the put that closed it also opened the next
 // run, and whoever made it may have died before it sent what that run's first task schedules.
 func (t *session) repairNext(ctx context.Context, next *engine.Run, m *engine.Message) error {
 	if next.State.Started.ContinuedFrom != m.RunID {
 		return nil
 	}
-	all := *m
-	all.Seen = 0 // it speaks of slots of the run before
-	return t.send(ctx, next.Owed([]*engine.Message{&all}, nil))
+	return t.repair(ctx, next, elsewhere(m))
 }
 
 // commitEvents commits what messages bring, with what the code does about it.

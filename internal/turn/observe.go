@@ -90,6 +90,12 @@ func trigger(task engine.Task) string {
 	case *history.TimerFired:
 		return "timer"
 	}
+	switch about := engine.Resolves(task.Brought[len(task.Brought)-1]); {
+	case about.External != 0:
+		return "external"
+	case about.Activity == 0:
+		return "child"
+	}
 	return "activity"
 }
 

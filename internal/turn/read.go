@@ -130,12 +130,7 @@ func (s *Service) Result(ctx context.Context, workflowID string, runID history.R
 	err := s.await(ctx, workflowID, runID, wait, false, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
-		switch a := run.State.Close.(type) {
-		case *history.WorkflowExecutionContinuedAsNew:
-			answer.NewRunID = a.NewRunID
-		case *history.WorkflowExecutionTerminated:
-			answer.NewRunID = a.NewRunID
-		}
+		answer.NewRunID = run.State.Next()
 		return run.State.Status.Closed(), nil
 	})
 	return answer, err

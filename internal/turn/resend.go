@@ -74,7 +74,7 @@ func (s *Service) attemptsOf(ctx context.Context, run *engine.Run) (map[int64]*a
 // waiting lists what an open run waits for, as messages: each as it was sent first.
 func waiting(run *engine.Run) (messages []engine.Message) {
 	for _, c := range run.Log {
-		for _, m := range engine.Messages(run.WorkflowID, c) {
+		for _, m := range run.Messages(c) {
 			if run.Needed(&m) {
 				messages = append(messages, m)
 			}
@@ -86,7 +86,7 @@ func waiting(run *engine.Run) (messages []engine.Message) {
 // end is when what a message asks for should have come about, at the latest.
 func end(m *engine.Message) history.Timestamp {
 	if m.Activity == nil {
-		return m.Due
+		return max(m.Scheduled, m.Due)
 	}
 	return max(m.Scheduled, m.Due).Add(time.Duration(max(m.Activity.StartToClose, m.Activity.ScheduleToClose)))
 }

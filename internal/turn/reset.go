@@ -141,7 +141,7 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 	}
 	var changes []*change
 	if !run.State.Status.Closed() {
-		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "the run was reset", NewRunID: w.RunID})
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "the run was reset", NewRunID: w.RunID, ResetEventID: commits[len(commits)-1].TaskScheduledID()})
 		ended := &change{run: run, commit: run.End(t.writer(), end)}
 		if err := t.encode([]*change{ended}); err != nil {
 			return nil, err

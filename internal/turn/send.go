@@ -132,11 +132,14 @@ func DecodeMessage(body []byte) (*engine.Message, error) {
 	return m, nil
 }
 
-// resolves reports whether a message brings the result of the activity that it names.
+// resolves reports whether a message brings news of what it names.
 func resolves(m *engine.Message) bool {
 	if m.Result == nil {
 		return false
 	}
-	activity, _ := engine.Resolves(*m.Result)
-	return activity != 0 && activity == m.EventID
+	about := engine.Resolves(*m.Result)
+	if started, ok := m.Result.Attributes.(*history.ChildWorkflowExecutionStarted); ok {
+		about.Child = started.InitiatedEventID
+	}
+	return about.Timer == 0 && about.ID() != 0 && about.ID() == m.EventID
 }

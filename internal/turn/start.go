@@ -113,7 +113,7 @@ func (t *session) start(ctx context.Context, r *api.StartRequest, started *histo
 	if err != nil || answer.RunID != "" {
 		return err
 	}
-	_, _, err = t.open(ctx, ended, answer, []history.Event{history.Of(started)})
+	_, _, err = t.open(ctx, ended, answer, engine.Task{Brought: []history.Event{history.Of(started)}})
 	return err
 }
 
@@ -133,18 +133,19 @@ func (t *session) room(ctx context.Context, r *api.StartRequest, requestID strin
 	return t.mayReplace(latest, r.IDConflictPolicy, answer)
 }
 
-// open opens a run with these events and updates, and closes the one that stands in its way, if any, in the same put.
-func (t *session) open(ctx context.Context, ended *change, answer *api.StartResponse, brought []history.Event, updates ...engine.UpdateRequest) (*engine.Run, *engine.Transition, error) {
+// open opens a run with a task, and closes the one that stands in its way, if any, in the same put. Without triggers, a
+// request brought the task.
+func (t *session) open(ctx context.Context, ended *change, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
 	random := t.world.ID()
 	id := history.NewRunID(t.entry.highest+1, [8]byte(random[:8]))
-	opened, transition := t.opening(ctx, id, engine.Task{Brought: brought, Updates: updates})
+	opened, transition := t.opening(ctx, id, task, triggers...)
 	changes := []*change{opened}
 	if ended != nil {
 		changes = []*change{ended, opened}
 	} else if void := t.first(); void != nil {
 		changes = []*change{void, opened}
 	}
-	if err := t.sendThenPut(ctx, changes...); err != nil {
+	if err := t.inOrder(ctx, changes, triggers); err != nil {
 		return nil, nil, err
 	}
 	t.settle(transition)

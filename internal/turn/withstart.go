@@ -60,7 +60,7 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 		return err
 	}
 	call.answer, call.err = api.UpdateResponse{UpdateID: call.request.ID}, nil
-	run, transition, err := t.open(ctx, ended, &w.answer, []history.Event{history.Of(w.started)}, call.request)
+	run, transition, err := t.open(ctx, ended, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (t *session) signalWithStart(ctx context.Context, w *withStart, requestID s
 	if err != nil {
 		return err
 	}
-	_, _, err = t.open(ctx, ended, &w.answer, []history.Event{history.Of(w.started), signal})
+	_, _, err = t.open(ctx, ended, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started), signal}})
 	return err
 }
 

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// Child is a child as the code that started it holds it.
+type Child struct {
+	id       int64 // of its StartChildWorkflowExecutionInitiated event; 0 in the activation that started it
+	sequence uint64
+	scope    *coro.Scope
+	command  *command
+	call     *history.StartChildWorkflowExecutionInitiated
+	wait     bool // whoever cancels it waits for how it ends
+	asked    bool // it has been asked to end
+	started  coro.Future[history.RunID]
+	result   coro.Future[history.Payload]
+}
+
+// ChildCall is a child to start.
+type ChildCall struct {
+	history.StartChildWorkflowExecutionInitiated
+	// WaitCancellation says that code whose scope is canceled waits for how the child ends.
+	WaitCancellation bool
+	// Encode makes the input; it is called at once, and only when the code is not replaying.
+	Encode func() history.Payload
+}
+
+// StartChild starts a child. Under a canceled scope nothing is started and its futures say so. An empty workflow id is made:
+// it follows from the run and the order of the calls.
+func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
+	in.s.MustRun("start a child workflow")
+	in.sequence++
+	initiated := &call.StartChildWorkflowExecutionInitiated
+	initiated.RequestID = in.callID()
+	if initiated.WorkflowID == "" {
+		initiated.WorkflowID = initiated.RequestID
+	}
+	c := &Child{scope: scope, sequence: in.sequence, call: initiated, wait: call.WaitCancellation}
+	err := scope.Err()
+	if bad := CheckID("workflow id of the child", initiated.WorkflowID); err == nil && bad != nil {
+		err = c.failed(failure.Newf("Invalid", "%v", bad))
+	}
+	if err != nil {
+		c.end(in, nil, err)
+		return c
+	}
+	if !in.replaying {
+		if initiated.Input = call.Encode(); len(initiated.Input) > MaxPayload {
+			initiated.Input, initiated.Oversize = nil, len(initiated.Input)
+		}
+	}
+	c.command = in.issue(&command{
+		typ: history.TypeStartChildWorkflowExecutionInitiated, name: childName(initiated),
+		attributes: func() history.Attributes { return initiated },
+		numbered: func(id int64) {
+			c.id = id
+			in.children[id] = c
+		},
+	})
+	in.unnumbered = append(in.unnumbered, c)
+	return c
+}
+
+func childName(a *history.StartChildWorkflowExecutionInitiated) string {
+	return a.WorkflowType + " " + a.WorkflowID
+}
+
+// callID is a request id for what the code asks another workflow: the same on replay, also where a reset has copied the
+// history, and no other's.
+func (in *Instance) callID() string {
+	in.calls++
+	return fmt.Sprintf("%s:%d", in.base, in.calls)
+}
+
+// departs makes the ids of calls those of the run that goes on from a reset: the run that was reset has made some after that
+// point, too.
+func (in *Instance) departs(r *history.Reset) {
+	sum := sha256.Sum256([]byte(r.RequestID))
+	in.base = string(r.BaseRunID) + "." + hex.EncodeToString(sum[:8])
+}
+
+// event is the id that names the child to others; -1 where it was taken back in the activation that started it.
+func (c *Child) event() int64 {
+	if c.id == 0 {
+		return -1
+	}
+	return c.id
+}
+
+// WorkflowID is the child's workflow id.
+func (c *Child) WorkflowID() string { return c.call.WorkflowID }
+
+// Type is the child's workflow type.
+func (c *Child) Type() string { return c.call.WorkflowType }
+
+// Waits reports whether whoever cancels the child waits for how it ends.
+func (c *Child) Waits() bool { return c.wait }
+
+// Started is ready when the child has started, or cannot be; Result when its outcome has come.
+func (c *Child) Started() *coro.Future[history.RunID] { return &c.started }
+
+// Result is ready when the child's outcome has come.
+func (c *Child) Result() *coro.Future[history.Payload] { return &c.result }
+
+func (c *Child) under() *coro.Scope { return c.scope }
+func (c *Child) order() uint64      { return c.sequence }
+
+func (c *Child) failed(cause error) error {
+	run, _ := c.started.Peek()
+	return &failure.ChildWorkflowError{
+		WorkflowType: c.call.WorkflowType, WorkflowID: c.call.WorkflowID, RunID: string(run), EventID: c.id, Cause: cause,
+	}
+}
+
+// end gives those who wait for the child its outcome.
+func (c *Child) end(in *Instance, result history.Payload, err error) {
+	c.started.Set(&in.s, "", err)
+	c.result.Set(&in.s, result, err)
+}
+
+// giveUp asks the child to end, and no longer waits for it, unless the author has said so. One that was started in this
+// activation never was.
+func (c *Child) giveUp(in *Instance, err error) {
+	switch {
+	case c.result.Ready() || c.asked:
+		return
+	case c.id == 0:
+		c.command.dropped = true
+		c.end(in, nil, err)
+		return
+	}
+	in.tell(in.s.NewScope(), c.cancelCommand(""))
+	if !c.wait {
+		c.end(in, nil, err)
+	}
+}
+
+// CancelChild asks a child to end; its future says how it did. The future that is returned is ready when the child has been
+// asked.
+func (in *Instance) CancelChild(scope *coro.Scope, c *Child, reason string) *coro.Future[struct{}] {
+	in.s.MustRun("cancel a child workflow")
+	return in.tell(scope, c.cancelCommand(reason))
+}
+
+func (c *Child) cancelCommand(reason string) *command {
+	c.asked = true
+	return &command{
+		typ: history.TypeRequestCancelExternalWorkflowExecutionInitiated, name: c.call.WorkflowID,
+		attributes: func() history.Attributes {
+			return &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: c.call.WorkflowID, Reason: reason, ChildEventID: c.event()}
+		},
+	}
+}
+
+// childStarted tells the code that a child has started.
+func (in *Instance) childStarted(a *history.ChildWorkflowExecutionStarted) error {
+	c := in.children[a.InitiatedEventID]
+	if c == nil {
+		return corrupt("the start of a child that event %d did not initiate", a.InitiatedEventID)
+	}
+	c.started.Set(&in.s, a.RunID, nil)
+	return nil
+}
+
+// resolveChild gives the outcome of a child to the code that waits for it.
+func (in *Instance) resolveChild(o *outcome) error {
+	c := in.children[o.event]
+	if c == nil {
+		return corrupt("the outcome of a child that event %d did not initiate", o.event)
+	}
+	delete(in.children, o.event)
+	var err error
+	if o.failure != nil {
+		err = c.failed(o.failure.Err())
+	}
+	c.end(in, o.result, err)
+	return nil
+}

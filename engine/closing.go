@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// closing adds what the commit that closes the run schedules: its parent is told; open children are dealt with by their close
+// policies; and what was to be sent to other workflows is, although nobody waits for the answer. Whatever earlier commits
+// scheduled of that, and what crashes kept from being sent, is among it.
+func (r *Run) closing(o *outbox) {
+	c := o.commit
+	started := r.started(c.Brought)
+	if started == nil || c.Status == history.Void {
+		return
+	}
+	if started.Parent != nil && successor(c) == "" {
+		o.add(ReportChild, 0)
+	}
+	children, externals := r.leaves(c)
+	for _, id := range children {
+		o.add(SettleChild, id)
+	}
+	for _, id := range externals {
+		o.add(ReachOut, id)
+	}
+}
+
+// leaves lists the children and the externals that are pending after the commit that closes the run, in order. What was
+// started before the point of a reset is the new run's. A child that the closing commit itself starts is only if it is to
+// outlive its parent.
+func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
+	from := resetPoint(c)
+	for id, p := range r.State.Children {
+		if id >= from && p.Slot != c.Slot && (p.RunID == "" || p.Policy != history.AbandonChild) {
+			children = append(children, id)
+		}
+	}
+	for id := range r.State.Externals {
+		if id >= from {
+			externals = append(externals, id)
+		}
+	}
+	for part := range c.Parts() { // where the run does not have the commit yet
+		id := part.FirstCommandID()
+		for _, e := range part.Commands {
+			switch a := e.Attributes.(type) {
+			case *history.StartChildWorkflowExecutionInitiated:
+				if a.Policy == history.AbandonChild {
+					children = append(children, id)
+				}
+			case *history.SignalExternalWorkflowExecutionInitiated, *history.RequestCancelExternalWorkflowExecutionInitiated:
+				externals = append(externals, id)
+			}
+			id++
+		}
+	}
+	resolved := map[int64]bool{}
+	for _, e := range c.Brought {
+		resolved[Resolves(e).ID()] = true
+	}
+	gone := func(id int64) bool { return resolved[id] }
+	return slices.DeleteFunc(ordered(children), gone), slices.DeleteFunc(ordered(externals), gone)
+}
+
+func ordered(ids []int64) []int64 {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// resetPoint is the first event that the run which goes on after a reset does not have; 0 where no reset closed this one.
+func resetPoint(c *history.Commit) int64 {
+	if len(c.Brought) == 1 {
+		if a, ok := c.Brought[0].Attributes.(*history.WorkflowExecutionTerminated); ok {
+			return a.ResetEventID
+		}
+	}
+	return 0
+}
+
+// owns reports whether what an event scheduled is still this run's: what came before the point of a reset is the new run's.
+func (r *Run) owns(event int64) bool {
+	end, ok := r.State.Close.(*history.WorkflowExecutionTerminated)
+	return !ok || event >= end.ResetEventID
+}
+
+// successor is the run that goes on where a commit closes its own; empty where none does.
+func successor(c *history.Commit) history.RunID {
+	var last history.Event
+	switch {
+	case len(c.Commands) > 0:
+		last = c.Commands[len(c.Commands)-1]
+	case len(c.Brought) > 0:
+		last = c.Brought[len(c.Brought)-1]
+	}
+	switch a := last.Attributes.(type) {
+	case *history.WorkflowExecutionContinuedAsNew:
+		return a.NewRunID
+	case *history.WorkflowExecutionTerminated:
+		return a.NewRunID
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// external is a signal to another workflow, or a request that it end, whose arrival code may wait for.
+type external struct {
+	id       int64 // of its Initiated event; 0 in the activation that sent it
+	sequence uint64
+	scope    *coro.Scope
+	command  *command
+	future   coro.Future[struct{}]
+}
+
+// SignalTarget is where a signal goes: to a child, or to whichever run of a workflow is open.
+type SignalTarget struct {
+	WorkflowID string
+	Child      *Child
+}
+
+// SignalExternal sends a signal to another workflow. The future is ready when it has arrived there, or found no open run;
+// encode is as in StartActivity.
+func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name string, encode func() history.Payload) *coro.Future[struct{}] {
+	in.s.MustRun("signal another workflow")
+	a := &history.SignalExternalWorkflowExecutionInitiated{WorkflowID: to.WorkflowID, SignalName: name, RequestID: in.callID()}
+	if to.Child != nil {
+		a.WorkflowID = to.Child.WorkflowID()
+	}
+	if !in.replaying && scope.Err() == nil {
+		if a.Input = encode(); len(a.Input) > MaxPayload {
+			a.Input, a.Oversize = nil, len(a.Input)
+		}
+	}
+	return in.tell(scope, &command{
+		typ: a.Type(), name: a.SignalName + " " + a.WorkflowID,
+		attributes: func() history.Attributes {
+			if to.Child != nil {
+				a.ChildEventID = to.Child.event()
+			}
+			return a
+		},
+	})
+}
+
+// CancelExternal asks another workflow to end. The future is ready when it has been asked, or has no open run.
+func (in *Instance) CancelExternal(scope *coro.Scope, workflowID, reason string) *coro.Future[struct{}] {
+	in.s.MustRun("cancel another workflow")
+	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason}
+	return in.tell(scope, &command{typ: a.Type(), name: workflowID, attributes: func() history.Attributes { return a }})
+}
+
+// tell issues a command that reaches out to another workflow.
+func (in *Instance) tell(scope *coro.Scope, c *command) *coro.Future[struct{}] {
+	in.sequence++
+	e := &external{scope: scope, sequence: in.sequence, command: c}
+	if err := scope.Err(); err != nil {
+		e.future.Set(&in.s, struct{}{}, err)
+		return &e.future
+	}
+	c.numbered = func(id int64) {
+		e.id = id
+		in.externals[id] = e
+	}
+	in.issue(c)
+	in.unnumbered = append(in.unnumbered, e)
+	return &e.future
+}
+
+func (e *external) under() *coro.Scope { return e.scope }
+func (e *external) order() uint64      { return e.sequence }
+
+// giveUp no longer waits for the arrival. What was sent in this activation never was.
+func (e *external) giveUp(in *Instance, err error) {
+	if e.future.Ready() {
+		return
+	}
+	if e.id == 0 {
+		e.command.dropped = true
+	}
+	e.future.Set(&in.s, struct{}{}, err)
+}
+
+// resolveExternal tells the code what became of what it sent.
+func (in *Instance) resolveExternal(id int64, f *failure.Failure) error {
+	e := in.externals[id]
+	if e == nil {
+		return corrupt("news of what event %d did not send", id)
+	}
+	delete(in.externals, id)
+	e.future.Set(&in.s, struct{}{}, f.Err())
+	return nil
+}

@@ -1,0 +1,154 @@
+package engine
+
+import "github.com/seed-41655fb1/weft/engine/history"
+
+// PendingChild is a child whose outcome has not come.
+type PendingChild struct {
+	*history.StartChildWorkflowExecutionInitiated
+	EventID int64
+	// Slot and Commit name the commit that scheduled it.
+	Slot   uint32
+	Commit history.CommitID
+	// Time is when the code asked for it.
+	Time history.Timestamp
+	// RunID is its first run; empty until its start is recorded.
+	RunID history.RunID
+	// CancelRequested says that the code has asked it to end.
+	CancelRequested bool
+}
+
+// PendingExternal is a signal to another workflow, or a request that it end, of which it is not known whether it arrived.
+// One of the two is nil.
+type PendingExternal struct {
+	Signal  *history.SignalExternalWorkflowExecutionInitiated
+	Cancel  *history.RequestCancelExternalWorkflowExecutionInitiated
+	EventID int64
+	Slot    uint32
+	Commit  history.CommitID
+}
+
+// WorkflowID is the workflow that it is for, and ChildEventID the child that it is for, if it is for one.
+func (p *PendingExternal) WorkflowID() string {
+	if p.Signal != nil {
+		return p.Signal.WorkflowID
+	}
+	return p.Cancel.WorkflowID
+}
+
+// ChildEventID is the event that names the child that it is for; 0 where it is for any workflow.
+func (p *PendingExternal) ChildEventID() int64 {
+	if p.Signal != nil {
+		return p.Signal.ChildEventID
+	}
+	return p.Cancel.ChildEventID
+}
+
+// Resolved names what an event resolves, by the id of the event that scheduled it: one field is set, or none.
+type Resolved struct{ Activity, Timer, Child, External int64 }
+
+// ID is the id that is set; 0 is none.
+func (r Resolved) ID() int64 { return r.Activity + r.Timer + r.Child + r.External }
+
+// Resolves says what an event resolves: an activity, a timer, a child, or what was sent to another workflow.
+func Resolves(e history.Event) Resolved {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskCompleted:
+		return Resolved{Activity: a.ScheduledEventID}
+	case *history.ActivityTaskFailed:
+		return Resolved{Activity: a.ScheduledEventID}
+	case *history.ActivityTaskTimedOut:
+		return Resolved{Activity: a.ScheduledEventID}
+	case *history.ActivityTaskCanceled:
+		return Resolved{Activity: a.ScheduledEventID}
+	case *history.TimerFired:
+		return Resolved{Timer: a.StartedEventID}
+	case *history.TimerCanceled:
+		return Resolved{Timer: a.StartedEventID}
+	case *history.StartChildWorkflowExecutionFailed:
+		return Resolved{Child: a.InitiatedEventID}
+	case *history.SignalExternalWorkflowExecutionFailed:
+		return Resolved{External: a.InitiatedEventID}
+	case *history.ExternalWorkflowExecutionSignaled:
+		return Resolved{External: a.InitiatedEventID}
+	case *history.RequestCancelExternalWorkflowExecutionFailed:
+		return Resolved{External: a.InitiatedEventID}
+	case *history.ExternalWorkflowExecutionCancelRequested:
+		return Resolved{External: a.InitiatedEventID}
+	}
+	if o := outcomeOf(e); o != nil {
+		return Resolved{Child: o.event}
+	}
+	return Resolved{}
+}
+
+// pending reports whether what an event resolves has not been resolved; also where it resolves nothing.
+func (s *State) pending(r Resolved) bool {
+	switch {
+	case r.Activity != 0:
+		return s.Activities[r.Activity] != nil
+	case r.Timer != 0:
+		return s.Timers[r.Timer] != nil
+	case r.Child != 0:
+		return s.Children[r.Child] != nil
+	case r.External != 0:
+		return s.Externals[r.External] != nil
+	}
+	return true
+}
+
+// resolve folds in what resolves something that is pending: each resolves exactly once.
+func (s *State) resolve(id int64, e history.Event) error {
+	r := Resolves(e)
+	if r.ID() == 0 || !s.pending(r) {
+		return corrupt("event %d (%s) resolves nothing that is pending", id, e.Type())
+	}
+	delete(s.Activities, r.Activity)
+	delete(s.Timers, r.Timer)
+	delete(s.Children, r.Child)
+	delete(s.Externals, r.External)
+	return nil
+}
+
+// childStarted folds in the start of a child, which happens once and before its outcome.
+func (s *State) childStarted(id int64, a *history.ChildWorkflowExecutionStarted) error {
+	if !s.awaitsStart(a.InitiatedEventID) {
+		return corrupt("event %d starts a child that does not wait for that", id)
+	}
+	s.Children[a.InitiatedEventID].RunID = a.RunID
+	return nil
+}
+
+func (s *State) awaitsStart(child int64) bool {
+	p := s.Children[child]
+	return p != nil && p.RunID == ""
+}
+
+// scheduled folds in a command that schedules something, or takes it back. It returns false where the event is none.
+func (s *State) scheduled(c *history.Commit, id int64, e history.Event) bool {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskScheduled:
+		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
+	case *history.ActivityTaskCancelRequested:
+		if p := s.Activities[a.ScheduledEventID]; p != nil {
+			p.CancelRequested = true
+		}
+	case *history.TimerStarted:
+		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt}
+	case *history.StartChildWorkflowExecutionInitiated:
+		s.Children[id] = newChild(c, id, a)
+	case *history.SignalExternalWorkflowExecutionInitiated:
+		s.Externals[id] = &PendingExternal{Signal: a, EventID: id, Slot: c.Slot, Commit: c.ID}
+	case *history.RequestCancelExternalWorkflowExecutionInitiated:
+		s.Externals[id] = &PendingExternal{Cancel: a, EventID: id, Slot: c.Slot, Commit: c.ID}
+		if p := s.Children[a.ChildEventID]; p != nil {
+			p.CancelRequested = true
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func newChild(c *history.Commit, id int64, a *history.StartChildWorkflowExecutionInitiated) *PendingChild {
+	return &PendingChild{StartChildWorkflowExecutionInitiated: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
+}

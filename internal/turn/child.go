@@ -1,0 +1,350 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// settleChild does what the parent of a child wants done with it: starts it, and tells the parent so; or, where the parent
+// has closed, what the child's close policy says. What is known of the parent may have grown old meanwhile: a parent that has
+// closed while its child was started is looked at again, because whoever came by its close policy found no child.
+//
+// A crash after the child was started, or the parent was told, leaves the message. Its next delivery finds the child by the
+// request id of its start, and sends what either log owes.
+func (s *Service) settleChild(ctx context.Context, m *engine.Message) (found bool, err error) {
+	for {
+		e, found, err := s.errand(ctx, m)
+		if e == nil || err != nil {
+			return found, err
+		}
+		if e.closed && e.child.Policy != history.AbandonChild {
+			return true, s.endChild(ctx, e)
+		}
+		news, err := s.ensureChild(ctx, e)
+		if err != nil || e.closed {
+			return true, err
+		}
+		closed, err := s.bringNews(ctx, m, news)
+		if err != nil || !closed {
+			return true, err
+		}
+	}
+}
+
+// errand is what a run wants of another workflow, as its log has it.
+type errand struct {
+	message  *engine.Message
+	child    *engine.PendingChild
+	external *engine.PendingExternal
+	// closed says that the run has closed, so that nobody waits for news.
+	closed bool
+}
+
+// errand finds what a message asks for. It is nil where that is done already, or will not be.
+func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, found bool, err error) {
+	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, m)
+		found = place != notYet
+		if err != nil || place != inLog {
+			return err
+		}
+		needed, closed := run.Needed(m), run.State.Status.Closed()
+		if !needed || closed {
+			// An earlier delivery may have closed the run, and died before it sent what follows from that.
+			if err := t.repair(ctx, run, m); err != nil || !needed {
+				return err
+			}
+		}
+		e = &errand{message: m, closed: closed}
+		child := m.EventID
+		if m.Kind == engine.ReachOut {
+			e.external = run.State.Externals[m.EventID]
+			child = e.external.ChildEventID()
+		}
+		if p := run.State.Children[child]; p != nil {
+			now := *p
+			e.child = &now
+		}
+		return nil
+	})
+	return e, found, err
+}
+
+// elsewhere is a message as the trigger of a commit in the log of another workflow: what it says of slots is not of that.
+func elsewhere(m *engine.Message) *engine.Message {
+	other := *m
+	other.Seen = 0
+	return &other
+}
+
+// ensureChild makes sure that a child has started, and returns what there is to tell its parent: that it has, or could not
+// be, or how it ended; nil where there is nothing.
+func (s *Service) ensureChild(ctx context.Context, e *errand) (history.Attributes, error) {
+	child := e.child
+	fails := func(f *failure.Failure) (history.Attributes, error) {
+		return &history.StartChildWorkflowExecutionFailed{InitiatedEventID: child.EventID, Failure: f}, nil
+	}
+	var r *api.StartRequest
+	var started *history.WorkflowExecutionStarted
+	if child.RunID == "" {
+		if f := engine.OversizeChild(child.StartChildWorkflowExecutionInitiated); f != nil {
+			return fails(f)
+		}
+		var err error
+		r = startOf(child)
+		if started, err = s.checkStart(ctx, r); err != nil {
+			return fails(failure.FromError(failure.New("Invalid", err.Error()).Final()))
+		}
+		started.Parent = &history.Parent{WorkflowID: e.message.WorkflowID, RunID: e.message.RunID, InitiatedEventID: child.EventID}
+	}
+	var news history.Attributes
+	err := s.at(ctx, child.WorkflowID, func(ctx context.Context, t *session) (err error) {
+		news, err = t.ensure(ctx, e, r, started)
+		return err
+	})
+	switch {
+	case errors.Is(err, api.AlreadyOpen), errors.Is(err, api.AlreadyUsed):
+		return fails(failure.FromError(failure.New(failure.ErrAlreadyStarted.Type, err.Error()).Final()))
+	case errors.Is(err, errTooLarge):
+		return fails(tooLarge())
+	}
+	return news, err
+}
+
+// startOf is the start of a child as a request.
+func startOf(c *engine.PendingChild) *api.StartRequest {
+	id := c.WorkflowID
+	return &api.StartRequest{
+		WorkflowID: &id, Type: c.WorkflowType, Input: json.RawMessage(c.Input), RequestID: c.RequestID, IDReusePolicy: c.IDReusePolicy,
+		RunTimeout: api.Duration(c.RunTimeout), StartDelay: api.Duration(c.StartDelay),
+	}
+}
+
+// ensure is ensureChild at the child's gate.
+func (t *session) ensure(ctx context.Context, e *errand, r *api.StartRequest, started *history.WorkflowExecutionStarted) (history.Attributes, error) {
+	if err := t.current(ctx); err != nil {
+		return nil, err
+	}
+	run, err := t.childRun(ctx, e.child)
+	if err != nil {
+		return nil, err
+	}
+	trigger := elsewhere(e.message)
+	switch {
+	case run != nil:
+		if err := t.repair(ctx, run, trigger); err != nil {
+			return nil, err
+		}
+	case started == nil:
+		return vanished(e.child), nil
+	default:
+		if latest := t.run(); latest != nil && !latest.State.Status.Closed() {
+			_, err = t.mayReplace(latest, conflictFail, nil)
+		} else if latest != nil {
+			err = mayReuse(latest, r.IDReusePolicy)
+		}
+		if err != nil {
+			return nil, err
+		}
+		answer := &api.StartResponse{}
+		if run, _, err = t.open(ctx, nil, answer, engine.Task{Brought: []history.Event{history.Of(started)}}, trigger); err != nil {
+			return nil, err
+		}
+	}
+	if run.State.Status.Closed() {
+		return run.State.Report(e.child.EventID), nil
+	}
+	if e.child.Quiet || e.child.RunID != "" {
+		return nil, nil
+	}
+	return &history.ChildWorkflowExecutionStarted{InitiatedEventID: e.child.EventID, RunID: run.State.FirstRunID()}, nil
+}
+
+// vanished is the outcome of a child that has been deleted before its parent was told how it ended.
+func vanished(c *engine.PendingChild) history.Attributes {
+	f := &failure.Failure{Kind: failure.KindTerminated, Message: fmt.Sprintf("workflow %q is no longer there: nobody knows how it ended", c.WorkflowID)}
+	return &history.ChildWorkflowExecutionTerminated{InitiatedEventID: c.EventID, RunID: c.RunID, Failure: f}
+}
+
+// childRun is the last run of a child so far, by the request id of its start; nil where it has not been started, or is no
+// longer there. What is known of the workflow has to be current.
+func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine.Run, error) {
+	latest := t.run()
+	if latest == nil || latest.State.Started.RequestID == c.RequestID {
+		return latest, nil
+	}
+	id := c.RunID
+	if id == "" && latest.Number > 1 {
+		before, err := t.firstCommit(ctx, latest.Number-1)
+		if err != nil {
+			return nil, err
+		}
+		if before != nil && before.Opens() != nil && before.Opens().RequestID == c.RequestID {
+			id = before.RunID
+		}
+	}
+	for id != "" { // somebody has started the workflow again since
+		run, err := t.other(ctx, id)
+		if run == nil || err != nil || run.State.Next() == "" {
+			return run, err
+		}
+		id = run.State.Next()
+	}
+	return nil, nil
+}
+
+// endChild does with the child of a parent that has closed what its close policy says. One that nobody has started yet never
+// will be: whoever starts it looks at its parent afterwards.
+func (s *Service) endChild(ctx context.Context, e *errand) error {
+	trigger := elsewhere(e.message)
+	return s.at(ctx, e.child.WorkflowID, func(ctx context.Context, t *session) error {
+		if err := t.current(ctx); err != nil {
+			return err
+		}
+		run, err := t.childRun(ctx, e.child)
+		asks := e.child.Policy == history.RequestCancelChild
+		switch {
+		case err != nil || run == nil:
+			return err
+		case run.State.Status.Closed(), asks && run.State.CancelRequested:
+			return t.repair(ctx, run, trigger)
+		case asks:
+			return t.bring(ctx, run, history.Of(&history.WorkflowExecutionCancelRequested{Reason: parentClosed}), trigger)
+		}
+		t.dropInstance()
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: parentClosed})
+		return t.putThenSend(ctx, []*engine.Message{trigger}, &change{run: run, commit: run.End(t.writer(trigger), end)})
+	})
+}
+
+const parentClosed = "its parent has closed"
+
+// bringNews tells the run that a message is of what came of it. It reports whether the run has closed, which it finds out for
+// certain.
+func (s *Service) bringNews(ctx context.Context, m *engine.Message, news history.Attributes) (closed bool, err error) {
+	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
+		if news == nil { // no put proves that what is known is current
+			if err := t.current(ctx); err != nil {
+				return err
+			}
+		}
+		run, place, err := t.named(ctx, m)
+		if err != nil || place != inLog {
+			return err
+		}
+		if closed = run.State.Status.Closed(); closed {
+			return nil
+		}
+		return t.take(ctx, run, m, news)
+	})
+	if errors.Is(err, errBusy) && news != nil {
+		return closed, s.handOverNews(ctx, m, news) // too many others write to this run: its queue brings news together
+	}
+	return closed, err
+}
+
+// take commits news that a message brings to an open run: here, if nothing like it is awaited besides, and otherwise through
+// the workflow's queue, where what comes together becomes one commit.
+func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, news history.Attributes) error {
+	var events []history.Event
+	if news != nil {
+		events = run.Awaited(history.Of(news))
+	}
+	if len(events) == 0 {
+		return t.repair(ctx, run, m)
+	}
+	many := len(run.State.Children)
+	if engine.Resolves(events[0]).External != 0 {
+		many = len(run.State.Externals)
+	}
+	if many > 1 || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
+		return t.handOverNews(ctx, m, news)
+	}
+	return t.commitEvents(ctx, run, events, m)
+}
+
+// handOverNews sends news to the workflow's queue.
+func (s *Service) handOverNews(ctx context.Context, m *engine.Message, news history.Attributes) error {
+	e := history.Of(news)
+	to := *m
+	to.Kind, to.Result, to.Due, to.Sent, to.Scheduled = engine.TakeResult, &e, 0, 0, 0
+	return s.send(ctx, []engine.Message{to})
+}
+
+// reportChild tells the parent of a child how that has ended. The commit that closed the child is in its log before anybody
+// is told.
+func (s *Service) reportChild(ctx context.Context, m *engine.Message) (found bool, err error) {
+	var child *engine.State
+	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, m)
+		found = place != notYet
+		if err == nil && place == inLog {
+			child = run.State
+		}
+		return err
+	})
+	if err != nil || child == nil || child.Started.Parent == nil {
+		return found, err
+	}
+	parent := child.Started.Parent
+	news := child.Report(parent.InitiatedEventID)
+	if news == nil {
+		return true, nil
+	}
+	var to *engine.Message
+	err = s.at(ctx, parent.WorkflowID, func(ctx context.Context, t *session) error {
+		to = t.addressed(parent, child.Started.RequestID, m)
+		if to == nil {
+			if err := t.current(ctx); err != nil {
+				return err
+			}
+			to = t.addressed(parent, child.Started.RequestID, m)
+		}
+		if to == nil {
+			return t.repairParent(ctx, parent, m)
+		}
+		return t.take(ctx, t.run(), to, news)
+	})
+	if errors.Is(err, errBusy) && to != nil {
+		return true, s.handOverNews(ctx, to, news)
+	}
+	return true, err
+}
+
+// addressed is a message in the name of the run that waits for a child: the run that started it, or one that goes on from
+// that after a reset. It is nil where, by what is known, none waits.
+func (t *session) addressed(parent *history.Parent, requestID string, m *engine.Message) *engine.Message {
+	run := t.run()
+	if run == nil || run.State.Status.Closed() {
+		return nil
+	}
+	p := run.State.Children[parent.InitiatedEventID]
+	if p == nil || p.RequestID != requestID {
+		return nil
+	}
+	to := elsewhere(m)
+	to.WorkflowID, to.RunID, to.Slot, to.Commit, to.EventID = t.workflowID, run.State.RunID, p.Slot, p.Commit, p.EventID
+	return to
+}
+
+// repairParent sends again what a parent's log owes, where the parent knew already how its child ended: whoever told it may
+// have died before he sent what followed.
+func (t *session) repairParent(ctx context.Context, parent *history.Parent, m *engine.Message) error {
+	run := t.run()
+	if run == nil {
+		return nil
+	}
+	trigger := elsewhere(m)
+	trigger.WorkflowID, trigger.RunID = t.workflowID, parent.RunID
+	if err := t.repair(ctx, run, trigger); err != nil || run.Number <= parent.RunID.Number() {
+		return err
+	}
+	return t.repairPast(ctx, run, trigger)
+}

@@ -1,0 +1,124 @@
+package turn
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// reachOut brings a signal to another workflow, or a request that it end, and tells the sender what came of it. A child that
+// is not known to have started is started before. The sender may have closed: what it has sent arrives all the same.
+//
+// A crash on the way leaves the message; its next delivery finds what has arrived by its request id.
+func (s *Service) reachOut(ctx context.Context, m *engine.Message) (found bool, err error) {
+	e, found, err := s.errand(ctx, m)
+	if e == nil || err != nil {
+		return found, err
+	}
+	if child := e.child; child != nil && child.RunID == "" {
+		start := *m
+		start.Kind, start.EventID, start.Slot, start.Commit = engine.SettleChild, child.EventID, child.Slot, child.Commit
+		if _, err := s.settleChild(ctx, &start); err != nil {
+			return true, err
+		}
+	}
+	f, err := s.deliverTo(ctx, e)
+	if err != nil {
+		return true, err
+	}
+	closed, err := s.bringNews(ctx, m, arrival(e.external, f))
+	if err == nil && closed {
+		_, _, err = s.errand(ctx, m) // which repairs
+	}
+	return true, err
+}
+
+// arrival is the news of what was sent to another workflow: that it arrived, or why not.
+func arrival(p *engine.PendingExternal, f *failure.Failure) history.Attributes {
+	switch {
+	case p.Signal != nil && f == nil:
+		return &history.ExternalWorkflowExecutionSignaled{InitiatedEventID: p.EventID}
+	case p.Signal != nil:
+		return &history.SignalExternalWorkflowExecutionFailed{InitiatedEventID: p.EventID, Failure: f}
+	case f == nil:
+		return &history.ExternalWorkflowExecutionCancelRequested{InitiatedEventID: p.EventID}
+	}
+	return &history.RequestCancelExternalWorkflowExecutionFailed{InitiatedEventID: p.EventID, Failure: f}
+}
+
+// checkExternal is why something cannot be sent to any workflow; nil where it can.
+func checkExternal(p *engine.PendingExternal) *failure.Failure {
+	err := engine.CheckID("workflow id", p.WorkflowID())
+	if p.Signal != nil {
+		if f := engine.OversizeSignal(p.Signal); f != nil {
+			return f
+		}
+		if err == nil {
+			err = engine.CheckName("signal's name", p.Signal.SignalName)
+		}
+	}
+	if err != nil {
+		return failure.FromError(failure.New("Invalid", err.Error()))
+	}
+	return nil
+}
+
+// deliverTo brings what a run sends to the workflow that it is for. It returns why that cannot be.
+func (s *Service) deliverTo(ctx context.Context, e *errand) (f *failure.Failure, err error) {
+	if f := checkExternal(e.external); f != nil {
+		return f, nil
+	}
+	err = s.at(ctx, e.external.WorkflowID(), func(ctx context.Context, t *session) error {
+		if err := t.current(ctx); err != nil {
+			return err
+		}
+		arrived, err := t.receive(ctx, e)
+		f = nil
+		if err == nil && !arrived {
+			f = failure.FromError(failure.New(failure.ErrNotFound.Type, noSuchOpenRun(t.workflowID)))
+		}
+		return err
+	})
+	return f, err
+}
+
+func noSuchOpenRun(workflowID string) string { return "workflow " + workflowID + " has no open run" }
+
+// receive brings what another workflow has sent to the latest run, and reports false where there is none that takes it.
+func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err error) {
+	run, trigger := t.run(), elsewhere(e.message)
+	if run == nil {
+		return false, nil
+	}
+	if id := e.external.ChildEventID(); id != 0 && (e.child == nil || run.State.Started.RequestID != e.child.RequestID) {
+		return false, nil // the child has closed, or never was
+	}
+	there, err := t.has(ctx, run, e.external)
+	switch {
+	case err != nil:
+		return false, err
+	case there:
+		return true, t.repair(ctx, run, trigger)
+	case run.State.Status.Closed():
+		return false, t.repair(ctx, run, trigger)
+	}
+	return true, t.bring(ctx, run, incoming(e.external), trigger)
+}
+
+// has reports whether something has arrived before: at the latest run, or at the one that it continues.
+func (t *session) has(ctx context.Context, run *engine.Run, p *engine.PendingExternal) (bool, error) {
+	if p.Cancel != nil {
+		return run.State.CancelRequested, nil
+	}
+	return t.arrived(ctx, run, p.Signal.RequestID)
+}
+
+// incoming is the event by which something arrives at a workflow.
+func incoming(p *engine.PendingExternal) history.Event {
+	if s := p.Signal; s != nil {
+		return history.Of(&history.WorkflowExecutionSignaled{SignalName: s.SignalName, Input: s.Input, RequestID: s.RequestID})
+	}
+	return history.Of(&history.WorkflowExecutionCancelRequested{Reason: p.Cancel.Reason})
+}
