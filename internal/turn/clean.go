@@ -41,7 +41,7 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	if err != nil || len(latest.Items) == 0 { // another process was faster
 		return false, err
 	}
-	if asked, err := asks(latest.Items[0], last); asked || err != nil {
+	if asked, err := t.asks(ctx, latest.Items[0], last); asked || err != nil {
 		return false, err
 	}
 	attempts, err := s.Attempts.ReadAttempts(ctx, last.Workflow, last.Run)
@@ -64,9 +64,10 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	return true, nil
 }
 
-// asks reports whether the run of the latest item of a workflow is open, and continues the one that ends with last.
-func asks(latest, last store.Item) (bool, error) {
-	if latest.Run != last.Run+1 {
+// asks reports whether the run of the latest item of a workflow is open, and continues the one that ends with last: the run
+// after it, or one that goes on from that after a reset.
+func (t *session) asks(ctx context.Context, latest, last store.Item) (bool, error) {
+	if latest.Run <= last.Run {
 		return false, nil
 	}
 	c, err := history.Decode(latest.Slot, latest.Body)
@@ -74,7 +75,14 @@ func asks(latest, last store.Item) (bool, error) {
 		return false, err
 	}
 	c, err = history.Decode(last.Slot, last.Body)
-	return err == nil && c.Status == history.ContinuedAsNew, err
+	if err != nil || c.Status != history.ContinuedAsNew || latest.Run == last.Run+1 {
+		return err == nil && c.Status == history.ContinuedAsNew, err
+	}
+	first, err := t.firstCommit(ctx, latest.Run)
+	if err != nil || first == nil || first.Opens() == nil {
+		return false, err
+	}
+	return first.Opens().ContinuedFrom == c.RunID, nil
 }
 
 // deleteBefore deletes the commits of a run but the last. Where the scan did not see all of them, they are read: as a page
