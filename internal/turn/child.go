@@ -77,8 +77,8 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 	return e, found, err
 }
 
-// elsewhere is a message as the trigger of a commit in the log of another workflow: what it says of slots is not of that.
-func elsewhere(m *engine.Message) *engine.Message {
+// foreign is a message as the trigger of a commit in the log of another workflow: what it says of slots is not of that.
+func foreign(m *engine.Message) *engine.Message {
 	other := *m
 	other.Seen = 0
 	return &other
@@ -136,7 +136,7 @@ func (t *session) ensure(ctx context.Context, e *errand, r *api.StartRequest, st
 	if err != nil {
 		return nil, err
 	}
-	trigger := elsewhere(e.message)
+	trigger := foreign(e.message)
 	switch {
 	case run != nil:
 		if err := t.repair(ctx, run, trigger); err != nil {
@@ -203,7 +203,7 @@ func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine
 // endChild does with the child of a parent that has closed what its close policy says. One that nobody has started yet never
 // will be: whoever starts it looks at its parent afterwards.
 func (s *Service) endChild(ctx context.Context, e *errand) error {
-	trigger := elsewhere(e.message)
+	trigger := foreign(e.message)
 	return s.at(ctx, e.child.WorkflowID, func(ctx context.Context, t *session) error {
 		if err := t.current(ctx); err != nil {
 			return err
@@ -264,7 +264,7 @@ func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, 
 	if engine.Resolves(events[0]).External != 0 {
 		many = len(run.State.Externals)
 	}
-	if many > 1 || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
+	if many > 1 || t.elsewhere(run) || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
 		return t.handOverNews(ctx, m, news)
 	}
 	return t.commitEvents(ctx, run, events, m)
@@ -329,7 +329,7 @@ func (t *session) addressed(parent *history.Parent, requestID string, m *engine.
 	if p == nil || p.RequestID != requestID {
 		return nil
 	}
-	to := elsewhere(m)
+	to := foreign(m)
 	to.WorkflowID, to.RunID, to.Slot, to.Commit, to.EventID = t.workflowID, run.State.RunID, p.Slot, p.Commit, p.EventID
 	return to
 }
@@ -341,7 +341,7 @@ func (t *session) repairParent(ctx context.Context, parent *history.Parent, m *e
 	if run == nil {
 		return nil
 	}
-	trigger := elsewhere(m)
+	trigger := foreign(m)
 	trigger.WorkflowID, trigger.RunID = t.workflowID, parent.RunID
 	if err := t.repair(ctx, run, trigger); err != nil || run.Number <= parent.RunID.Number() {
 		return err

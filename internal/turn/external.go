@@ -88,7 +88,7 @@ func noSuchOpenRun(workflowID string) string { return "workflow " + workflowID +
 
 // receive brings what another workflow has sent to the latest run, and reports false where there is none that takes it.
 func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err error) {
-	run, trigger := t.run(), elsewhere(e.message)
+	run, trigger := t.run(), foreign(e.message)
 	if run == nil {
 		return false, nil
 	}

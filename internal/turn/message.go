@@ -272,7 +272,7 @@ func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.
 	if next == nil || err != nil {
 		return err
 	}
-	return t.repair(ctx, next, elsewhere(m))
+	return t.repair(ctx, next, foreign(m))
 }
 
 // repairNext is repair for a message of a run that has been continued as new: the put that closed it also opened the next
@@ -281,7 +281,7 @@ func (t *session) repairNext(ctx context.Context, next *engine.Run, m *engine.Me
 	if next.State.Started.ContinuedFrom != m.RunID {
 		return nil
 	}
-	return t.repair(ctx, next, elsewhere(m))
+	return t.repair(ctx, next, foreign(m))
 }
 
 // commitEvents commits what messages bring, with what the code does about it.

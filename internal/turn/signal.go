@@ -100,11 +100,11 @@ func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.R
 
 // bring commits an event that a request brings, or that these messages do, with what the code does about it.
 func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event, triggers ...*engine.Message) error {
-	if len(triggers) > 0 {
-		return t.commitEvents(ctx, run, []history.Event{e}, triggers...)
-	}
 	if err := t.mine(ctx, run); err != nil {
 		return err
+	}
+	if len(triggers) > 0 {
+		return t.commitEvents(ctx, run, []history.Event{e}, triggers...)
 	}
 	return t.commit(ctx, run, t.step(ctx, run, t.writer(), engine.Task{Brought: []history.Event{e}}))
 }
