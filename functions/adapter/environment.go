@@ -42,6 +42,7 @@ import (
 //	WEFT_NAMESPACE         what of the table this deployment has; else "default"
 //	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run
 //	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
+//	WEFT_PINNING           "on" hands what another build has to do to the version of this function whose WEFT_BUILD that is
 //	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a stage
 //	WEFT_TIMEOUT           the function's time-out, as in 60s; see Options.Timeout
 //	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m; else messages are never shortened
@@ -64,9 +65,10 @@ import (
 // The SDK reads its own: credentials, AWS_REGION, AWS_ENDPOINT_URL.
 type environment struct {
 	table, namespace      string
-	noList                bool
+	noList, pinning       bool
 	urls                  map[string]string
 	build, basePath       string
+	function              string // its name; known where versions are used
 	metrics               string
 	visibility, longTimer time.Duration
 	timeout               time.Duration
@@ -89,6 +91,11 @@ func readEnvironment(get func(string) string) (environment, error) {
 		visibility: v.duration("WEFT_VISIBILITY", longestVisibility), longTimer: v.duration("WEFT_LONG_TIMER", queue.MaxDelay),
 		grace: v.duration("WEFT_GRACE", queue.MaxDelay), timeout: v.duration("WEFT_TIMEOUT", longestTimeout),
 		noList: v.choice("WEFT_LIST", "on", "off") == "off", metrics: v.choice("WEFT_METRICS", metricsEMF, metricsOTLP, metricsOff),
+	}
+	e.pinning = v.choice("WEFT_PINNING", "off", "on") == "on"
+	if e.pinning {
+		v.required("WEFT_BUILD") // versions are found by it
+		e.function = v.required("AWS_LAMBDA_FUNCTION_NAME")
 	}
 	const mostDays, mostCommits = 10 * 365, 1_000_000
 	e.retention = time.Duration(v.number("WEFT_RETENTION_DAYS", mostDays)) * 24 * time.Hour
@@ -214,8 +221,12 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits}, Observe: told.hub(),
 	})
+	var forward Forward
+	if e.pinning {
+		forward = newVersions(c, e.function).Forward
+	}
 	return New(role, service, Options{
-		BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		Forward: forward, BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
 }
 

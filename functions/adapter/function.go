@@ -28,6 +28,9 @@ type Options struct {
 	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
 	// up before an activity gives the message back, instead of failing the activity because its StartToClose is too long.
 	Timeout time.Duration
+	// Forward hands events on that only another build of the function may handle; nil leaves them to whoever can be asked again:
+	// requests are refused, and messages wait.
+	Forward Forward
 	// Flush hands on what the service has told of an invocation; nil where nothing is held back.
 	Flush func()
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
@@ -67,6 +70,8 @@ func New(role Role, service *turn.Service, o Options) (*Function, error) {
 // Invoke answers an event. An error is an event that is none of the role's, or a sweep that failed: what can be answered
 // is answered, and a message that has to come again is listed in the answer.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+	ctx, ended := waitedFor(ctx)
+	defer ended()
 	ctx, a, cancel := begin(ctx, f.options.Timeout)
 	defer cancel()
 	answer, err := f.serve(f, ctx, a, event)

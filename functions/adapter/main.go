@@ -20,6 +20,7 @@ import (
 // These variables are required: WEFT_TABLE, the name of the DynamoDB table; WEFT_QUEUE_WORKFLOW, WEFT_QUEUE_TIMERS and
 // WEFT_QUEUE_ACTIVITIES, the URLs of the queues. These are not: WEFT_NAMESPACE, what of the table this deployment has
 // (default); WEFT_LIST, off to keep no list of workflows (on); WEFT_BUILD, the name of the code (its commit, or a hash);
+// WEFT_PINNING, on to hand what another build has to do to the published version of the function that has it (off);
 // WEFT_TIMEOUT, the function's time-out (what an invocation has left); WEFT_BASE_PATH, what stands before /v1/workflows in the paths of requests besides a stage (nothing); WEFT_VISIBILITY,
 // the visibility of the activity queue, for ShortenFrom (unknown); WEFT_LONG_TIMER, the delay from which timers are kept in
 // the table (15m); WEFT_METRICS, where metrics go: emf, otlp or off (emf); WEFT_LOG_LEVEL, debug, info, warn or error

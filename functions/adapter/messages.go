@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
@@ -48,7 +49,8 @@ func (f *Function) deadLetters(ctx context.Context, a allowance, event []byte) (
 // first message tells which it is.
 func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf func(arn string) string) (any, error) {
 	var e events.SQSEvent
-	if err := json.Unmarshal(event, &e); err != nil {
+	var raw rawBatch
+	if err := errors.Join(json.Unmarshal(event, &e), json.Unmarshal(event, &raw)); err != nil {
 		return nil, fmt.Errorf("the event is not a batch of SQS messages: %w", err)
 	}
 	if len(e.Records) == 0 || e.Records[0].EventSource != "aws:sqs" {
@@ -62,7 +64,10 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	if f.options.Open != nil {
 		f.options.Open(ctx, deliveries)
 	}
-	done := f.handle(ctx, a, name, pump.Split(name, deliveries))
+	done, away := f.handle(ctx, a, name, pump.Split(name, deliveries))
+	for build, part := range away {
+		f.handOn(ctx, a, &handOn{name: name, build: build, part: part, batch: e.Records, raw: raw.Records}, done)
+	}
 	answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	for _, r := range e.Records {
 		if !done[r.ReceiptHandle] {
@@ -72,13 +77,19 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	return answer, nil
 }
 
-// handle handles the parts of a batch side by side, and returns the receipts of the messages that are done with. None is
-// left for want of time: an activity that was not begun counts as an attempt when its message comes again, unless the
-// service has sent a copy in its place.
-func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) map[string]bool {
-	done := map[string]bool{}
-	handle := pump.Handler{Service: f.service, Log: f.log, Extend: f.shorten(), Deadline: a.deadline, Longest: a.longest}.For(name)
+// handle handles the parts of a batch side by side, and returns the receipts of the messages that are done with, and the
+// messages that other builds have to handle. None is left for want of time: an activity that was not begun counts as an
+// attempt when its message comes again, unless the service has sent a copy in its place.
+func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]queue.Delivery) {
+	done, away = map[string]bool{}, map[string][]queue.Delivery{}
 	var mu sync.Mutex
+	h := f.handler(a)
+	h.Other = func(o *turn.OtherBuild, part []queue.Delivery) {
+		mu.Lock()
+		defer mu.Unlock()
+		away[o.Build] = append(away[o.Build], part...)
+	}
+	handle := h.For(name)
 	var all sync.WaitGroup
 	free := make(chan struct{}, atOnce)
 	for _, part := range parts {
@@ -99,7 +110,11 @@ func (f *Function) handle(ctx context.Context, a allowance, name string, parts [
 		})
 	}
 	all.Wait()
-	return done
+	return done, away
+}
+
+func (f *Function) handler(a allowance) pump.Handler {
+	return pump.Handler{Service: f.service, Log: f.log, Extend: f.shorten(), Deadline: a.deadline, Longest: a.longest}
 }
 
 // shorten is what sets the visibility of an activity's message; nil where that is never worth a request. That it failed

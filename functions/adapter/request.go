@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -37,8 +39,51 @@ type gateway struct {
 	} `json:"requestContext"`
 }
 
-// request answers an HTTP request.
-func (f *Function) request(ctx context.Context, _ allowance, event []byte) (any, error) {
+// attempt is an attempt at a request in this process.
+type attempt struct {
+	// build is the build that would have to carry it out; empty where this one has.
+	build string
+	// reads says that it is one that writes nothing.
+	reads bool
+	// refusal is what it is answered with, whatever it asks for; nil where it is carried out.
+	refusal *api.Problem
+}
+
+type attemptKey struct{}
+
+// attemptOf is the attempt that a context is of.
+func attemptOf(ctx context.Context) *attempt {
+	if t, ok := ctx.Value(attemptKey{}).(*attempt); ok {
+		return t
+	}
+	return &attempt{}
+}
+
+// request answers an HTTP request, or has the version answer it that has the build of its run.
+func (f *Function) request(ctx context.Context, a allowance, event []byte) (any, error) {
+	t := &attempt{}
+	ctx = context.WithValue(ctx, attemptKey{}, t)
+	answer, err := f.carryOut(ctx, event)
+	if err != nil || t.build == "" {
+		return answer, err
+	}
+	forwarded, err := f.forward(ctx, a, t.build, event)
+	switch {
+	case err == nil:
+		return json.RawMessage(forwarded), nil
+	case errors.Is(err, ErrNoVersion):
+		return answer, nil
+	case t.reads || errors.Is(err, ErrNotForwarded):
+		t.refusal = api.Busy.New("build %q has to do this, and could not be asked now; nothing was written: send the request again", t.build)
+	default:
+		t.refusal = api.OutcomeUnknown.New("build %q has to do this, and did not answer; it may have: send the request again with the same id", t.build)
+	}
+	f.log.WarnContext(ctx, "a request of another build was not answered", "build", t.build, "error", err)
+	return f.carryOut(ctx, event)
+}
+
+// carryOut answers an HTTP request in this process.
+func (f *Function) carryOut(ctx context.Context, event []byte) (any, error) {
 	var g gateway
 	if err := json.Unmarshal(event, &g); err != nil {
 		return nil, err
@@ -107,8 +152,15 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 			refuse(w, api.Invalid.New("the request cannot be read: %v", wrong))
 			return
 		}
+		t := attemptOf(r.Context())
+		if t.refusal != nil {
+			w.Header().Set(httpapi.CostHeader, meter.Cost{}.String())
+			refuse(w, t.refusal)
+			return
+		}
 		f.serveHTTP(w, r)
 		cost = w.Header().Get(httpapi.CostHeader)
+		t.build, t.reads = w.Header().Get(httpapi.BuildHeader), strings.Contains(r.URL.Path, "/queries/")
 	})
 	if err != nil {
 		return nil, err
@@ -148,6 +200,9 @@ func (headOnly) Write(body []byte) (int, error) { return len(body), nil }
 // refuse writes a problem document.
 func refuse(w http.ResponseWriter, p *api.Problem) {
 	w.Header().Set("Content-Type", "application/problem+json")
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfter.Seconds()))))
+	}
 	w.WriteHeader(p.Status)
 	body, err := json.Marshal(p)
 	if err == nil {

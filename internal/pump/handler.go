@@ -24,7 +24,7 @@ type Handler struct {
 	Deadline time.Time
 	Longest  time.Duration
 	// Other is told of messages that belong together and that only another build may handle. Whether they are done with it sees
-	// to itself. nil sends them again later, or has them come again.
+	// to itself. nil sends them again, later.
 	Other func(o *turn.OtherBuild, part []queue.Delivery)
 }
 
@@ -85,14 +85,9 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
 		}
 		err := h.Service.Handle(ctx, delivery)
-		if h.other(err, d) {
-			continue
-		}
-		if postponed := (*turn.OtherBuild)(nil); errors.As(err, &postponed) {
-			h.Log.WarnContext(ctx, "a message waits for another build", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "build", postponed.Build)
-			err = h.Service.Postpone(ctx, m)
-		}
-		if h.succeeded(ctx, m, err) {
+		if postponed, is := h.other(ctx, err, d); is {
+			done = append(done, postponed...)
+		} else if h.succeeded(ctx, m, err) {
 			done = append(done, d.Receipt)
 		}
 	}
@@ -112,20 +107,41 @@ func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (
 		return nil
 	}
 	err := h.Service.HandleResults(ctx, deliveries[0].Group, messages)
-	if h.other(err, deliveries[:len(messages)]...) || !h.succeeded(ctx, messages[0], err) {
+	if postponed, is := h.other(ctx, err, deliveries[:len(messages)]...); is {
+		return postponed
+	}
+	if !h.succeeded(ctx, messages[0], err) {
 		return nil
 	}
 	return done
 }
 
-// other tells of messages that only another build may handle. It reports false where there is nobody to tell, or nothing.
-func (h Handler) other(err error, part ...queue.Delivery) bool {
-	var o *turn.OtherBuild
-	if h.Other == nil || !errors.As(err, &o) {
-		return false
+// Postpone sends messages again, this much later, that only another build may handle and that it does not get, and returns the
+// receipts of those that are done with so. Of a group they are the first ones.
+func (h Handler) Postpone(ctx context.Context, part []queue.Delivery, delay time.Duration) (done []string) {
+	for _, d := range part {
+		m, ok := h.decode(ctx, d)
+		if !ok || !h.succeeded(ctx, m, h.Service.Postpone(ctx, m, delay)) {
+			break
+		}
+		done = append(done, d.Receipt)
 	}
-	h.Other(o, part)
-	return true
+	return done
+}
+
+// other sees to messages that only another build may handle, and returns the receipts of those that are done with. It
+// reports false where this one may.
+func (h Handler) other(ctx context.Context, err error, part ...queue.Delivery) (done []string, is bool) {
+	var o *turn.OtherBuild
+	switch {
+	case !errors.As(err, &o):
+		return nil, false
+	case h.Other != nil:
+		h.Other(o, part)
+		return nil, true
+	}
+	h.Log.WarnContext(ctx, "messages wait for another build", "workflowId", o.WorkflowID, "runId", o.RunID, "build", o.Build, "messages", len(part))
+	return h.Postpone(ctx, part, turn.BuildAway), true
 }
 
 // handleDead deletes what no version of Weft can read, because nothing else can be done about it.

@@ -102,12 +102,13 @@ func (t *session) move(ctx context.Context, run *engine.Run, moved history.Event
 	return t.commit(ctx, run, transition)
 }
 
-// postponed is how long a message waits whose run's build cannot be reached. As long takes it at most until the run goes on
-// once that build is there again.
-const postponed = 5 * time.Minute
+// BuildAway is how long a message waits whose run's build cannot be reached: the run goes on that long after the build is
+// there again, at most.
+const BuildAway = 5 * time.Minute
 
-// Postpone sends a message again, later, that asks for what only a build can do which cannot be reached. Where it returns nil
-// the message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt is counted.
-func (s *Service) Postpone(ctx context.Context, m *engine.Message) error {
-	return s.sendLater(ctx, m, postponed)
+// Postpone sends a message again, this much later, that asks for what only a build can do which cannot be reached. Where it
+// returns nil the message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt
+// is counted.
+func (s *Service) Postpone(ctx context.Context, m *engine.Message, delay time.Duration) error {
+	return s.sendLater(ctx, m, delay)
 }

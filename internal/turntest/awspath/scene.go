@@ -28,7 +28,9 @@ type Scene struct {
 	queue     *queuememory.Queue
 	options   turn.Options
 	processes map[int]*process
+	versions  map[string]*process // those before, by their builds, where they stay; nil where they do not
 	gateway   func(functions lambdahost.Invoker, function string) http.Handler
+	forwarded int
 	told      meter.Cost // what Delivered has told of
 	warnings  turntest.Warnings
 	log       slog.Handler // what gets all that is logged
@@ -42,7 +44,8 @@ type Ears struct {
 }
 
 // Scenes returns the maker of the scenes of a script, which share a clock. Each has a store of its own. Requests come through
-// an HTTP API, or with the argument gateway=rest through a REST API. There are ears once at most.
+// an HTTP API, or with the argument gateway=rest through a REST API. With the argument versions the functions hand events to
+// the versions before them. There are ears once at most.
 func Scenes(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears) func(testing.TB, turntest.Args) turntest.Scene {
 	clock := NewClock()
 	return func(t testing.TB, args turntest.Args) turntest.Scene {
@@ -57,6 +60,9 @@ func Scenes(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears)
 		}
 		t.Cleanup(s.queue.Check)
 		s.options = turntest.OptionsOf(args)
+		if _, stay := args["versions"]; stay {
+			s.versions = map[string]*process{}
+		}
 		s.gateway = lambdahost.Gateway
 		if args["gateway"] == "rest" {
 			s.gateway = lambdahost.RESTGateway
@@ -72,9 +78,15 @@ func Scenes(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears)
 	}
 }
 
-// Deploy replaces a process by a new one of a build, when what the one before it was handling has ended.
+// Deploy replaces a process by a new one of a build, when what the one before it was handling has ended. In a scene with
+// versions that one stays, as the version with its build.
 func (s *Scene) Deploy(process int, build string) {
-	s.stop(s.processes[process])
+	if before := s.processes[process]; s.versions != nil && before != nil {
+		s.stop(s.versions[before.build])
+		s.versions[before.build] = before
+	} else {
+		s.stop(before)
+	}
 	if process == 1 {
 		s.told = meter.Cost{}
 	}
@@ -205,6 +217,9 @@ func (s *Scene) Now() time.Time { return s.clock.Now() }
 func (s *Scene) Close() {
 	s.checkReplay()
 	for _, p := range s.processes {
+		s.stop(p)
+	}
+	for _, p := range s.versions {
 		s.stop(p)
 	}
 	s.clock.Sleep(s.Now().Truncate(time.Hour).Add(time.Hour).Sub(s.Now()))

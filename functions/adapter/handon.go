@@ -1,0 +1,87 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// soon is how long a message waits that could not be handed on, though there is a version for it.
+const soon = 5 * time.Second
+
+// rawBatch is a batch of messages as they came.
+type rawBatch struct{ Records []json.RawMessage }
+
+// handOn is the part of a batch that another build has to handle.
+type handOn struct {
+	name  string // of the queue
+	build string
+	part  []queue.Delivery
+	batch []events.SQSMessage
+	raw   []json.RawMessage
+}
+
+// event is the event with the messages of the part alone, in their order, as they came. ids are the ids of the messages, by
+// their receipts.
+func (h *handOn) event() (event []byte, ids map[string]string, err error) {
+	ids = map[string]string{}
+	for _, d := range h.part {
+		ids[d.Receipt] = ""
+	}
+	var some rawBatch
+	for i, r := range h.batch {
+		if _, ok := ids[r.ReceiptHandle]; ok {
+			ids[r.ReceiptHandle] = r.MessageId
+			some.Records = append(some.Records, h.raw[i])
+		}
+	}
+	event, err = json.Marshal(some)
+	return event, ids, err
+}
+
+// handOn hands messages to the version of the function that has their build, and adds those to done that it is done with.
+// What begins nowhere is sent again, later, so that its message does not become a dead letter: only where there is a version
+// that may have begun, the message itself comes again.
+func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[string]bool) {
+	event, ids, err := h.event()
+	var answer []byte
+	if err == nil {
+		answer, err = f.forward(ctx, a, h.build, event)
+	}
+	var failed events.SQSEventResponse
+	if err == nil {
+		err = json.Unmarshal(answer, &failed)
+	}
+	if err != nil {
+		f.log.WarnContext(ctx, "messages of another build were not handed on", "queue", h.name, "build", h.build, "messages", len(h.part), "error", err)
+		f.postpone(ctx, a, h, err, done)
+		return
+	}
+	again := map[string]bool{}
+	for _, one := range failed.BatchItemFailures {
+		again[one.ItemIdentifier] = true
+	}
+	for receipt, id := range ids {
+		done[receipt] = !again[id]
+	}
+}
+
+// postpone sends messages again, later, that no version has begun with.
+func (f *Function) postpone(ctx context.Context, a allowance, h *handOn, err error, done map[string]bool) {
+	delay := soon
+	switch {
+	case errors.Is(err, ErrNoVersion):
+		delay = turn.BuildAway
+	case !errors.Is(err, ErrNotForwarded):
+		return
+	}
+	for _, receipt := range f.handler(a).Postpone(ctx, h.part, delay) {
+		done[receipt] = true
+	}
+}

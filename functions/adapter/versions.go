@@ -1,0 +1,120 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+)
+
+// variableBuild is the variable by which a version tells its build.
+const variableBuild = "WEFT_BUILD"
+
+// missedFor is how long it is believed that no version has a build: one may be published any moment.
+const missedFor = 15 * time.Second
+
+// versions are the published versions of a function, by the builds that their environments name. They are looked up when
+// the first event is to be handed on.
+type versions struct {
+	function string
+	// client makes the client, the first time that it is needed: no cold start has to wait for it.
+	client func() *lambda.Client
+	now    func() time.Time
+
+	mu     sync.Mutex
+	known  map[string]string    // version by build
+	missed map[string]time.Time // when no version had a build
+}
+
+func newVersions(c aws.Config, function string) *versions {
+	return &versions{
+		function: function, now: time.Now, known: map[string]string{}, missed: map[string]time.Time{},
+		client: sync.OnceValue(func() *lambda.Client {
+			return lambda.NewFromConfig(c, func(o *lambda.Options) {
+				// Nobody knows what became of an event whose answer was lost. Whoever sent it sends it again.
+				o.Retryer = aws.NopRetryer{}
+			})
+		}),
+	}
+}
+
+// Forward is a Forward.
+func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]byte, error) {
+	version, err := v.find(ctx, build)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := encodeMark(Mark(build, deadlineOf(ctx)))
+	if err != nil {
+		return nil, err
+	}
+	answer, err := v.client().Invoke(ctx, &lambda.InvokeInput{
+		FunctionName: &v.function, Qualifier: &version, Payload: event, ClientContext: &mark,
+	})
+	var gone *types.ResourceNotFoundException
+	var many *types.TooManyRequestsException
+	switch {
+	case errors.As(err, &gone):
+		v.forget(build)
+		return nil, fmt.Errorf("%w %q: version %s is gone", ErrNoVersion, build, version)
+	case errors.As(err, &many):
+		return nil, fmt.Errorf("%w: build %q: %w", ErrNotForwarded, build, err)
+	case err != nil:
+		return nil, fmt.Errorf("version %s with build %q: %w", version, build, err)
+	case answer.FunctionError != nil:
+		return nil, fmt.Errorf("version %s with build %q failed: %s; its log has more", version, build, *answer.FunctionError)
+	}
+	return answer.Payload, nil
+}
+
+// find returns the version that has a build: the last published one, where several have it.
+func (v *versions) find(ctx context.Context, build string) (string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if version := v.known[build]; version != "" {
+		return version, nil
+	}
+	if at, ok := v.missed[build]; !ok || v.now().Sub(at) >= missedFor {
+		if err := v.list(ctx); err != nil {
+			return "", fmt.Errorf("%w: the versions of %s: %w", ErrNotForwarded, v.function, err)
+		}
+	}
+	if version := v.known[build]; version != "" {
+		delete(v.missed, build)
+		return version, nil
+	}
+	v.missed[build] = v.now()
+	return "", fmt.Errorf("%w %q", ErrNoVersion, build)
+}
+
+// list reads all published versions.
+func (v *versions) list(ctx context.Context) error {
+	clear(v.known)
+	pages := lambda.NewListVersionsByFunctionPaginator(v.client(), &lambda.ListVersionsByFunctionInput{FunctionName: &v.function})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, one := range page.Versions {
+			if one.Environment == nil || aws.ToString(one.Version) == "$LATEST" {
+				continue
+			}
+			if build := one.Environment.Variables[variableBuild]; build != "" && newer(aws.ToString(one.Version), v.known[build]) {
+				v.known[build] = aws.ToString(one.Version)
+			}
+		}
+	}
+	return nil
+}
+
+func (v *versions) forget(build string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.known, build)
+}
