@@ -55,6 +55,19 @@ func TestEnvironment(t *testing.T) {
 	want.payloadKeys, want.compress = []string{"none", key}, true
 	check("all")
 
+	vars["WEFT_PINNING"], vars["AWS_LAMBDA_FUNCTION_NAME"] = "on", "weft-api"
+	want.pinning, want.function = true, "weft-api"
+	check("versions")
+	for _, name := range []string{"WEFT_BUILD", "AWS_LAMBDA_FUNCTION_NAME"} {
+		value := vars[name]
+		delete(vars, name)
+		if _, err := readEnvironment(get); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("versions, without %s: %v", name, err)
+		}
+		vars[name] = value
+	}
+
+	delete(vars, "WEFT_PINNING")
 	delete(vars, "WEFT_BUILD")
 	if e, err := readEnvironment(get); err != nil || e.build == "" || e.build != buildID() {
 		t.Errorf("the build is %q by itself, %v", e.build, err)

@@ -1,0 +1,213 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// errLostAnswer is a version that was invoked and did not answer.
+var errLostAnswer = errors.New("the connection was closed")
+
+// builds is a deployment with a run p that is pinned to build-1, and the processes of two builds.
+func builds(t *testing.T) (d *turntest.Deployment, one, two *turntest.Process) {
+	t.Helper()
+	d = turntest.New(t)
+	one = d.Idle(turn.Options{Build: "build-1"}, turntest.Workload("build-1")...)
+	two = d.Idle(turn.Options{Build: "build-2"}, turntest.Workload("build-2")...)
+	do(t, one, "POST", "/v1/workflows", `{"workflowId":"p","type":"pinned"}`, "p")
+	return d, one, two
+}
+
+// forwarding is a Forward to a function of a version, which keeps what it was handed.
+func forwarding(f *Function, events *[]string) Forward {
+	return func(ctx context.Context, build string, event []byte) ([]byte, error) {
+		*events = append(*events, build+" "+string(event))
+		lc := &lambdacontext.LambdaContext{ClientContext: Mark(build, deadlineOf(ctx))}
+		return f.Invoke(lambdacontext.NewContext(context.Background(), lc), event)
+	}
+}
+
+func failing(err error) Forward {
+	return func(context.Context, string, []byte) ([]byte, error) { return nil, fmt.Errorf("%w: on purpose", err) }
+}
+
+// A request goes to the version as it came, through each kind of gateway, and its answer comes back as it is.
+func TestForwardedRequests(t *testing.T) {
+	t.Parallel()
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				_, one, two := builds(t)
+				var events []string
+				f := function(t, API, two.Service, Options{Forward: forwarding(function(t, API, one.Service, Options{}), &events)})
+				event := requested(t, format, "POST", "/v1/workflows/p/updates/add", "", `{"updateId":"u1","input":3}`)
+				if a := ask(t, f, event); a.StatusCode != 200 || !strings.Contains(a.Body, `"result":3`) {
+					t.Errorf("answered %d %s", a.StatusCode, a.Body)
+				}
+				text, err := json.Marshal(event)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(events, []string{"build-1 " + string(text)}) {
+					t.Errorf("handed on: %q", events)
+				}
+			})
+		})
+	}
+}
+
+// What cannot be handed on is refused with what that means, and nothing is handed on twice.
+func TestRequestsThatAreNotForwarded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, one, two := builds(t)
+		var events []string
+		// Each takes the run for the other's: one moves it away before it hands the event on.
+		here := function(t, API, one.Service, Options{Forward: failing(errLostAnswer)})
+		astray := func(ctx context.Context, build string, event []byte) ([]byte, error) {
+			do(t, two, "POST", "/v1/workflows/p/move", "", "build-2")
+			return forwarding(here, &events)(ctx, build, event)
+		}
+		update := func() object {
+			return requested(t, formats[0], "POST", "/v1/workflows/p/updates/add", "", `{"updateId":"u1","input":3}`)
+		}
+		query := requested(t, formats[0], "POST", "/v1/workflows/p/queries/sum", "", "")
+		for _, c := range []struct {
+			name    string
+			forward Forward
+			event   object
+			status  int
+			kind    string
+			again   string
+		}{
+			{"no versions", nil, update(), 409, "other-build", ""},
+			{"no such version", failing(ErrNoVersion), update(), 409, "other-build", ""},
+			{"refused", failing(ErrNotForwarded), update(), 503, "busy", "1"},
+			{"not answered", failing(errLostAnswer), update(), 503, "outcome-unknown", "1"},
+			{"a query that is not answered", failing(errLostAnswer), query, 503, "busy", "1"},
+			{"moved meanwhile", astray, update(), 503, "busy", "1"},
+		} {
+			f := function(t, API, two.Service, Options{Forward: c.forward})
+			a := ask(t, f, c.event)
+			if a.StatusCode != c.status || !strings.Contains(a.Body, "urn:weft:problem:"+c.kind) || a.header("Retry-After") != c.again {
+				t.Errorf("%s: %d %s, Retry-After %q", c.name, a.StatusCode, a.Body, a.header("Retry-After"))
+			}
+		}
+		if len(events) != 1 {
+			t.Errorf("handed on %d times", len(events))
+		}
+	})
+}
+
+// Of a batch the messages of another build go to its version, in their order and as they came. What fails there comes again,
+// and what does not get there is sent again later.
+func TestForwardedMessages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, one, two := builds(t)
+		do(t, two, "POST", "/v1/workflows", `{"workflowId":"q","type":"pinned"}`, "q")
+		nap := func(p *turntest.Process, id, update string) {
+			do(t, p, "POST", "/v1/workflows/"+id+"/updates/nap", `{"updateId":"`+update+`","input":"1m","waitFor":"accepted"}`, "accepted")
+		}
+		nap(one, "p", "n1")
+		nap(two, "q", "n1")
+		nap(one, "p", "n2")
+		time.Sleep(time.Minute)
+		event := batch(t, queue.Timers, take(t, d, queue.Timers)...)
+		left := func(o Options) []string { return failures(t, function(t, Workflow, two.Service, o), event) }
+
+		want(t, "a version that does not answer", left(Options{Forward: failing(errLostAnswer)}), "0", "2")
+		if d.Queue.Len(queue.Timers) != 3 {
+			t.Errorf("%d messages of which a version may have handled two", d.Queue.Len(queue.Timers))
+		}
+		want(t, "one that fails the second", left(Options{Forward: func(_ context.Context, _ string, event []byte) ([]byte, error) {
+			var records struct{ Records []struct{ MessageID string } }
+			if err := json.Unmarshal(event, &records); err != nil || len(records.Records) != 2 {
+				t.Errorf("%v: the event is %s", err, event)
+			}
+			return []byte(`{"batchItemFailures":[{"itemIdentifier":"message 2"}]}`), nil
+		}}), "2")
+		want(t, "one that is refused", left(Options{Forward: failing(ErrNotForwarded)}))
+		want(t, "no such version", left(Options{Forward: failing(ErrNoVersion)}))
+		if n := d.Queue.Len(queue.Timers); n != 3+2+2 {
+			t.Errorf("%d messages, want the three, and two copies twice", n)
+		}
+		time.Sleep(soon)
+		if n := len(take(t, d, queue.Timers)); n != 2 {
+			t.Errorf("%d messages came back soon", n)
+		}
+		time.Sleep(turn.BuildAway - soon)
+		if n := len(take(t, d, queue.Timers)); n < 2 {
+			t.Errorf("%d messages came back", n)
+		}
+		var events []string
+		want(t, "all", left(Options{Forward: forwarding(function(t, Workflow, one.Service, Options{}), &events)}))
+		for _, at := range []string{"p/updates/n1", "p/updates/n2", "q/updates/n1"} {
+			do(t, one, "GET", "/v1/workflows/"+at, "", "slept")
+		}
+	})
+}
+
+// An activity's attempt is not counted where its message only went astray: one that may be made once is made.
+func TestForwardedAttempts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, one, two := builds(t)
+		do(t, one, "POST", "/v1/workflows/p/updates/do", `{"updateId":"d1","input":{"name":"j"},"waitFor":"accepted"}`, "accepted")
+		event := batch(t, queue.Activities, take(t, d, queue.Activities)...)
+		var events []string
+		lost := function(t, Activity, two.Service, Options{})
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{ClientContext: Mark("build-2", time.Time{})})
+		if out := invoke[struct{ BatchItemFailures []object }](ctx, t, lost, event); len(out.BatchItemFailures) > 0 {
+			t.Errorf("a message that was handed to the wrong build comes again itself: %v", out)
+		}
+		time.Sleep(turn.BuildAway)
+		again := take(t, d, queue.Activities)
+		if i := slices.IndexFunc(again, func(m queue.Delivery) bool { return m.Received == 1 }); i < 0 {
+			t.Fatalf("no copy among %d messages", len(again))
+		} else {
+			event = batch(t, queue.Activities, again[i])
+		}
+		f := function(t, Activity, two.Service, Options{Forward: forwarding(function(t, Activity, one.Service, Options{}), &events)})
+		if out := invoke[struct{ BatchItemFailures []object }](t.Context(), t, f, event); len(out.BatchItemFailures) > 0 || len(events) != 1 {
+			t.Errorf("%d events were handed on, and %v comes again", len(events), out)
+		}
+		do(t, one, "GET", "/v1/workflows/p/updates/d1", "", "did j")
+	})
+}
+
+// A version has as long as the invocation that waits for it has left, less what the answer takes.
+func TestForwardedDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, _, two := builds(t)
+		var left time.Duration
+		f := function(t, API, two.Service, Options{Forward: func(ctx context.Context, build string, _ []byte) ([]byte, error) {
+			lc := &lambdacontext.LambdaContext{ClientContext: Mark(build, deadlineOf(ctx))}
+			inner, cancel := waitedFor(lambdacontext.NewContext(context.Background(), lc))
+			defer cancel()
+			left = time.Until(deadlineOf(inner))
+			return nil, ErrNoVersion
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), timeOut)
+		defer cancel()
+		invoke[httpAnswer](ctx, t, f, requested(t, formats[0], "POST", "/v1/workflows/p/queries/sum", "", ""))
+		if left != timeOut-forwardMargin {
+			t.Errorf("the version has %v left", left)
+		}
+	})
+}

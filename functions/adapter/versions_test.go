@@ -1,0 +1,160 @@
+package adapter
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// lambdaAPI plays the two operations of Lambda's API that a function calls on itself.
+type lambdaAPI struct {
+	t      *testing.T
+	builds []string // by version, from 1 on; the newest is also $LATEST's
+	invoke http.HandlerFunc
+	lists  int
+}
+
+// ServeHTTP answers a request. A page of versions has two.
+func (l *lambdaAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/2015-03-31/functions/weft-api/versions":
+		l.lists++
+		l.list(w, r.URL.Query().Get("Marker"))
+	case "/2015-03-31/functions/weft-api/invocations":
+		l.invoke(w, r)
+	default:
+		l.t.Errorf("%s %s was asked for", r.Method, r.URL)
+	}
+}
+
+func (l *lambdaAPI) list(w http.ResponseWriter, marker string) {
+	all := []object{{"Version": "$LATEST", "Environment": object{"Variables": object{"WEFT_BUILD": "build-9"}}}, {"Version": "99"}}
+	for i, build := range l.builds {
+		all = append(all, object{"Version": fmt.Sprint(i + 1), "Environment": object{"Variables": object{"WEFT_BUILD": build}}})
+	}
+	at := 0
+	_, _ = fmt.Sscan(marker, &at) // none is the beginning
+	page := object{"Versions": all[at:min(at+2, len(all))]}
+	if at+2 < len(all) {
+		page["NextMarker"] = fmt.Sprint(at + 2)
+	}
+	_ = json.NewEncoder(w).Encode(page)
+}
+
+func fail(status int, kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Amzn-ErrorType", kind)
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"message":"on purpose"}`))
+	}
+}
+
+// playLambda returns the versions of a function whose API is played.
+func playLambda(t *testing.T, builds ...string) (*lambdaAPI, *versions) {
+	t.Helper()
+	l := &lambdaAPI{t: t, builds: builds}
+	server := httptest.NewServer(l)
+	t.Cleanup(server.Close)
+	return l, newVersions(aws.Config{
+		Region: "us-east-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+	}, "weft-api")
+}
+
+// An event goes to the last version that has the build, with a mark; the versions are listed once.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	// Twelve versions: the tenth is after the ninth.
+	l, v := playLambda(t, "build-1", "a", "b", "c", "build-2", "d", "e", "f", "build-1", "build-1", "g", "h")
+	qualifier := ""
+	l.invoke = func(w http.ResponseWriter, r *http.Request) {
+		qualifier = r.URL.Query().Get("Qualifier")
+		text, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Amz-Client-Context"))
+		var mark lambdacontext.ClientContext
+		if err = errors.Join(err, json.Unmarshal(text, &mark)); err != nil || !strings.HasPrefix(mark.Custom["weft-build"], "build-") {
+			t.Errorf("the mark is %s, %v", text, err)
+		}
+		_, _ = io.Copy(w, r.Body)
+	}
+	for build, want := range map[string]string{"build-1": "10", "build-2": "5"} {
+		answer, err := v.Forward(t.Context(), build, []byte(`{"Records":[]}`))
+		if err != nil || string(answer) != `{"Records":[]}` || qualifier != want {
+			t.Errorf("%s: version %s answered %s, %v; want version %s", build, qualifier, answer, err, want)
+		}
+	}
+	if pages := l.lists; pages != 7 {
+		t.Errorf("%d pages were read, want those of one list", pages)
+	}
+}
+
+// That there is no version is believed for a while; a version that is gone is forgotten.
+func TestMissingVersions(t *testing.T) {
+	t.Parallel()
+	l, v := playLambda(t, "build-1")
+	now := time.Now()
+	v.now = func() time.Time { return now }
+	missing := func(lists int) {
+		t.Helper()
+		if _, err := v.Forward(t.Context(), "build-2", nil); !errors.Is(err, ErrNoVersion) {
+			t.Errorf("%v", err)
+		}
+		if l.lists != lists {
+			t.Errorf("listed %d times, want %d", l.lists, lists)
+		}
+	}
+	missing(2)
+	missing(2)
+	now = now.Add(missedFor)
+	missing(4)
+	l.builds = append(l.builds, "build-2")
+	now = now.Add(missedFor)
+	l.invoke = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }
+	if _, err := v.Forward(t.Context(), "build-2", nil); err != nil {
+		t.Errorf("after it was published: %v", err)
+	}
+	l.invoke = fail(404, "ResourceNotFoundException")
+	if _, err := v.Forward(t.Context(), "build-2", nil); !errors.Is(err, ErrNoVersion) {
+		t.Errorf("a version that is gone: %v", err)
+	}
+	l.builds, l.lists = l.builds[:1], 0
+	missing(2)
+}
+
+// What became of an event that was not answered is known only where Lambda has refused it.
+func TestInvokeFails(t *testing.T) {
+	t.Parallel()
+	l, v := playLambda(t, "build-1")
+	for _, c := range []struct {
+		name   string
+		invoke http.HandlerFunc
+		is     error // nil is neither
+	}{
+		{"throttled", fail(429, "TooManyRequestsException"), ErrNotForwarded},
+		{"broken", fail(500, "ServiceException"), nil},
+		{"a function that fails", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Amz-Function-Error", "Unhandled")
+			_, _ = w.Write([]byte(`{"errorMessage":"a secret"}`))
+		}, nil},
+	} {
+		calls := 0
+		l.invoke = func(w http.ResponseWriter, r *http.Request) {
+			calls++
+			c.invoke(w, r)
+		}
+		_, err := v.Forward(t.Context(), "build-1", []byte("{}"))
+		known := errors.Is(err, ErrNotForwarded) || errors.Is(err, ErrNoVersion)
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || known != (c.is != nil) || strings.Contains(err.Error(), "secret") || calls != 1 {
+			t.Errorf("%s: %v, in %d calls", c.name, err, calls)
+		}
+	}
+}
