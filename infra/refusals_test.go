@@ -23,6 +23,7 @@ var refusals = map[string]refusal{
 	"rest_pages":     {inputs{"api": "rest", "cors_origins": []string{"https://a.example"}}, "aws_api_gateway_rest_api.this", "Rest"},
 	"no_issuer":      {inputs{"api_authorization": "JWT", "jwt_audience": []string{"a"}}, "aws_apigatewayv2_authorizer.this", "Jwt"},
 	"no_audience":    {inputs{"api_authorization": "JWT", "jwt_issuer": "https://a.example"}, "aws_apigatewayv2_authorizer.this", "Jwt"},
+	"no_build":       {inputs{"pinning": true}, "aws_lambda_function.function", "Pinning"},
 	"seen_too_soon":  {inputs{"activity_timeout": 400}, "aws_sqs_queue.queue check.visibility", ""},
 	"few_workflows":  {inputs{"workflow_maximum_concurrency": 5, "timer_maximum_concurrency": 5, "workflow_reserved_concurrency": 9}, "aws_lambda_function.function", ""},
 	"few_activities": {inputs{"activity_maximum_concurrency": 5, "activity_reserved_concurrency": 4}, "aws_lambda_function.function", ""},

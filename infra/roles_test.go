@@ -112,6 +112,7 @@ func (c *template) surroundings(id string, r *privilege.Role) {
 			r.Receives = append(r.Receives, c.value(p["EventSourceArn"]).(string))
 		}
 	}
+	r.Function = lambdahost.ARN("lambda", "function:"+c.name(id))
 	group := "/aws/lambda/" + c.name(id)
 	if logging, _ := c.globals(id, "LoggingConfig").(map[string]any); logging["LogGroup"] != nil {
 		group = logging["LogGroup"].(string)

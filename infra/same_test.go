@@ -48,6 +48,7 @@ func declaredByTemplate(t testing.TB, parameters map[string]string) declared {
 	t.Helper()
 	c := load(t, path.Join("sam", "template.yaml"), "weft", parameters)
 	all := declared{}
+	var versions []string // the functions that have one
 	for id := range c.resources {
 		kind := c.kind(id)
 		properties, _ := c.value(c.properties(id)).(map[string]any)
@@ -56,11 +57,17 @@ func declaredByTemplate(t testing.TB, parameters map[string]string) declared {
 			kind, properties = "AWS::Lambda::Function", c.function(id)
 		case "AWS::IAM::Role":
 			properties["RoleName"] = c.name(id)
+		case "AWS::Lambda::Version":
+			versions = append(versions, fmt.Sprint(properties["FunctionName"]))
+			continue
 		}
 		for _, name := range jsons {
 			decodeJSON(t, properties, name)
 		}
 		all.add(t, kind, properties)
+	}
+	for _, name := range versions { // Terraform says so of the function
+		all["AWS::Lambda::Function "+name].(map[string]any)["Publish"] = true
 	}
 	return all
 }

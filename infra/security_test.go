@@ -29,6 +29,8 @@ var whys = map[string]string{
 	"dead Send":     "send again what died, and the results of activities that did",
 	"List":          "list runs",
 	"Shorten":       "make an activity whose process died come back sooner",
+	"FindVersion":   "find the version of itself that has a build",
+	"HandOn":        "hand it what belongs to runs that are pinned to that build",
 	"Sweep":         "find the timers that have become near, and delete those that were sent",
 	"Clean":         "delete runs whose retention has passed, and look after those that wait in vain",
 	"Mark":          "remember where the check over all runs stands",
@@ -39,7 +41,7 @@ var whys = map[string]string{
 // `go test ./infra -run TestSecurityTables -tables`.
 func TestSecurityTables(t *testing.T) {
 	t.Parallel()
-	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE"})
+	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE", "Pinning": "on", "Build": "BUILD"})
 	holdTables(t, filepath.Join("..", "docs", "security.md"), map[string][]string{
 		"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable(),
 	})
@@ -128,6 +130,8 @@ func places(s iam.Statement) string {
 			all = append(all, "index `"+index+"`")
 		case strings.HasPrefix(name, "table/"):
 			all = append(all, "table")
+		case strings.Contains(resource, ":lambda:"):
+			all = append(all, map[bool]string{true: "its versions", false: "itself"}[strings.HasSuffix(resource, ":*")])
 		default:
 			all = append(all, "queue `"+strings.TrimPrefix(name, "weft-")+"`")
 		}

@@ -26,7 +26,7 @@ var variants = map[string]inputs{
 		"api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"},
 		"cors_origins": []string{"https://a.example"}, "kms": "create", "tracing": true,
 		"alarm_topics": []string{"arn:aws:sns:us-east-1:000000000000:a", "arn:aws:sns:us-east-1:000000000000:b"}, "age_alarm_seconds": 1000,
-		"memory": 512, "activity_memory": 1024, "workflow_timeout": 40, "workflow_visibility": 240, "activity_timeout": 100, "activity_visibility": 600,
+		"pinning": true, "build": "b2", "memory": 512, "activity_memory": 1024, "workflow_timeout": 40, "workflow_visibility": 240, "activity_timeout": 100, "activity_visibility": 600,
 		"max_receives": 4, "long_timer": "30s", "retention_days": 30, "check_commits": 5000, "workflow_batch_size": 9, "timer_batch_size": 8, "activity_batch_size": 7,
 		"workflow_maximum_concurrency": 20, "timer_maximum_concurrency": 10, "activity_maximum_concurrency": 5,
 		"api_reserved_concurrency": 3, "workflow_reserved_concurrency": 30, "activity_reserved_concurrency": 6,

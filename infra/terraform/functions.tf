@@ -22,6 +22,7 @@ resource "aws_lambda_function" "function" {
   layers                         = var.layers
   timeout                        = each.value.timeout
   reserved_concurrent_executions = each.value.reserved
+  publish                        = var.pinning && contains(local.pinned, each.key)
 
   environment {
     variables = merge(
@@ -32,6 +33,7 @@ resource "aws_lambda_function" "function" {
         WEFT_NAMESPACE              = var.namespace
         WEFT_LIST                   = var.list ? "on" : "off"
         WEFT_BUILD                  = var.build
+        WEFT_PINNING                = var.pinning && contains(local.pinned, each.key) ? "on" : "off"
         WEFT_BASE_PATH              = var.base_path
         WEFT_LONG_TIMER             = var.long_timer
         WEFT_RETENTION_DAYS         = var.retention_days
@@ -66,6 +68,10 @@ resource "aws_lambda_function" "function" {
   depends_on = [aws_iam_role_policy.function, aws_iam_role_policy.key]
 
   lifecycle {
+    precondition {
+      condition     = !var.pinning || var.build != ""
+      error_message = "pinning needs build: versions are found by it. Set build to another name for each deployment, for example the commit."
+    }
     precondition {
       condition     = each.key != "workflow" || each.value.reserved <= 0 || each.value.reserved >= var.workflow_maximum_concurrency + var.timer_maximum_concurrency
       error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together: messages would be received in vain, and come to the dead letters."

@@ -14,6 +14,11 @@ locals {
   dead_arn  = { for name, q in local.queues : name => "${local.sqs_arn}-${name}-dead${q.suffix}" }
   log_arn   = { for role in keys(local.functions) : role => "arn:${local.partition}:logs:${local.region}:${local.account}:log-group:/aws/lambda/${var.name}-${role}" }
 
+  function_arn = { for role in keys(local.functions) : role => "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${var.name}-${role}" }
+
+  # The functions that run code of workflows or activities: what another build has to do they hand to their version that has it.
+  pinned = ["api", "workflow", "activity"]
+
   queues = {
     workflow = {
       suffix      = ".fifo" # one group for each workflow id

@@ -1,7 +1,8 @@
 # What each function may do: the items of its namespace (all keys begin with it: NS/w/ the workflows, NS/t/ the timers, NS/l/ the
 # list, NS/m the mark of the check) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
-# Kms are what Lambda and other services do with the role; the rest is what the program does itself. Two resources end in a star,
-# because AWS knows no other form: the streams of a log group, and X-Ray, whose actions have none.
+# Kms are what Lambda and other services do with the role; the rest is what the program does itself. Three resources end in a
+# star, because AWS knows no other form: the streams of a log group, the versions of a function, and X-Ray, whose actions have
+# none.
 locals {
   # Conditions on the partition keys of items.
   own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m" } : kind => {
@@ -83,6 +84,19 @@ locals {
     dead = [local.log, local.keep_timers, local.send_results]
   }
 
+  # What each function whose versions stay may do to itself.
+  versions = { for role in local.pinned : role => [{
+    Sid      = "FindVersion"
+    Effect   = "Allow"
+    Action   = ["lambda:ListVersionsByFunction"]
+    Resource = [local.function_arn[role]]
+    }, {
+    Sid      = "HandOn"
+    Effect   = "Allow"
+    Action   = ["lambda:InvokeFunction"]
+    Resource = ["${local.function_arn[role]}:*"]
+  }] if var.pinning }
+
   # What Lambda does with the roles.
   poller = { for role, f in local.functions : role => {
     Sid      = "Poller"
@@ -127,6 +141,7 @@ resource "aws_iam_role_policy" "function" {
     Version = "2012-10-17"
     Statement = concat(
       local.rights[each.key],
+      lookup(local.versions, each.key, []),
       [for role, statement in local.poller : statement if role == each.key],
       [local.logs[each.key]],
       [for statement in [local.tracing] : statement if var.tracing],

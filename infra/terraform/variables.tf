@@ -80,6 +80,12 @@ variable "build" {
   default     = ""
 }
 
+variable "pinning" {
+  description = "Whether each build stays as a version of the api, workflow and activity functions, for the runs that are pinned to it. It needs build."
+  type        = bool
+  default     = false
+}
+
 variable "base_path" {
   description = "What stands before /v1/workflows in the paths of requests, besides a stage: the path of a custom domain's mapping."
   type        = string

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -19,6 +20,7 @@ import (
 // Pages of AWS's documentation.
 const (
 	authorizationDynamoDB = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon DynamoDB"`
+	authorizationLambda   = `Service Authorization Reference, "Actions, resources, and condition keys for AWS Lambda"`
 	authorizationSQS      = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon SQS"`
 	transactions          = `Amazon DynamoDB Developer Guide, "Using IAM with DynamoDB transactions"`
 	batches               = `Amazon SQS API Reference, "AddPermission": an action covers its batch version`
@@ -37,6 +39,8 @@ func Actions() []Action {
 		{"DynamoDB.Query", "dynamodb:Query", authorizationDynamoDB},
 		{"DynamoDB.Scan", "dynamodb:Scan", authorizationDynamoDB},
 		{"DynamoDB.TransactWriteItems/Put", "dynamodb:PutItem", transactions},
+		{"Lambda.Invoke", "lambda:InvokeFunction", authorizationLambda},
+		{"Lambda.ListVersionsByFunction", "lambda:ListVersionsByFunction", authorizationLambda},
 		{"SQS.ChangeMessageVisibility", "sqs:ChangeMessageVisibility", authorizationSQS},
 		{"SQS.SendMessageBatch", "sqs:SendMessage", batches},
 	}
@@ -50,6 +54,7 @@ type need struct {
 	part string // of the operation, behind a slash
 	// queue is the URL of a queue; table and index are of DynamoDB.
 	queue, table, index string
+	function            string // with the version, where it is about one
 	keys                []string
 }
 
@@ -78,6 +83,8 @@ func (n need) arn(arn ARN) string {
 	switch {
 	case n.queue != "":
 		return arn("sqs", path.Base(n.queue)) // a URL ends with the name
+	case n.function != "":
+		return arn("lambda", "function:"+n.function)
 	case n.index != "":
 		return arn("dynamodb", "table/"+n.table+"/index/"+n.index)
 	}
@@ -99,6 +106,10 @@ func needsOf(input any) ([]need, error) {
 		return []need{{table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName), keys: []string{key}}}, err
 	case *dynamodb.ScanInput:
 		return []need{{table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName)}}, nil
+	case *lambda.InvokeInput:
+		return []need{{function: aws.ToString(in.FunctionName) + ":" + aws.ToString(in.Qualifier)}}, nil
+	case *lambda.ListVersionsByFunctionInput:
+		return []need{{function: aws.ToString(in.FunctionName)}}, nil
 	case *sqs.SendMessageBatchInput:
 		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
 	case *sqs.ChangeMessageVisibilityInput:

@@ -30,6 +30,9 @@ type Role struct {
 	LogGroup string
 	Traced   bool
 	Key      string
+	// Function is the ARN of the function itself. Each of its versions has that ARN with the version's number behind it, which
+	// nobody knows before.
+	Function string
 	// Region is where all this is.
 	Region string
 }
@@ -171,7 +174,7 @@ func Wild(r Role) (wild []string) {
 		wild = append(wild, "the policy "+name+" is attached, which is wider than the function needs: write out what it needs")
 	}
 	for _, s := range r.Statements {
-		allowed := ByAWS[s.Sid].resources(r)
+		allowed := append(ByAWS[s.Sid].resources(r), r.Function+":*")
 		if slices.ContainsFunc(s.Actions, isWild) || slices.ContainsFunc(s.Resources, func(resource string) bool {
 			return isWild(resource) && !slices.Contains(allowed, resource)
 		}) {
