@@ -2,8 +2,8 @@ package activity
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -41,26 +41,13 @@ type Options struct {
 
 // Retry says when a failed attempt is followed by another. The zero value tries for ever, after 1 s, 2 s, 4 s and so on
 // up to 100 s.
-type Retry struct {
-	// InitialInterval is the wait before the second attempt; 0 is 1 s.
-	InitialInterval time.Duration
-	// BackoffCoefficient is what the wait grows by with each attempt; 0 is 2.
-	BackoffCoefficient float64
-	// MaxInterval is the longest wait; 0 is 100 times the initial interval.
-	MaxInterval time.Duration
-	// MaxAttempts is how many attempts there may be, the first included; 0 is no limit. With 1, an activity that is
-	// interrupted by a crash ends as timed out: nobody knows how far it came.
-	MaxAttempts int
-	// NonRetryable are errors that end the attempts: those made by NewError, compared by their types.
-	NonRetryable []*Error
-}
+type Retry = workflow.Retry
 
 // The defaults of Options and Retry.
 const (
 	DefaultStartToClose       = 30 * time.Second
-	DefaultInitialInterval    = time.Second
-	DefaultBackoffCoefficient = 2.0
-	maxIntervalFactor         = 100
+	DefaultInitialInterval    = engine.DefaultInitialInterval
+	DefaultBackoffCoefficient = engine.DefaultBackoffCoefficient
 )
 
 // Activity is an activity type: its name, its code, and the options with which workflows start it.
@@ -131,12 +118,7 @@ func (a Activity[In, Out]) Register(r *engine.Registry) error {
 
 // scheduled is the event with which the options are recorded, with the defaults filled in.
 func (o Options) scheduled(name string) history.ActivityTaskScheduled {
-	r := o.Retry
-	initial := orDefault(r.InitialInterval, DefaultInitialInterval)
-	var types []string
-	for _, e := range r.NonRetryable {
-		types = append(types, e.Type)
-	}
+	retry, _ := engine.CompleteRetry(o.Retry.Policy()) // check has found it right
 	return history.ActivityTaskScheduled{
 		ActivityType:    name,
 		Inline:          o.Inline,
@@ -144,13 +126,7 @@ func (o Options) scheduled(name string) history.ActivityTaskScheduled {
 		ScheduleToClose: history.Duration(o.ScheduleToClose),
 		ScheduleToStart: history.Duration(o.ScheduleToStart),
 		Heartbeat:       history.Duration(o.Heartbeat),
-		Retry: history.RetryPolicy{
-			InitialInterval:    history.Duration(initial),
-			BackoffCoefficient: orDefault(r.BackoffCoefficient, DefaultBackoffCoefficient),
-			MaximumInterval:    history.Duration(orDefault(r.MaxInterval, maxIntervalFactor*initial)),
-			MaximumAttempts:    r.MaxAttempts,
-			NonRetryableTypes:  types,
-		},
+		Retry:           retry,
 	}
 }
 
@@ -171,17 +147,11 @@ func (a Activity[In, Out]) check() error {
 }
 
 func (o Options) check() error {
-	switch r := o.Retry; {
-	case o.StartToClose < 0, o.ScheduleToClose < 0, o.ScheduleToStart < 0, o.Heartbeat < 0, r.InitialInterval < 0, r.MaxInterval < 0:
-		return fmt.Errorf("a time in its options is negative")
-	case r.BackoffCoefficient != 0 && !(r.BackoffCoefficient >= 1):
-		return fmt.Errorf("its backoff coefficient is %v: give at least 1", r.BackoffCoefficient)
-	case r.MaxAttempts < 0:
-		return fmt.Errorf("its number of attempts is negative")
-	case slices.ContainsFunc(r.NonRetryable, func(e *Error) bool { return e == nil || e.Type == "" }):
-		return fmt.Errorf("an error that it does not retry has no type: make it with NewError")
+	if o.StartToClose < 0 || o.ScheduleToClose < 0 || o.ScheduleToStart < 0 || o.Heartbeat < 0 {
+		return errors.New("a time in its options is negative")
 	}
-	return nil
+	_, err := engine.CompleteRetry(o.Retry.Policy())
+	return err
 }
 
 // Error is an application error: one that workflows and clients can tell apart by its type with errors.Is.

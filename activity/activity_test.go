@@ -74,7 +74,7 @@ func TestOptionsAreRecorded(t *testing.T) {
 // badOptions are options that cannot be, and what is said about them.
 var badOptions = map[string]activity.Options{
 	"negative":                 {StartToClose: -1},
-	"time in its options":      {Retry: activity.Retry{MaxInterval: -1}},
+	"interval of its retry":    {Retry: activity.Retry{MaxInterval: -1}},
 	"backoff coefficient":      {Retry: activity.Retry{BackoffCoefficient: 0.5}},
 	"number of attempts":       {Retry: activity.Retry{MaxAttempts: -1}},
 	"has no type":              {Retry: activity.Retry{NonRetryable: []*activity.Error{{Message: "no type"}}}},

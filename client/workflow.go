@@ -30,6 +30,18 @@ type StartOptions struct {
 	// StartDelay is how long the first task waits, unless a signal, an update or a cancellation comes before; 0 is not at
 	// all. The run timeout begins when it is over.
 	StartDelay time.Duration
+	// Retry says when another run follows one that failed or took longer than its run timeout, with the same input; nil is
+	// never. Whoever waits for the result waits for the last of them. Code reads which attempt it is from workflow.InfoOf, and
+	// what the one before failed of from workflow.LastFailure.
+	Retry *Retry
+	// Cron says when the run begins, and when another one follows that has ended, well or not: "30 9 * * 1-5" (minute, hour,
+	// day of the month, month, day of the week), "@hourly", or "@every 90m", in UTC unless it begins with a time zone, as in
+	// "CRON_TZ=Europe/Berlin 30 9 * * *". Runs never overlap: moments that pass while a run is open are left out. Code reads
+	// the last result with workflow.LastResult. To cancel or to terminate a run ends the chain.
+	Cron string
+	// ExecutionTimeout is how long the workflow may take, all its runs together: those that continue as new, are tried again,
+	// or follow by a cron expression. It begins when the start delay is over; 0 is for ever.
+	ExecutionTimeout time.Duration
 }
 
 // Start is a run that an update or a signal opens where none is open that takes it.
@@ -62,7 +74,7 @@ func (c *Client) startRequest(workflowType string, input history.Payload, o Star
 	return &api.StartRequest{
 		Type: workflowType, Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()),
 		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: api.Duration(o.RunTimeout),
-		StartDelay: api.Duration(o.StartDelay),
+		StartDelay: api.Duration(o.StartDelay), Retry: o.Retry.request(), Cron: o.Cron, ExecutionTimeout: api.Duration(o.ExecutionTimeout),
 	}
 }
 
@@ -210,7 +222,8 @@ const longPoll = "20s"
 const pollPause = 50 * time.Millisecond
 
 // Result waits until the run has closed and returns its result, or the failure that it ended with as an error. A run that
-// continued as new, or was open when it was reset, is followed to the one that went on. The context bounds the wait.
+// continued as new, is tried again, has a next one by its cron expression, or was open when it was reset, is followed to the
+// one that went on. The context bounds the wait.
 func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
 	q := runQuery(runID)
 	q.Set("wait", longPoll)

@@ -15,7 +15,7 @@ func (r *Run) closing(o *outbox) {
 	if started == nil || c.Status == history.Void {
 		return
 	}
-	if started.Parent != nil && successor(c) == "" {
+	if started.Parent != nil && c.NextRun() == "" {
 		o.add(ReportChild, 0)
 	}
 	children, externals := r.leaves(c)
@@ -83,22 +83,4 @@ func resetPoint(c *history.Commit) int64 {
 func (r *Run) owns(event int64) bool {
 	end, ok := r.State.Close.(*history.WorkflowExecutionTerminated)
 	return !ok || event >= end.ResetEventID
-}
-
-// successor is the run that goes on where a commit closes its own; empty where none does.
-func successor(c *history.Commit) history.RunID {
-	var last history.Event
-	switch {
-	case len(c.Commands) > 0:
-		last = c.Commands[len(c.Commands)-1]
-	case len(c.Brought) > 0:
-		last = c.Brought[len(c.Brought)-1]
-	}
-	switch a := last.Attributes.(type) {
-	case *history.WorkflowExecutionContinuedAsNew:
-		return a.NewRunID
-	case *history.WorkflowExecutionTerminated:
-		return a.NewRunID
-	}
-	return ""
 }

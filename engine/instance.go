@@ -65,6 +65,8 @@ type Info struct {
 	SuggestContinueAsNew bool
 	// Parent is the run that waits for this one, or nil.
 	Parent *history.Parent
+	// Started is the event that opened the run: what it says of the chain of runs is the same on replay.
+	Started *history.WorkflowExecutionStarted
 }
 
 // NewInstance returns the instance of a run that has not run yet. A nil workflow is a type that this build does not
@@ -140,7 +142,7 @@ func (in *Instance) Err() error { return in.s.Err() }
 
 // start makes the coroutine of the workflow's function.
 func (in *Instance) start(e *history.WorkflowExecutionStarted) {
-	in.info.WorkflowType, in.info.Parent = e.WorkflowType, e.Parent
+	in.info.WorkflowType, in.info.Parent, in.info.Started = e.WorkflowType, e.Parent, e
 	if e.OriginalRunID != "" {
 		in.seed(e.OriginalRunID) // a reset has copied what follows from them
 	}

@@ -18,7 +18,7 @@ const (
 	FireTimer MessageKind = 2
 	// RetryTask asks for the next attempt at a workflow task that failed.
 	RetryTask MessageKind = 3
-	// EndRun says that a run's timeout has passed.
+	// EndRun says that a run's timeout has passed, or the execution timeout of its chain.
 	EndRun MessageKind = 4
 	// TakeResult brings the result of an activity, or news of a child or of another workflow, to the workflow queue.
 	TakeResult MessageKind = 5
@@ -130,8 +130,8 @@ func (r *Run) Messages(c *history.Commit) []Message {
 func (o *outbox) opening() {
 	c, add := o.commit, o.add
 	if started := c.Opens(); started != nil {
-		if started.RunTimeout > 0 {
-			add(EndRun, 0).Due = deadline(started, c.Time, c.FromReset())
+		if end, _ := deadline(started, c.Time, c.FromReset()); end != 0 {
+			add(EndRun, 0).Due = end
 		}
 		if c.Pending == history.PendingStart {
 			add(StartTask, 0).Due = c.Time.Add(time.Duration(started.StartDelay))
@@ -170,15 +170,6 @@ func (o *outbox) scheduling() {
 			id++
 		}
 	}
-}
-
-// deadline is when a run that was opened at this time has been open for too long. The start delay of one that a reset has
-// made is over.
-func deadline(started *history.WorkflowExecutionStarted, opened history.Timestamp, reset bool) history.Timestamp {
-	if !reset {
-		opened = opened.Add(time.Duration(started.StartDelay))
-	}
-	return opened.Add(time.Duration(started.RunTimeout))
 }
 
 // Needed reports whether what a message asks for still has to be done: the run is open, and its activity or timer is
@@ -228,6 +219,21 @@ func (r *Run) Owed(triggers []*Message, except *history.Commit) []Message {
 		for _, m := range r.Messages(c) {
 			if r.Needed(&m) {
 				m.Wave, m.Seen = triggers[i].Wave, r.State.NextSlot
+				owed = append(owed, m)
+			}
+		}
+	}
+	return owed
+}
+
+// OwedFirst is Owed for a message of the run that this one continues: the put which that message brought about may have opened
+// this run. What came later here, messages of this run brought about, and they see to it.
+func (r *Run) OwedFirst(trigger *Message) []Message {
+	var owed []Message
+	if c := r.Log[0]; slices.Contains(c.Waves, trigger.Wave) {
+		for _, m := range r.Messages(c) {
+			if r.Needed(&m) {
+				m.Wave, m.Seen = trigger.Wave, 1
 				owed = append(owed, m)
 			}
 		}

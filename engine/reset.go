@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -101,8 +102,8 @@ func (r *Run) copies(w *Writer, o *Reset, now history.Timestamp, parts []*histor
 	size, next := 0, int64(1)
 	add := func() *history.Commit {
 		c := &history.Commit{ID: w.Commit, RunID: w.RunID, Slot: uint32(len(commits)), FirstEventID: next, Time: now}
-		if started.RunTimeout > 0 {
-			c.Expires = deadline(started, now, true).Add(w.Retention)
+		if end, _ := deadline(started, now, true); end != 0 {
+			c.Expires = end.Add(w.Retention)
 		}
 		commits, size = append(commits, c), 0
 		return c
@@ -133,7 +134,8 @@ func (r *Run) resetBuild(w *Writer) string {
 	return w.Build
 }
 
-// renamed are events that were brought, with the one that opened the run as the new run has it.
+// renamed are events that were brought, with the one that opened the run as the new run has it. All its time is before it
+// again.
 func (r *Run) renamed(w *Writer, brought []history.Event) []history.Event {
 	opens := (&history.Commit{Brought: brought}).Opens()
 	if opens == nil {
@@ -146,6 +148,9 @@ func (r *Run) renamed(w *Writer, brought []history.Event) []history.Event {
 	}
 	if started.FirstRunID == "" {
 		started.FirstRunID = r.State.RunID
+	}
+	if started.ExecutionTimeout > 0 {
+		started.ExecutionDeadline = max(w.Now, r.State.LastTime).Add(time.Duration(started.ExecutionTimeout))
 	}
 	return append([]history.Event{history.Of(&started)}, brought[1:]...)
 }

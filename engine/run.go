@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -66,6 +67,8 @@ type Writer struct {
 	RunID, NextRunID history.RunID
 	// Retention is how long a closed run with a deadline is kept.
 	Retention time.Duration
+	// NextTime is the first moment after another one that a cron expression names; 0 where there is none.
+	NextTime func(cron string, after history.Timestamp) history.Timestamp
 	// Options bounds and tunes what is accepted.
 	Options Options
 }
@@ -93,18 +96,16 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 	for _, e := range brought {
 		c.Time = max(c.Time, r.earliest(e))
 	}
-	if started := r.started(brought); started != nil && started.RunTimeout > 0 {
-		opened := s.StartTime
-		if opened == 0 {
-			opened = c.Time
+	if started := r.started(brought); started != nil {
+		if end, _ := deadline(started, cmp.Or(s.StartTime, c.Time), s.Reset != nil); end != 0 {
+			c.Expires = end.Add(w.Retention)
 		}
-		c.Expires = deadline(started, opened, s.Reset != nil).Add(w.Retention)
 	}
 	return c
 }
 
-// Hold returns the first commit of a run whose code is not run yet: it waits for its start delay, or for a message that
-// runs it. What it brought is handed to the first task.
+// Hold returns a commit of a run whose code is not run yet: it waits for its start delay, or for a message that runs it. What
+// it brought is handed to the first task.
 func (r *Run) Hold(w *Writer, brought []history.Event) *history.Commit {
 	c := r.draft(w, brought)
 	c.Pending = history.PendingStart

@@ -251,22 +251,20 @@ func (s *State) Outcome() (history.Payload, *failure.Failure) {
 	case *history.WorkflowExecutionTerminated:
 		return nil, &failure.Failure{Kind: failure.KindTerminated, Message: terminatedText(a.Reason)}
 	case *history.WorkflowExecutionTimedOut:
-		return nil, &failure.Failure{
-			Kind: failure.KindTimeout, Timeout: failure.RunTimeout, Message: "the run was open for longer than its run timeout",
-		}
+		return nil, timedOut(a)
 	}
 	return nil, nil
 }
 
 // Next is the run that goes on where this one closed; empty where none does.
-func (s *State) Next() history.RunID {
-	switch a := s.Close.(type) {
-	case *history.WorkflowExecutionContinuedAsNew:
-		return a.NewRunID
-	case *history.WorkflowExecutionTerminated:
-		return a.NewRunID
+func (s *State) Next() history.RunID { return history.NextRun(s.Close) }
+
+func timedOut(a *history.WorkflowExecutionTimedOut) *failure.Failure {
+	f := &failure.Failure{Kind: failure.KindTimeout, Timeout: failure.RunTimeout, Message: "the run was open for longer than its run timeout"}
+	if a.ExecutionTimeout > 0 {
+		f.Timeout, f.Message = failure.ExecutionTimeout, "the workflow took longer than its execution timeout, all its runs together"
 	}
-	return ""
+	return f
 }
 
 func terminatedText(reason string) string {

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"cmp"
-
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
@@ -32,8 +30,9 @@ type Transition struct {
 	// Unfinished names the update handlers that run while the commit closes the run.
 	Unfinished []string
 	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
-	// received. The put that lands the commit opens it, or neither is there.
-	Next []history.Event
+	// received. The put that lands the commit opens it, or neither is there. NextRunID is its id.
+	Next      []history.Event
+	NextRunID history.RunID
 }
 
 // CatchUp replays what the instance has not seen of the run's log. An error is a failure of the task that wanted it.
@@ -67,23 +66,10 @@ func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	}
 	c.Commands, c.Status = result.Commands, result.Status
 	t.Commit = c
-	if c.Status == history.ContinuedAsNew {
-		t.Next = r.next(c, result)
+	if c.Status.Closed() {
+		r.follow(w, t, result.Unread)
 	}
 	return t
-}
-
-// next is what the run that continues this one is opened with. It keeps the request id of the chain's first start, so that
-// this one is recognised when it is sent again, and the build that the run is pinned to.
-func (r *Run) next(c *history.Commit, result *Result) []history.Event {
-	started := r.started(c.Brought)
-	last := c.Commands[len(c.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
-	opening := history.Of(&history.WorkflowExecutionStarted{
-		WorkflowType: last.WorkflowType, Input: last.Input, RequestID: started.RequestID, RunTimeout: started.RunTimeout,
-		ContinuedFrom: c.RunID, FirstRunID: cmp.Or(started.FirstRunID, c.RunID), TraceParent: started.TraceParent,
-		Build: r.Pinned(c), Parent: started.Parent,
-	})
-	return append([]history.Event{opening}, result.Unread...)
 }
 
 // Fail is what Step comes to where the code did not come back: it blocks on something that is not the engine's, or took

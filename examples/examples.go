@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/examples/heartbeats"
 	"github.com/seed-41655fb1/weft/examples/locks"
+	"github.com/seed-41655fb1/weft/examples/nightly"
 	"github.com/seed-41655fb1/weft/examples/patches"
 	"github.com/seed-41655fb1/weft/examples/queries"
 	"github.com/seed-41655fb1/weft/examples/retries"
@@ -41,6 +42,7 @@ func Registrations() map[string][]workflow.Registration {
 		"fanout":       fanout.Registrations(),
 		"heartbeats":   heartbeats.Registrations(),
 		"locks":        locks.Registrations(),
+		"nightly":      nightly.Registrations(),
 		"patches":      patches.Registrations(),
 		"queries":      queries.Registrations(),
 		"retries":      retries.Registrations(),

@@ -1,11 +1,14 @@
 package workflow
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
 // Context is what workflow code reaches the engine through. It is not a context.Context, so that it cannot be handed to
@@ -66,6 +69,13 @@ type Info struct {
 	HistoryLength int
 	// HistoryBytes is the stored size of the run so far.
 	HistoryBytes int
+	// FirstRunID is the first run of the chain that this one belongs to: of those that continued as new, were tried again or
+	// followed by a cron expression.
+	FirstRunID string
+	// Attempt is 1, or more in a run that follows one which failed: see StartOptions.Retry.
+	Attempt int
+	// Cron is the cron expression by which runs follow each other; empty where there is none.
+	Cron string
 	// SuggestContinueAsNew says that the history has become long, and that the workflow should continue as new when it
 	// can.
 	SuggestContinueAsNew bool
@@ -84,8 +94,27 @@ func InfoOf(ctx Context) Info {
 		parent = &Parent{WorkflowID: i.Parent.WorkflowID, RunID: string(i.Parent.RunID)}
 	}
 	return Info{
+		FirstRunID: string(cmp.Or(i.Started.FirstRunID, i.RunID)), Attempt: max(i.Started.Attempt, 1), Cron: i.Started.Cron,
 		WorkflowID: i.WorkflowID, RunID: string(i.RunID), WorkflowType: i.WorkflowType,
 		HistoryLength: int(i.HistoryLength), HistoryBytes: int(i.HistoryBytes), SuggestContinueAsNew: i.SuggestContinueAsNew,
 		Parent: parent,
 	}
 }
+
+// LastResult returns the result of the last run before this one that had one, where a cron expression makes runs follow each
+// other. ok is false in the first run, and where none has succeeded yet. T has to be the type of the workflow's result.
+func LastResult[T any](ctx Context) (result T, ok bool) {
+	p := ctx.instance().Info().Started.LastResult
+	if len(p) == 0 {
+		return result, false
+	}
+	result, err := payload.Decode[T](p)
+	if err != nil {
+		panic(fmt.Errorf("the last result does not decode as a %T: %w", result, err))
+	}
+	return result, true
+}
+
+// LastFailure returns what the run before this one failed of, where this one follows it by a retry policy or a cron
+// expression; nil where it did not fail.
+func LastFailure(ctx Context) error { return ctx.instance().Info().Started.LastFailure.Err() }

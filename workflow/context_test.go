@@ -68,7 +68,7 @@ func TestInfoOf(t *testing.T) {
 	for i, info := range got {
 		want := workflow.Info{
 			WorkflowID: stage.WorkflowID, RunID: string(s.Run.State.RunID), WorkflowType: stage.Type,
-			HistoryLength: 3 + 4*i, HistoryBytes: size, SuggestContinueAsNew: i == 2,
+			HistoryLength: 3 + 4*i, HistoryBytes: size, SuggestContinueAsNew: i == 2, FirstRunID: string(s.Run.State.RunID), Attempt: 1,
 		}
 		if info != want {
 			t.Errorf("task %d: %+v, want %+v", i, info, want)

@@ -94,6 +94,9 @@ func (t Type[In, Out]) ContinueAsNew(ctx Context, in In) (out Out, err error) {
 // StartOptions tunes a start. The zero value is the default.
 type StartOptions = client.StartOptions
 
+// Retry says when what failed is tried again: an activity, or a whole workflow.
+type Retry = client.Retry
+
 // Run is a run that was started, or that is known by its ids.
 type Run[Out any] struct {
 	WorkflowID string

@@ -55,7 +55,7 @@ func (e *Error) Is(target error) bool {
 
 // TimeoutError says that a limit of time passed.
 type TimeoutError struct {
-	// Limit is the limit that passed: StartToClose, ScheduleToClose or RunTimeout.
+	// Limit is the limit that passed: StartToClose, ScheduleToClose, RunTimeout, ExecutionTimeout or another.
 	Limit string
 	// Message says of what.
 	Message string

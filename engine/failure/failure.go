@@ -79,6 +79,8 @@ const (
 	ScheduleToStart = "scheduleToStart"
 	Heartbeat       = "heartbeat"
 	RunTimeout      = "run"
+	// ExecutionTimeout is of a chain of runs.
+	ExecutionTimeout = "execution"
 )
 
 // Failure is an error as it is stored in history and sent to clients. The CBOR keys never change their meaning.

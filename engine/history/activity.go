@@ -2,7 +2,7 @@ package history
 
 import "github.com/seed-41655fb1/weft/engine/failure"
 
-// RetryPolicy says when an activity that failed is tried again.
+// RetryPolicy says when an activity or a workflow that failed is tried again.
 type RetryPolicy struct {
 	// InitialInterval is the wait before the second attempt.
 	InitialInterval Duration `cbor:"1,keyasint,omitempty" json:"initialInterval,omitempty"`

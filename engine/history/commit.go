@@ -155,6 +155,17 @@ func (c *Commit) Opens() *WorkflowExecutionStarted {
 	return started
 }
 
+// NextRun is the run that the commit opens in the same put, as it closes its own; empty where it does not.
+func (c *Commit) NextRun() RunID {
+	switch {
+	case len(c.Commands) > 0:
+		return NextRun(c.Commands[len(c.Commands)-1].Attributes)
+	case len(c.Brought) > 0:
+		return NextRun(c.Brought[len(c.Brought)-1].Attributes)
+	}
+	return ""
+}
+
 // TaskScheduledID is the id of the folded WorkflowTaskScheduled event; 0 where the commit has no task.
 func (c *Commit) TaskScheduledID() int64 {
 	if c.Task == nil {

@@ -27,14 +27,47 @@ type WorkflowExecutionStarted struct {
 	// Parent is the run that waits for the outcome, where another run started this one as its child; nil otherwise. A run
 	// that continues another keeps it.
 	Parent *Parent `cbor:"30,keyasint,omitempty" json:"parent,omitempty"`
+	// Retry says when another run follows one that failed or took too long; nil is never. Attempt counts those that follow each
+	// other like that, from 2 on; 0 is the first.
+	Retry   *RetryPolicy `cbor:"16,keyasint,omitempty" json:"retryPolicy,omitempty"`
+	Attempt int          `cbor:"17,keyasint,omitempty" json:"attempt,omitempty"`
+	// Cron says when another run follows, whatever became of this one; empty is never.
+	Cron string `cbor:"18,keyasint,omitempty" json:"cronSchedule,omitempty"`
+	// ExecutionTimeout is how long the whole chain of runs may take; 0 is for ever. ExecutionDeadline is when that is over; it
+	// is 0 in the first run, where it follows from the time.
+	ExecutionTimeout  Duration  `cbor:"19,keyasint,omitempty" json:"executionTimeout,omitempty"`
+	ExecutionDeadline Timestamp `cbor:"20,keyasint,omitempty" json:"executionDeadline,omitzero"`
+	// LastFailure is what the run before this one failed of; nil where it did not. LastResult is the result of the last run of
+	// the chain that had one.
+	LastFailure *failure.Failure `cbor:"21,keyasint,omitempty" json:"continuedFailure,omitempty"`
+	LastResult  Payload          `cbor:"22,keyasint,omitempty" json:"lastCompletionResult,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionStarted.
 func (*WorkflowExecutionStarted) Type() Type { return TypeWorkflowExecutionStarted }
 
+// NextRun is the run that goes on where an event closes its own; empty where none does.
+func NextRun(closing Attributes) RunID {
+	switch a := closing.(type) {
+	case *WorkflowExecutionContinuedAsNew:
+		return a.NewRunID
+	case *WorkflowExecutionTerminated:
+		return a.NewRunID
+	case *WorkflowExecutionCompleted:
+		return a.NewRunID
+	case *WorkflowExecutionFailed:
+		return a.NewRunID
+	case *WorkflowExecutionTimedOut:
+		return a.NewRunID
+	}
+	return ""
+}
+
 // WorkflowExecutionCompleted closes a run whose code returned a result.
 type WorkflowExecutionCompleted struct {
 	Result Payload `cbor:"1,keyasint,omitempty" json:"result,omitempty"`
+	// NewRunID is the run that follows, by the cron expression; empty where none does.
+	NewRunID RunID `cbor:"2,keyasint,omitempty" json:"newExecutionRunId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionCompleted.
@@ -43,6 +76,8 @@ func (*WorkflowExecutionCompleted) Type() Type { return TypeWorkflowExecutionCom
 // WorkflowExecutionFailed closes a run whose code returned an error.
 type WorkflowExecutionFailed struct {
 	Failure *failure.Failure `cbor:"1,keyasint" json:"failure"`
+	// NewRunID is the run that follows, by the retry policy or the cron expression; empty where none does.
+	NewRunID RunID `cbor:"2,keyasint,omitempty" json:"newExecutionRunId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionFailed.
@@ -69,9 +104,13 @@ type WorkflowExecutionTerminated struct {
 // Type is TypeWorkflowExecutionTerminated.
 func (*WorkflowExecutionTerminated) Type() Type { return TypeWorkflowExecutionTerminated }
 
-// WorkflowExecutionTimedOut closes a run that was open for longer than its run timeout.
+// WorkflowExecutionTimedOut closes a run that was open for longer than its run timeout, or whose chain was for longer than its
+// execution timeout: the other one is 0.
 type WorkflowExecutionTimedOut struct {
 	RunTimeout Duration `cbor:"1,keyasint,omitempty" json:"runTimeout,omitempty"`
+	// NewRunID is the run that follows, by the retry policy or the cron expression; empty where none does.
+	NewRunID         RunID    `cbor:"2,keyasint,omitempty" json:"newExecutionRunId,omitempty"`
+	ExecutionTimeout Duration `cbor:"3,keyasint,omitempty" json:"executionTimeout,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionTimedOut.

@@ -30,6 +30,21 @@ type StartRequest struct {
 	// StartDelay is how long the first task waits, as "10m", unless a signal, an update or a cancellation comes before;
 	// absent, not at all. The run timeout begins when it is over.
 	StartDelay Duration `json:"startDelay,omitempty"`
+	// Retry says when another run follows one that failed or took longer than its run timeout; absent, never.
+	Retry *RetryPolicy `json:"retryPolicy,omitempty"`
+	// Cron says when the run begins, and when another one follows, whatever became of it; absent, at once and never.
+	Cron string `json:"cronSchedule,omitempty"`
+	// ExecutionTimeout is how long all runs together may take, as "1h30m"; absent, for ever.
+	ExecutionTimeout Duration `json:"executionTimeout,omitempty"`
+}
+
+// RetryPolicy says when a run that failed is followed by another. What is absent has its default.
+type RetryPolicy struct {
+	InitialInterval    Duration `json:"initialInterval,omitempty"`
+	BackoffCoefficient float64  `json:"backoffCoefficient,omitempty"`
+	MaximumInterval    Duration `json:"maximumInterval,omitempty"`
+	MaximumAttempts    int      `json:"maximumAttempts,omitempty"`
+	NonRetryableTypes  []string `json:"nonRetryableErrorTypes,omitempty"`
 }
 
 // StartResponse names the run that a start opened or found.
@@ -150,7 +165,8 @@ type ResultResponse struct {
 	Status     history.Status   `json:"status"`
 	Result     history.Payload  `json:"result,omitempty"`
 	Failure    *failure.Failure `json:"failure,omitempty"`
-	// NewRunID is the run that goes on, where this one continued as new, or was open when it was reset.
+	// NewRunID is the run that goes on, where this one continued as new, is tried again, has a next one by its cron expression,
+	// or was open when it was reset.
 	NewRunID history.RunID `json:"newRunId,omitempty"`
 }
 

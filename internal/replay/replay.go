@@ -43,13 +43,14 @@ func again(in *engine.Instance, c *history.Commit) error {
 	}
 	result, err := in.Activate(&engine.Activation{
 		FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: accepted(c), Recorded: append([]history.Event{}, c.Commands...),
-		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: next(c),
+		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: c.NextRun(),
 	})
 	if err != nil {
 		return err
 	}
 	made := *c
 	made.Commands, made.Status = result.Commands, result.Status
+	follows(&made, c.NextRun())
 	want, err := history.Encode(c)
 	if err != nil {
 		return err
@@ -83,14 +84,17 @@ func Text(c *history.Commit) string {
 	return b.String()
 }
 
-// next is the run that continues the one that a commit closes; empty where none does.
-func next(c *history.Commit) history.RunID {
-	for _, e := range c.Commands {
-		if continued, ok := e.Attributes.(*history.WorkflowExecutionContinuedAsNew); ok {
-			return continued.NewRunID
-		}
+// follows names the run that another one opens as this one ends, which the code does not know of.
+func follows(c *history.Commit, next history.RunID) {
+	if len(c.Commands) == 0 {
+		return
 	}
-	return ""
+	switch a := c.Commands[len(c.Commands)-1].Attributes.(type) {
+	case *history.WorkflowExecutionCompleted:
+		a.NewRunID = next
+	case *history.WorkflowExecutionFailed:
+		a.NewRunID = next
+	}
 }
 
 // accepted are the updates that the task of a commit accepted.

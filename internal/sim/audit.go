@@ -255,21 +255,28 @@ func (a *audit) checkRun(run *engine.Run) {
 	case history.Completed:
 		a.checkResult(name, run, result)
 	case history.ContinuedAsNew:
-		a.checkContinued(name, run)
+		if next := a.follows(name, run); next != nil && programOf(a.s, next).Base != a.sum(name, run) {
+			a.s.fail("%s continued with the sum %d; its log implies %d", name, programOf(a.s, next).Base, a.sum(name, run))
+		}
+	case history.Failed:
+		if next := a.follows(name, run); next != nil && next.State.Started.Attempt != max(run.State.Started.Attempt, 1)+1 {
+			a.s.fail("attempt %d follows %s", next.State.Started.Attempt, name)
+		}
 	}
 }
 
-// checkContinued demands that another run goes on where one continued as new, with its sum, and that its updates ended.
-func (a *audit) checkContinued(name string, run *engine.Run) {
+// follows is the run that goes on where one continued as new or failed; there has to be one, unless it was asked to end.
+func (a *audit) follows(name string, run *engine.Run) *engine.Run {
+	if run.State.CancelRequested && run.State.Next() == "" {
+		return nil
+	}
 	next := a.runs[run.WorkflowID][slices.Index(a.runs[run.WorkflowID], run)+1:]
 	next = slices.DeleteFunc(slices.Clone(next), (*engine.Run).Void)
-	if len(next) == 0 || next[0].State.Started.ContinuedFrom != run.State.RunID || next[0].State.RunID != run.State.Close.(*history.WorkflowExecutionContinuedAsNew).NewRunID {
-		a.s.fail("%s continued as new, and no run follows it", name)
-		return
+	if len(next) == 0 || next[0].State.Started.ContinuedFrom != run.State.RunID || next[0].State.RunID != run.State.Next() {
+		a.s.fail("%s is %s, and no run follows it", name, run.State.Status)
+		return nil
 	}
-	if got, want := programOf(a.s, next[0]).Base, a.sum(name, run); got != want {
-		a.s.fail("%s continued with the sum %d; its log implies %d", name, got, want)
-	}
+	return next[0]
 }
 
 // programOf is what a run was started with.

@@ -67,11 +67,15 @@ func (s *simulation) returns(id string, number int, p program) {
 
 func (s *simulation) program() program {
 	r := s.random
-	return program{
+	p := program{
 		Steps: r.IntN(4), Fan: []int{0, 0, 2, 5, 12}[r.IntN(5)], Nap: []time.Duration{0, time.Second, 10 * time.Minute, 40 * time.Minute, 26 * time.Hour}[r.IntN(5)],
 		Most: 5 + r.IntN(60), Poison: []int{0, 0, 1, 2}[r.IntN(4)], Flaky: r.IntN(3), Once: r.IntN(6) == 0, Inline: r.IntN(3) == 0,
 		Laps: []int{0, 0, 1}[r.IntN(3)], Notes: r.IntN(3),
 	}
+	if p.Laps == 0 && r.IntN(3) == 0 {
+		p.Fails = 1
+	}
+	return p
 }
 
 // client is the life of one client of one workflow.
@@ -141,7 +145,7 @@ func (s *simulation) start(id, requestID string, p program) {
 	}
 	var answer *api.StartResponse
 	_, err = s.insist("start "+id, func(ctx context.Context, t *turn.Service) (err error) {
-		answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID})
+		answer, err = t.Start(ctx, startRequest(id, requestID, input, p))
 		return err
 	})
 	if err == nil {
@@ -149,6 +153,15 @@ func (s *simulation) start(id, requestID string, p program) {
 	} else if !errors.Is(err, api.AlreadyOpen) {
 		s.fail("start of %s: %v", id, err)
 	}
+}
+
+// startRequest starts a ledger. One that is to fail is tried again, after a time that is short for a queue or long.
+func startRequest(id, requestID string, input []byte, p program) api.StartRequest {
+	r := api.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID}
+	if p.Fails > 0 {
+		r.Retry = &api.RetryPolicy{InitialInterval: api.Duration(10 * time.Minute)}
+	}
+	return r
 }
 
 func (s *simulation) signal(id, requestID, text string) {

@@ -70,7 +70,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "what the run before has left unsent is not sent again", file: "internal/turn/message.go",
-		old: "return t.send(ctx, next.Owed([]*engine.Message{&all}, nil))", new: "return nil", more: true,
+		old: "return t.send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
 	},
 	{
 		name: "an update that the run before knows is accepted again", file: "internal/turn/update.go",
@@ -94,7 +94,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a reset that is sent again resets again", file: "internal/turn/reset.go",
-		old: "case run.State.Reset != nil && run.State.Reset.RequestID == requestID:", new: "case false:", more: true,
+		old: "if run.State.Reset.RequestID == requestID {", new: "if false {", more: true,
 	},
 	{
 		name: "a reset forgets the updates that have completed", file: "engine/reset.go",

@@ -33,6 +33,7 @@ type program struct {
 	Laps   int           // how often it continues as new, after its steps
 	Base   int           // the sum that the runs before it came to
 	Notes  int           // how many notes it reads before it continues as new
+	Fails  int           // how many runs fail after their steps, and are followed by another
 }
 
 // tally is the result of a ledger.
@@ -43,6 +44,8 @@ type tally struct {
 }
 
 const finish = "finish"
+
+var errFails = errors.New("this attempt is to fail")
 
 // run is the code of a ledger. Build 1 has a bug.
 func (l *code) run(ctx workflow.Context, p program) (tally, error) {
@@ -65,8 +68,9 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		t.Sum += n
 		return t.Sum, nil
 	})
+	fails := workflow.InfoOf(ctx).Attempt <= p.Fails
 	workflow.Go(ctx, func(ctx workflow.Context) {
-		for p.Laps == 0 || t.Notes < p.Notes {
+		for !fails && (p.Laps == 0 || t.Notes < p.Notes) { // a run that fails leaves them to the next
 			text, err := note.Receive(ctx)
 			if err != nil || text == finish {
 				finished = true
@@ -80,6 +84,9 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	})
 	if err := l.steps(ctx, p, &t); err != nil {
 		return t, err
+	}
+	if fails {
+		return t, errFails
 	}
 	if p.Laps > 0 && !finished {
 		if err := workflow.AwaitHandlers(ctx); err != nil {

@@ -75,8 +75,9 @@ func (t *session) asks(ctx context.Context, latest, last store.Item) (bool, erro
 		return false, err
 	}
 	c, err = history.Decode(last.Slot, last.Body)
-	if err != nil || c.Status != history.ContinuedAsNew || latest.Run == last.Run+1 {
-		return err == nil && c.Status == history.ContinuedAsNew, err
+	continued := err == nil && c.Status != history.Terminated && c.NextRun() != ""
+	if !continued || latest.Run == last.Run+1 {
+		return continued, err
 	}
 	first, err := t.firstCommit(ctx, latest.Run)
 	if err != nil || first == nil || first.Opens() == nil {

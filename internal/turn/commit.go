@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/cron"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -37,18 +38,26 @@ func (t *session) writer(triggers ...*engine.Message) *engine.Writer {
 	return &engine.Writer{
 		Now: t.now(), Commit: id, Build: t.options.Build, Waves: engine.Waves(triggers),
 		NextRunID: history.NewRunID(t.entry.highest+1, [8]byte(id[8:])),
-		Retention: t.options.Retention, Options: t.options.Engine,
+		Retention: t.options.Retention, Options: t.options.Engine, NextTime: nextTime,
 	}
 }
 
-// commit commits what a task came to, and the opening of the run that continues this one, if the code said so. Without
-// triggers, a request brought the task.
+// nextTime is the next moment that a cron expression names.
+func nextTime(expression string, after history.Timestamp) history.Timestamp {
+	schedule, err := cron.Parse(expression)
+	if err != nil {
+		return 0 // it was checked before the chain began: an older version knew what this one does not
+	}
+	return history.At(schedule.Next(after.Time()))
+}
+
+// commit commits what a task came to, and the opening of the run that continues this one, if there is one. Without triggers,
+// a request brought the task.
 func (t *session) commit(ctx context.Context, run *engine.Run, transition *engine.Transition, triggers ...*engine.Message) error {
 	changes := []*change{{run: run, commit: transition.Commit}}
 	all := []*engine.Transition{transition}
 	if transition.Next != nil {
-		last := transition.Commit.Commands[len(transition.Commit.Commands)-1].Attributes.(*history.WorkflowExecutionContinuedAsNew)
-		opened, first := t.opening(ctx, last.NewRunID, engine.Task{Brought: transition.Next}, triggers...)
+		opened, first := t.opening(ctx, transition.NextRunID, transition.Commit.Time, engine.Task{Brought: transition.Next}, triggers...)
 		changes, all = append(changes, opened), append(all, first)
 	}
 	if err := t.inOrder(ctx, changes, triggers); err != nil {

@@ -222,9 +222,8 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	case engine.RetryTask:
 		return t.retryTask(ctx, run, m)
 	case engine.EndRun:
-		end := history.Of(&history.WorkflowExecutionTimedOut{RunTimeout: run.State.Started.RunTimeout})
 		t.dropInstance()
-		return t.putThenSend(ctx, []*engine.Message{m}, &change{run: run, commit: run.End(t.writer(m), end)})
+		return t.commit(ctx, run, run.TimeOut(t.writer(m)), m)
 	case engine.TakeResult:
 		return t.commitEvents(ctx, run, run.Awaited(*m.Result), m)
 	}
@@ -272,16 +271,16 @@ func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.
 	if next == nil || err != nil {
 		return err
 	}
-	return t.repair(ctx, next, foreign(m))
+	return t.repairNext(ctx, next, m)
 }
 
-// repairNext is repair for a message of a run that has been continued as new: the put that closed it also opened the next
+// repairNext is repair for a message of a run that another one continues: the put that closed it also opened the next
 // run, and whoever made it may have died before it sent what that run's first task schedules.
 func (t *session) repairNext(ctx context.Context, next *engine.Run, m *engine.Message) error {
 	if next.State.Started.ContinuedFrom != m.RunID {
 		return nil
 	}
-	return t.repair(ctx, next, foreign(m))
+	return t.send(ctx, next.OwedFirst(m))
 }
 
 // commitEvents commits what messages bring, with what the code does about it.

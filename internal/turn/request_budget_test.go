@@ -127,6 +127,7 @@ func TestBudgets(t *testing.T) {
 				}
 				b.requests(reads)
 				b.timers(reads)
+				b.chains(reads)
 				b.activities(reads)
 				b.longHistories(reads)
 				b.d.CheckReplay(b.process())
@@ -161,7 +162,8 @@ func (b *bench) requests(reads int64) {
 	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
 	// The history in one item, the new run's first task, and what closes the old run; and the message that would bring the task.
 	b.measure("reset, of a closed run", meter.Cost{Writes: 2, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
-	b.measure("reset, of an open run", meter.Cost{Writes: 3, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
+	// A reset made this run, so that the run before is looked at: this very request may have made that one.
+	b.measure("reset, of an open run that a reset made", meter.Cost{Writes: 3, Reads: 2, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.drain()
 	b.measure("start, of a pinned run", meter.Cost{Writes: 1, Reads: 1}, post("", `{"workflowId":"p","type":"pinned"}`))
 	b.measure("update, of a pinned run", meter.Cost{Writes: 1, Reads: reads}, post("/p/updates/add", `{"updateId":"u1","input":1}`))
@@ -183,6 +185,19 @@ func (b *bench) timers(reads int64) {
 		if _, err := b.process().Service.Sweep(b.total.Counting(context.Background())); err != nil {
 			b.t.Error(err)
 		}
+		b.drain()
+	})
+}
+
+// chains measures runs that follow each other by themselves. The put that closes one opens the next: two items.
+func (b *bench) chains(reads int64) {
+	b.measure("a run of a timer, that fails, and is tried again", meter.Cost{Writes: 5, Reads: 3 * reads, Messages: 3}, func() {
+		b.do(http.MethodPost, "", `{"type":"flaky","input":{"fails":1,"nap":"1s"},"retryPolicy":{}}`)
+		b.drain()
+	})
+	// Each run sends a message for its beginning, and one for the end of all: that comes, and finds nothing to do.
+	b.measure("two runs by a cron expression, with their start", meter.Cost{Writes: 4, Reads: 2*reads + 2, Messages: 4}, func() {
+		b.do(http.MethodPost, "", `{"type":"flaky","cronSchedule":"@every 1m","executionTimeout":"150s"}`)
 		b.drain()
 	})
 }

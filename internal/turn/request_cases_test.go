@@ -38,6 +38,8 @@ var cases = map[string]string{
 	"beyond":    "", // what else could be tried
 	"pinned":    "", // the list knows no builds
 	"reset":     "", // no case of the list has it: update-semantics, section 22
+	"retries":   "", // whole runs that are tried again
+	"crons":     "", // runs that follow by a cron expression, and execution timeouts
 }
 
 // TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/turn -run TestUpdateCases -rewrite`, and hold

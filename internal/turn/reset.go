@@ -53,11 +53,15 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 			return err
 		}
 		run := t.run()
-		switch {
-		case run == nil:
+		if run == nil {
 			return noSuchWorkflow(workflowID)
-		case run.State.Reset != nil && run.State.Reset.RequestID == requestID:
-			answer.RunID = run.State.RunID // this very request made it, and its answer was lost
+		}
+		made, err := t.sameReset(ctx, run, requestID)
+		switch {
+		case err != nil:
+			return err
+		case made != "":
+			answer.RunID = made // this very request made it, and its answer was lost
 			return nil
 		case runID != "" && runID != run.State.RunID:
 			return notLatest(workflowID, runID)
@@ -80,6 +84,32 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 		return nil
 	})
 	return answer, err
+}
+
+// maxLookBack is how many runs before the latest a reset looks for one that an earlier sending of it has made.
+const maxLookBack = 10
+
+// sameReset returns the run that an earlier sending of the same reset made: the latest, or one that this one comes from, by
+// other resets or because it failed. Each look is a read.
+func (t *session) sameReset(ctx context.Context, run *engine.Run, requestID string) (history.RunID, error) {
+	for range maxLookBack {
+		from := run.State.Started.ContinuedFrom
+		if run.State.Reset != nil {
+			if run.State.Reset.RequestID == requestID {
+				return run.State.RunID, nil
+			}
+			from = run.State.Reset.BaseRunID
+		}
+		if from == "" {
+			break
+		}
+		before, err := t.other(ctx, from)
+		if before == nil {
+			return "", err
+		}
+		run = before
+	}
+	return "", nil
 }
 
 func checkReset(r *api.ResetRequest) error {

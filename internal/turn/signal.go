@@ -100,6 +100,10 @@ func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.R
 
 // bring commits an event that a request brings, or that these messages do, with what the code does about it.
 func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event, triggers ...*engine.Message) error {
+	if run.Waits() {
+		t.dropInstance() // it has not seen the event
+		return t.commit(ctx, run, &engine.Transition{Commit: run.Keep(t.writer(triggers...), e)}, triggers...)
+	}
 	if err := t.mine(ctx, run); err != nil {
 		return err
 	}

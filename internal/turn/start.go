@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/cron"
 )
 
 // The policies of a start.
@@ -68,12 +69,10 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 		return nil, api.Invalid.New("the type is missing: give one of %q", s.registry.WorkflowNames())
 	case workflow == nil:
 		return nil, api.Invalid.New("there is no workflow type %q: give one of %q", r.Type, s.registry.WorkflowNames())
-	case r.RunTimeout < 0:
-		return nil, api.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
-	case r.StartDelay < 0:
-		return nil, api.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
-	case r.RunTimeout > 0 && time.Duration(r.RunTimeout) < time.Millisecond:
-		return nil, api.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
+	}
+	retry, err := s.checkTimes(r)
+	if err != nil {
+		return nil, err
 	}
 	switch r.IDReusePolicy {
 	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
@@ -98,7 +97,53 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	return &history.WorkflowExecutionStarted{
 		Build: build, WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), TraceParent: s.Observed().TraceParent(ctx),
+		Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
 	}, nil
+}
+
+// checkTimes refuses a start whose times cannot be, and returns its retry policy with the defaults filled in, if it has one.
+func (s *Service) checkTimes(r *api.StartRequest) (*history.RetryPolicy, error) {
+	switch {
+	case r.RunTimeout < 0:
+		return nil, api.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
+	case r.ExecutionTimeout < 0:
+		return nil, api.Invalid.New("the executionTimeout is negative: give a duration such as \"1h30m\", or none")
+	case r.StartDelay < 0:
+		return nil, api.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
+	case r.RunTimeout > 0 && time.Duration(r.RunTimeout) < time.Millisecond:
+		return nil, api.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
+	case r.ExecutionTimeout > 0 && time.Duration(r.ExecutionTimeout) < time.Millisecond:
+		return nil, api.Invalid.New("the executionTimeout is below a millisecond: give a duration such as \"1h30m\"")
+	case r.Cron != "" && r.StartDelay > 0:
+		return nil, api.Invalid.New("a start with a cronSchedule waits for its first moment: leave the startDelay out")
+	}
+	if err := s.checkCron(r.Cron); err != nil || r.Retry == nil {
+		return nil, err
+	}
+	p, err := engine.CompleteRetry(history.RetryPolicy{
+		InitialInterval: history.Duration(r.Retry.InitialInterval), BackoffCoefficient: r.Retry.BackoffCoefficient,
+		MaximumInterval: history.Duration(r.Retry.MaximumInterval), MaximumAttempts: r.Retry.MaximumAttempts,
+		NonRetryableTypes: r.Retry.NonRetryableTypes,
+	})
+	if err != nil {
+		return nil, api.Invalid.New("the retryPolicy cannot be: %v", err)
+	}
+	return &p, nil
+}
+
+// checkCron refuses a cron expression that cannot be read, or names no moment.
+func (s *Service) checkCron(expression string) error {
+	if expression == "" {
+		return nil
+	}
+	schedule, err := cron.Parse(expression)
+	if err != nil {
+		return api.Invalid.New("the cronSchedule: %v", err)
+	}
+	if schedule.Next(s.world.Now()).IsZero() {
+		return api.Invalid.New("the cronSchedule %q names no moment in the next years", expression)
+	}
+	return nil
 }
 
 // start opens the next run of the workflow. A start takes the highest number that is physically there, plus one: it has
@@ -138,7 +183,7 @@ func (t *session) room(ctx context.Context, r *api.StartRequest, requestID strin
 func (t *session) open(ctx context.Context, ended *change, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
 	random := t.world.ID()
 	id := history.NewRunID(t.entry.highest+1, [8]byte(random[:8]))
-	opened, transition := t.opening(ctx, id, task, triggers...)
+	opened, transition := t.opening(ctx, id, 0, task, triggers...)
 	changes := []*change{opened}
 	if ended != nil {
 		changes = []*change{ended, opened}
@@ -153,8 +198,9 @@ func (t *session) open(ctx context.Context, ended *change, answer *api.StartResp
 	return opened.run, transition, nil
 }
 
-// opening makes the first commit of a new run, and runs its first task with that, if it is not to wait.
-func (t *session) opening(ctx context.Context, id history.RunID, task engine.Task, triggers ...*engine.Message) (*change, *engine.Transition) {
+// opening makes the first commit of a new run, and runs its first task with that, if it is not to wait. One that waits begins
+// at the moment at which the run before it closed, if there is one.
+func (t *session) opening(ctx context.Context, id history.RunID, closed history.Timestamp, task engine.Task, triggers ...*engine.Message) (*change, *engine.Transition) {
 	t.dropInstance() // of the run before
 	run := engine.NewRun(t.workflowID, id.Number())
 	writer := func() *engine.Writer {
@@ -162,15 +208,20 @@ func (t *session) opening(ctx context.Context, id history.RunID, task engine.Tas
 		w.RunID = id
 		return w
 	}
-	started := task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
+	w := writer()
+	started := engine.Delayed(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted), w)
+	task.Brought[0] = history.Of(started)
 	if started.StartDelay == 0 {
-		transition := t.step(ctx, run, writer(), task)
+		transition := t.step(ctx, run, w, task)
 		if transition.Next == nil {
 			return &change{run: run, commit: transition.Commit}, transition
 		}
-		t.dropInstance() // it continues as new at once: one put opens one run, and a message goes on
+		t.dropInstance() // it goes on in another run at once: one put opens one run, and a message goes on
+		w = writer()
+	} else if closed != 0 {
+		w.Now = closed // from which the delay counts
 	}
-	held := &engine.Transition{Commit: run.Hold(writer(), task.Brought)}
+	held := &engine.Transition{Commit: run.Hold(w, task.Brought)}
 	return &change{run: run, commit: held.Commit}, held
 }
 

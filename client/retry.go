@@ -1,0 +1,53 @@
+package client
+
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// Retry says when what failed is tried again: an activity, or a whole workflow. The zero value tries for ever, after 1 s, 2 s,
+// 4 s and so on up to 100 s.
+type Retry struct {
+	// InitialInterval is the wait before the second attempt; 0 is 1 s.
+	InitialInterval time.Duration
+	// BackoffCoefficient is what the wait grows by with each attempt; 0 is 2.
+	BackoffCoefficient float64
+	// MaxInterval is the longest wait; 0 is 100 times the initial interval.
+	MaxInterval time.Duration
+	// MaxAttempts is how many attempts there may be, the first included; 0 is no limit. With 1, an activity that is
+	// interrupted by a crash ends as timed out: nobody knows how far it came.
+	MaxAttempts int
+	// NonRetryable are errors that end the attempts: those made by NewError, compared by their types.
+	NonRetryable []*failure.Error
+}
+
+// Policy is the retry policy as it is recorded, without the defaults.
+func (r Retry) Policy() history.RetryPolicy {
+	p := history.RetryPolicy{
+		InitialInterval: history.Duration(r.InitialInterval), BackoffCoefficient: r.BackoffCoefficient,
+		MaximumInterval: history.Duration(r.MaxInterval), MaximumAttempts: r.MaxAttempts,
+	}
+	for _, e := range r.NonRetryable {
+		typ := ""
+		if e != nil {
+			typ = e.Type
+		}
+		p.NonRetryableTypes = append(p.NonRetryableTypes, typ)
+	}
+	return p
+}
+
+// request is the retry policy in a request; nil where there is none.
+func (r *Retry) request() *api.RetryPolicy {
+	if r == nil {
+		return nil
+	}
+	p := r.Policy()
+	return &api.RetryPolicy{
+		InitialInterval: api.Duration(p.InitialInterval), BackoffCoefficient: p.BackoffCoefficient,
+		MaximumInterval: api.Duration(p.MaximumInterval), MaximumAttempts: p.MaximumAttempts, NonRetryableTypes: p.NonRetryableTypes,
+	}
+}

@@ -1,0 +1,193 @@
+package engine
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// deadline is when a run that was opened at this time has been open for too long; 0 is never. whole says that it is the
+// execution timeout of its chain that is over then. The start delay of a run that a reset has made is over.
+func deadline(started *history.WorkflowExecutionStarted, opened history.Timestamp, reset bool) (end history.Timestamp, whole bool) {
+	if started.RunTimeout > 0 {
+		end = opened.Add(time.Duration(started.RunTimeout))
+		if !reset {
+			end = end.Add(time.Duration(started.StartDelay))
+		}
+	}
+	if last := executionDeadline(started, opened); last != 0 && (end == 0 || last <= end) {
+		return last, true
+	}
+	return end, false
+}
+
+// executionDeadline is when the time of a whole chain is over; 0 is never. It counts from the end of the start delay that
+// whoever started the chain gave.
+func executionDeadline(started *history.WorkflowExecutionStarted, opened history.Timestamp) history.Timestamp {
+	switch {
+	case started.ExecutionDeadline != 0 || started.ExecutionTimeout == 0:
+		return started.ExecutionDeadline
+	case started.Cron == "":
+		opened = opened.Add(time.Duration(started.StartDelay))
+	}
+	return opened.Add(time.Duration(started.ExecutionTimeout))
+}
+
+// Delayed returns the event that opens a run which somebody starts now, with the delay until the first moment of its cron
+// expression, if it has one.
+func Delayed(started *history.WorkflowExecutionStarted, w *Writer) *history.WorkflowExecutionStarted {
+	if started.Cron == "" || started.ContinuedFrom != "" {
+		return started
+	}
+	delayed := *started
+	delayed.StartDelay = delay(w.Now, w.NextTime(started.Cron, w.Now))
+	return &delayed
+}
+
+// delay is the start delay of a run that is opened now and begins at another moment. One that is not delayed at all would
+// begin within the put that closes the run before it.
+func delay(now, at history.Timestamp) history.Duration {
+	return history.Duration(max(at.Sub(now), time.Millisecond))
+}
+
+// Waits reports whether an open run waits for its next attempt, or for the next moment of a cron expression.
+func (r *Run) Waits() bool {
+	started := r.State.Started
+	return r.State.Pending == history.PendingStart && started.StartDelay > 0 && (started.ContinuedFrom != "" || started.Cron != "")
+}
+
+// Keep returns the commit of an event that comes to a run which waits: no code is run. A signal waits with it, and with a
+// request to end it has ended.
+func (r *Run) Keep(w *Writer, e history.Event) *history.Commit {
+	c := r.Hold(w, []history.Event{e})
+	if cancel, ok := e.Attributes.(*history.WorkflowExecutionCancelRequested); ok {
+		f := failure.FromError(&failure.CanceledError{Reason: cancel.Reason})
+		c.Commands, c.Status, c.Pending = []history.Event{history.Of(&history.WorkflowExecutionCanceled{Failure: f})}, history.Canceled, history.PendingNone
+	}
+	return c
+}
+
+// TimeOut is what an open run comes to whose time is over: it closes, without running any code, and another run may follow.
+func (r *Run) TimeOut(w *Writer) *Transition {
+	started := r.State.Started
+	end := &history.WorkflowExecutionTimedOut{RunTimeout: started.RunTimeout}
+	_, whole := deadline(started, r.State.StartTime, r.State.Reset != nil)
+	if whole {
+		end = &history.WorkflowExecutionTimedOut{ExecutionTimeout: started.ExecutionTimeout}
+	}
+	t := &Transition{Commit: r.End(w, history.Of(end))}
+	if !whole {
+		r.follow(w, t, nil)
+	}
+	return t
+}
+
+// follow adds the run that follows one which the transition closes, if any does: its code said so, it failed and is to be
+// tried again, or a cron expression names another moment. Once a run was asked to end no other follows by itself.
+func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
+	c := t.Commit
+	started := r.started(c.Brought)
+	next := *started
+	next.ContinuedFrom, next.FirstRunID, next.OriginalRunID = c.RunID, cmp.Or(started.FirstRunID, c.RunID), ""
+	next.ExecutionDeadline = executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
+	next.StartDelay, next.Build = 0, r.Pinned(c)
+	if at := r.nextTime(w, c, &next); at != 0 {
+		next.StartDelay = delay(c.Time, at)
+	} else if c.Status != history.ContinuedAsNew {
+		return
+	}
+	t.Next = append([]history.Event{history.Of(&next)}, unread...)
+	t.NextRunID = w.NextRunID
+}
+
+// nextTime is when the run begins that follows one which a commit closes, and fills in what it is opened with. 0 is at once
+// where the code continues as new, and elsewhere that none follows.
+func (r *Run) nextTime(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted) history.Timestamp {
+	switch a := closing(c).(type) {
+	case *history.WorkflowExecutionContinuedAsNew:
+		next.WorkflowType, next.Input, next.Attempt = a.WorkflowType, a.Input, 0
+		return 0
+	case *history.WorkflowExecutionCompleted:
+		at := r.nextCron(w, c, next)
+		if at == 0 {
+			return 0
+		}
+		a.NewRunID, next.LastFailure, next.LastResult = w.NextRunID, nil, a.Result
+		if size := len(a.Result) + len(next.Input); size > MaxPayload {
+			next.LastResult, next.LastFailure = nil, tooLarge("the result of the run before, with the workflow's input,", size)
+		}
+		return at
+	case *history.WorkflowExecutionFailed:
+		at := r.nextAttempt(w, c, next, a.Failure)
+		if at != 0 {
+			a.NewRunID = w.NextRunID
+		}
+		return at
+	case *history.WorkflowExecutionTimedOut:
+		at := r.nextAttempt(w, c, next, timedOut(a))
+		if at != 0 {
+			a.NewRunID = w.NextRunID
+		}
+		return at
+	}
+	return 0
+}
+
+// closing is the event by which a commit closes its run.
+func closing(c *history.Commit) history.Attributes {
+	if n := len(c.Commands); n > 0 {
+		return c.Commands[n-1].Attributes
+	}
+	return c.Brought[len(c.Brought)-1].Attributes
+}
+
+// nextAttempt is when the run begins that follows one which failed: by the retry policy, or else by the cron expression.
+func (r *Run) nextAttempt(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted, f *failure.Failure) history.Timestamp {
+	next.LastFailure = brief(f)
+	attempt, p := max(next.Attempt, 1), next.Retry
+	if p != nil && !r.ending(c) && f.Retryable(p.NonRetryableTypes) && (p.MaximumAttempts == 0 || attempt < p.MaximumAttempts) {
+		if at := c.Time.Add(backoff(*p, attempt)); next.ExecutionDeadline == 0 || at < next.ExecutionDeadline {
+			next.Attempt = attempt + 1
+			return at
+		}
+	}
+	return r.nextCron(w, c, next)
+}
+
+// nextCron is the next moment that a cron expression names, if the chain goes on until then.
+func (r *Run) nextCron(w *Writer, c *history.Commit, next *history.WorkflowExecutionStarted) history.Timestamp {
+	if next.Cron == "" || r.ending(c) {
+		return 0
+	}
+	at := w.NextTime(next.Cron, c.Time)
+	if next.ExecutionDeadline != 0 && at >= next.ExecutionDeadline {
+		return 0
+	}
+	next.Attempt = 0
+	return at
+}
+
+// ending reports whether the run was asked to end, also by what a commit brings.
+func (r *Run) ending(c *history.Commit) bool {
+	for _, e := range c.Brought {
+		if e.Type() == history.TypeWorkflowExecutionCancelRequested {
+			return true
+		}
+	}
+	return r.State.CancelRequested
+}
+
+// maxLastFailure is the largest failure, in bytes, that is handed to the run that follows: it stands beside that run's input.
+const maxLastFailure = 32 << 10
+
+// brief is a failure as the run that follows has it. Of one that is large only the beginning is left; the whole stands in the
+// history of the run that failed.
+func brief(f *failure.Failure) *failure.Failure {
+	if body, err := history.EncodeBody(f); err == nil && len(body) <= maxLastFailure {
+		return f
+	}
+	return &failure.Failure{Kind: f.Kind, Type: f.Type, Message: strings.ToValidUTF8(f.Message[:min(len(f.Message), maxLastFailure/2)], ""), Timeout: f.Timeout}
+}

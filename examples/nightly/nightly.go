@@ -1,0 +1,71 @@
+// Package nightly shows runs that follow each other by themselves: a report that is made each night, goes on where the last one
+// ended, and is made again when it fails. Nothing runs in between. Look at Options, which say all that, and at what Run reads of
+// the runs before it.
+package nightly
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow makes a report on what came since the last one.
+var (
+	Workflow = workflow.Declare[workflow.None, Report]("nightly")
+	Last     = workflow.NewQuery[workflow.None, Report]("nightly.last")
+	Count    = activity.New("nightly.count", count, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
+
+	ErrNoData = workflow.NewError("noData", "the day's figures are not there yet")
+)
+
+// Figures asks for the figures since the last report.
+type Figures struct {
+	Since time.Time `json:"since"`
+	// Asked is how often they have been asked for this night.
+	Asked int `json:"asked"`
+}
+
+// Report is what a night's run finds.
+type Report struct {
+	Until   time.Time `json:"until"`
+	Total   int       `json:"total"`
+	Attempt int       `json:"attempt"`
+}
+
+// Options make the report at half past two in the night, and up to four more times, half an hour apart, until it succeeds. The
+// whole ends after a year.
+func Options() client.StartOptions {
+	return client.StartOptions{
+		Cron:             "CRON_TZ=Europe/Berlin 30 2 * * *",
+		Retry:            &client.Retry{InitialInterval: 30 * time.Minute, BackoffCoefficient: 1, MaxAttempts: 5},
+		ExecutionTimeout: 365 * 24 * time.Hour,
+	}
+}
+
+// Run makes the report of one night.
+func Run(ctx workflow.Context, _ workflow.None) (Report, error) {
+	last, _ := workflow.LastResult[Report](ctx) // in the first night there is none, and all of it is new
+	Last.Handle(ctx, func(workflow.None) (Report, error) { return last, nil }) // the run that waits for the night answers
+	attempt := workflow.InfoOf(ctx).Attempt
+	n, err := Count.Run(ctx, Figures{Since: last.Until, Asked: attempt})
+	if err != nil {
+		return Report{}, err // this run has failed; another one follows in half an hour
+	}
+	return Report{Until: workflow.Now(ctx), Total: last.Total + n, Attempt: attempt}, nil
+}
+
+// count stands for a look at the day's figures. After a Saturday they come an hour late.
+func count(_ context.Context, f Figures) (int, error) {
+	if f.Since.Weekday() == time.Saturday && f.Asked < 3 {
+		return 0, ErrNoData
+	}
+	return 10, nil
+}
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), Count}
+}

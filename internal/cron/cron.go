@@ -1,0 +1,65 @@
+// Package cron reads cron expressions: five fields (minute, hour, day of the month, month, day of the week), or "@daily" and
+// the like, or "@every 90m". Each may begin with a time zone: "CRON_TZ=Europe/Berlin 30 9 * * 1-5". Without one it is in UTC.
+//
+// Programs bring the time zones with them: a Lambda function has none of its own.
+package cron
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // provided.al2023 has no zones
+
+	robfig "github.com/robfig/cron/v3"
+)
+
+// Schedule is a cron expression.
+type Schedule struct{ schedule robfig.Schedule }
+
+// Parse reads an expression. An error says what is wrong with it.
+func Parse(expression string) (Schedule, error) {
+	zone, fields := "UTC", expression
+	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
+		if rest, ok := strings.CutPrefix(expression, prefix); ok {
+			zone, fields, _ = strings.Cut(rest, " ")
+			break
+		}
+	}
+	return ParseIn(fields, zone)
+}
+
+// ParseIn reads an expression without a time zone, in the one of this name; an empty name is UTC.
+func ParseIn(fields, zone string) (Schedule, error) {
+	location, err := Zone(zone)
+	if err != nil {
+		return Schedule{}, err
+	}
+	if strings.Contains(fields, "=") { // the parser would take it for a time zone, and fail on some
+		return Schedule{}, fmt.Errorf("the cron expression %q cannot be read: give five fields, as in \"30 9 * * 1-5\"", fields)
+	}
+	schedule, err := robfig.ParseStandard(strings.TrimSpace(fields))
+	if err != nil {
+		return Schedule{}, fmt.Errorf("the cron expression %q cannot be read: %w", fields, err)
+	}
+	if spec, ok := schedule.(*robfig.SpecSchedule); ok {
+		spec.Location = location
+	}
+	return Schedule{schedule}, nil
+}
+
+// Zone is the time zone of a name of the IANA database; an empty one is UTC.
+func Zone(name string) (*time.Location, error) {
+	location, err := time.LoadLocation(name)
+	if err != nil || name == "Local" {
+		return nil, fmt.Errorf("there is no time zone %q: give for example \"Europe/Berlin\"", name)
+	}
+	return location, nil
+}
+
+// Next is the first moment after t that the expression names, in UTC; zero where there is none within five years.
+func (s Schedule) Next(t time.Time) time.Time {
+	if at := s.schedule.Next(t); !at.IsZero() {
+		return at.UTC()
+	}
+	return time.Time{}
+}
