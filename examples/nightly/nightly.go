@@ -47,7 +47,7 @@ func Options() client.StartOptions {
 
 // Run makes the report of one night.
 func Run(ctx workflow.Context, _ workflow.None) (Report, error) {
-	last, _ := workflow.LastResult[Report](ctx) // in the first night there is none, and all of it is new
+	last, _ := workflow.LastResult[Report](ctx)                                // in the first night there is none, and all of it is new
 	Last.Handle(ctx, func(workflow.None) (Report, error) { return last, nil }) // the run that waits for the night answers
 	attempt := workflow.InfoOf(ctx).Attempt
 	n, err := Count.Run(ctx, Figures{Since: last.Until, Asked: attempt})
