@@ -29,6 +29,9 @@ type Options struct {
 	// Heartbeat is how long an attempt may go without a call of Heartbeat; 0 is for its whole time. One that is silent for
 	// longer has failed, and is tried again, and so, after half a minute more, has one whose process died.
 	Heartbeat time.Duration
+	// Pending is how long an attempt that returns ErrPending may take, from its beginning until somebody completes it; 0 is
+	// StartToClose, which bounds the activity's function. It may be far longer than any function runs.
+	Pending time.Duration
 	// Retry says when a failed attempt is followed by another.
 	Retry Retry
 	// Inline lets the process that runs the activity before this one go on with this one, if nothing else follows from its
@@ -126,6 +129,7 @@ func (o Options) scheduled(name string) history.ActivityTaskScheduled {
 		ScheduleToClose: history.Duration(o.ScheduleToClose),
 		ScheduleToStart: history.Duration(o.ScheduleToStart),
 		Heartbeat:       history.Duration(o.Heartbeat),
+		Pending:         history.Duration(o.Pending),
 		Retry:           retry,
 	}
 }
@@ -147,7 +151,7 @@ func (a Activity[In, Out]) check() error {
 }
 
 func (o Options) check() error {
-	if o.StartToClose < 0 || o.ScheduleToClose < 0 || o.ScheduleToStart < 0 || o.Heartbeat < 0 {
+	if o.StartToClose < 0 || o.ScheduleToClose < 0 || o.ScheduleToStart < 0 || o.Heartbeat < 0 || o.Pending < 0 {
 		return errors.New("a time in its options is negative")
 	}
 	_, err := engine.CompleteRetry(o.Retry.Policy())

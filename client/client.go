@@ -100,6 +100,7 @@ var (
 	ErrAlreadyUsed     error = api.AlreadyUsed
 	ErrNotReady        error = api.NotReady
 	ErrOtherBuild      error = api.OtherBuild
+	ErrActivityEnded   error = api.ActivityEnded
 	ErrTooLarge        error = api.TooLarge
 	ErrQueryFailed     error = api.QueryFailed
 	ErrUpdateLimit     error = api.UpdateLimit

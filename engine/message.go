@@ -33,11 +33,14 @@ const (
 	ReportChild MessageKind = 9
 	// ReachOut asks to bring a signal to another workflow, or a request that it end.
 	ReachOut MessageKind = 10
+	// CloseAttempt looks after an attempt at an activity that goes on outside of any process: whether it has taken too long,
+	// or has been silent for too long.
+	CloseAttempt MessageKind = 11
 )
 
 var messageKindNames = [...]string{
 	"", "activity", "timer", "task retry", "run timeout", "result", "first task", "activity timeout",
-	"child", "child result", "external workflow",
+	"child", "child result", "external workflow", "attempt timeout",
 }
 
 // String is the kind in words.
@@ -187,7 +190,7 @@ func (r *Run) Needed(m *Message) bool {
 		return false
 	}
 	switch m.Kind {
-	case RunActivity, CloseActivity:
+	case RunActivity, CloseActivity, CloseAttempt:
 		return r.State.Activities[m.EventID] != nil
 	case TakeResult:
 		return len(r.Awaited(*m.Result)) > 0

@@ -4,6 +4,7 @@ package infra_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -101,7 +103,27 @@ func (d *deployment) runRequests() {
 	})
 	check(err)
 	check(errand.Get(d.Client, "with-update").Terminate(ctx, "enough"))
+	d.runOutside(check)
 	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: errand.Opening([]string{listen})}))
+}
+
+// runOutside fails an attempt from outside, and completes the next one, with each kind of step behind it.
+func (d *deployment) runOutside(check func(error)) {
+	d.t.Helper()
+	ctx := d.t.Context()
+	for _, step := range []string{work, nap, sleep} {
+		run := d.began("ask-"+step, []string{ask, step})
+		check(asking.Fail(ctx, d.Client, <-asked, errors.New("not at once")))
+		token := <-asked
+		check(activity.Beat(ctx, d.Client, token, "halfway"))
+		check(asking.Complete(ctx, d.Client, token, "yes"))
+		_, err := run.Result(ctx)
+		check(err)
+	}
+	run := d.began("ask-in-vain", []string{askInVain})
+	if _, err := run.Result(ctx); err == nil {
+		d.t.Error("an activity ended that nobody completed")
+	}
 }
 
 // get wants an answer to a request that only reads.
@@ -123,7 +145,7 @@ func (d *deployment) runDeadLetters() {
 	d.began("timer-dies", []string{nap})
 	timer := d.take("WEFT_QUEUE_TIMERS")
 	d.hand(adapter.Dead, timer) // it comes back after a while
-	for kind := engine.RunActivity; kind <= engine.CloseActivity; kind++ {
+	for kind := engine.RunActivity; kind <= engine.CloseAttempt; kind++ {
 		d.hand(adapter.Dead, ghost(d.t, kind, "dead-"+kind.String(), time.Now()))
 	}
 	d.start(adapter.Dead, nil)

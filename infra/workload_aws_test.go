@@ -3,6 +3,7 @@
 package infra_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,20 +26,23 @@ var (
 
 // The kinds of steps.
 const (
-	work     = "work"           // an activity
-	fanOut   = "fan out"        // two at once: their results take the workflow queue
-	flaky    = "flaky"          // an activity that fails once, and is soon tried again
-	distant  = "distant"        // an activity that fails once, and is tried again after longer than a queue's delay
-	nap      = "nap"            // a timer that a queue delays
-	sleep    = "sleep"          // one that is kept in the table
-	beat     = "beat"           // an activity that tells how far it is
-	trip     = "trip"           // the code panics a few times
-	again    = "again"          // continue as new, with the steps that are left
-	listen   = "listen"         // wait for a signal, which has the steps to make next
-	longNap  = 3 * time.Second  // more than WEFT_LONG_TIMER
-	shortNap = time.Second      // less
-	longTime = 100 * time.Hour  // a timer that need not fire
-	forever  = "sleep for ever" // ... and the step that waits for it
+	work     = "work"          // an activity
+	fanOut   = "fan out"       // two at once: their results take the workflow queue
+	flaky    = "flaky"         // an activity that fails once, and is soon tried again
+	distant  = "distant"       // an activity that fails once, and is tried again after longer than a queue's delay
+	nap      = "nap"           // a timer that a queue delays
+	sleep    = "sleep"         // one that is kept in the table
+	beat     = "beat"          // an activity that tells how far it is
+	ask      = "ask"           // an activity that goes on outside
+	trip     = "trip"          // the code panics a few times
+	again    = "again"         // continue as new, with the steps that are left
+	listen   = "listen"        // wait for a signal, which has the steps to make next
+	longNap  = 3 * time.Second // more than WEFT_LONG_TIMER
+	shortNap = time.Second     // less
+	longTime = 100 * time.Hour // a timer that need not fire
+
+	askInVain = "ask in vain"    // one that nobody completes
+	forever   = "sleep for ever" // ... and the step that waits for it
 )
 
 // Activities of an errand.
@@ -53,8 +57,19 @@ var (
 	beating = activity.New("beating", func(ctx context.Context, _ workflow.None) (string, error) {
 		return "did", activity.Heartbeat(ctx, "halfway")
 	}, activity.Options{Heartbeat: time.Minute, StartToClose: time.Hour})
-	failingLong = failing.With(activity.Options{Retry: activity.Retry{InitialInterval: longNap}})
+	asking = activity.New("asking", func(ctx context.Context, _ workflow.None) (string, error) {
+		token, err := activity.Token(ctx)
+		if err == nil && activity.InfoOf(ctx).WorkflowID != "ask-in-vain" {
+			asked <- token
+		}
+		return "", cmp.Or(err, activity.ErrPending)
+	}, activity.Options{Pending: time.Hour, Retry: activity.Retry{InitialInterval: time.Millisecond}})
+	askingInVain = asking.With(activity.Options{Pending: shortNap, Retry: activity.Retry{MaxAttempts: 2, InitialInterval: time.Millisecond}})
+	failingLong  = failing.With(activity.Options{Retry: activity.Retry{InitialInterval: longNap}})
 )
+
+// asked are the tokens that asking has taken.
+var asked = make(chan string, 4)
 
 // traveller makes errands. Its code trips as often as trips says: it is not as its history has it, until it is mended.
 type traveller struct{ trips atomic.Int32 }
@@ -109,6 +124,10 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 		_, err = failing.Run(ctx, workflow.None{})
 	case distant:
 		_, err = failingLong.Run(ctx, workflow.None{})
+	case ask:
+		_, err = asking.Run(ctx, workflow.None{})
+	case askInVain:
+		_, err = askingInVain.Run(ctx, workflow.None{})
 	case nap:
 		err = workflow.Sleep(ctx, shortNap)
 	case sleep:
@@ -126,5 +145,5 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 }
 
 func (v *traveller) registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(errand, v.run), working, failing, beating}
+	return []workflow.Registration{workflow.Bind(errand, v.run), working, failing, beating, asking}
 }

@@ -174,6 +174,15 @@ type Lister interface {
 // ErrBadToken is wrapped by what ListRuns and Scan return for a token or a cursor that they did not make.
 var ErrBadToken = errors.New("store: this is not a page token")
 
+// Keys is where the key is kept that a deployment signs with. There is one, and it never changes.
+type Keys interface {
+	// ReadKey returns the key; nothing where none has been made.
+	ReadKey(ctx context.Context) ([]byte, error)
+	// MakeKey keeps a key, if there is none. Otherwise it returns an error that wraps ErrStale, also where an earlier try of
+	// the same call has kept this one: read it then.
+	MakeKey(ctx context.Context, key []byte) error
+}
+
 // Scanner is for the slow check over all runs: it finds what no message leads to. Nothing that is correct rests on it.
 type Scanner interface {
 	// Scan reads on over all commits of all workflows, from where cursor says; an empty cursor is the beginning. It returns

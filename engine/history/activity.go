@@ -32,6 +32,8 @@ type ActivityTaskScheduled struct {
 	ScheduleToStart Duration `cbor:"8,keyasint,omitempty" json:"scheduleToStartTimeout,omitempty"`
 	// Heartbeat is how long an attempt may be silent; 0 is for its whole time.
 	Heartbeat Duration `cbor:"9,keyasint,omitempty" json:"heartbeatTimeout,omitempty"`
+	// Pending is how long an attempt that goes on outside may take, from its beginning; 0 is as long as any other.
+	Pending Duration `cbor:"10,keyasint,omitempty" json:"pendingTimeout,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: the activity fails without an attempt.
 	Oversize int `cbor:"7,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 }

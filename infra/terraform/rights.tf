@@ -1,11 +1,11 @@
 # What each function may do: the items of its namespace (all keys begin with it: NS/w/ the workflows, NS/t/ the timers, NS/l/ the
-# list, NS/m the mark of the check) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
+# list, NS/m the mark of the check, NS/k the key of tokens) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
 # Kms are what Lambda and other services do with the role; the rest is what the program does itself. Three resources end in a
 # star, because AWS knows no other form: the streams of a log group, the versions of a function, and X-Ray, whose actions have
 # none.
 locals {
   # Conditions on the partition keys of items.
-  own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m" } : kind => {
+  own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m", signing = "k" } : kind => {
     "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/${keys}"] }
   } }
 
@@ -45,11 +45,23 @@ locals {
       Action    = ["dynamodb:Query"]
       Resource  = ["${local.table_arn}/index/list"]
       Condition = local.own.list
+      }, {
+      Sid       = "Verify"
+      Effect    = "Allow"
+      Action    = ["dynamodb:Query"]
+      Resource  = [local.table_arn]
+      Condition = local.own.signing
     }]
 
     workflow = [local.log, local.keep_timers, local.send]
 
     activity = [local.log, local.keep_timers, local.send_results, {
+      Sid       = "Sign"
+      Effect    = "Allow"
+      Action    = ["dynamodb:Query", "dynamodb:PutItem"]
+      Resource  = [local.table_arn]
+      Condition = local.own.signing
+      }, {
       Sid      = "Shorten"
       Effect   = "Allow"
       Action   = ["sqs:ChangeMessageVisibility"]

@@ -114,6 +114,42 @@ type UpdateResponse struct {
 	Started *bool `json:"started,omitempty"`
 }
 
+// CompleteActivityRequest ends an attempt at an activity with a result.
+type CompleteActivityRequest struct {
+	// Token names the attempt: the activity took it with activity.Token.
+	Token  string          `json:"token"`
+	Result json.RawMessage `json:"result,omitempty"`
+}
+
+// FailActivityRequest ends an attempt at an activity with an error.
+type FailActivityRequest struct {
+	Token string `json:"token"`
+	// Type is the name under which errors.Is recognises the error; empty for one without.
+	Type    string `json:"type,omitempty"`
+	Message string `json:"message,omitempty"`
+	// NonRetryable ends the attempts.
+	NonRetryable bool `json:"nonRetryable,omitempty"`
+}
+
+// ActivityResponse answers one who has ended an attempt at an activity.
+type ActivityResponse struct {
+	// Repeated says that the same request has ended it before: nothing was written.
+	Repeated bool `json:"repeated,omitempty"`
+}
+
+// HeartbeatActivityRequest says that an attempt at an activity is alive.
+type HeartbeatActivityRequest struct {
+	Token string `json:"token"`
+	// Details are for the next attempt, should this one fail.
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// HeartbeatResponse answers a heartbeat.
+type HeartbeatResponse struct {
+	// CancelRequested says that the workflow no longer waits for the activity: end it, and say so with a failure.
+	CancelRequested bool `json:"cancelRequested,omitempty"`
+}
+
 // EndRequest cancels or terminates a run.
 type EndRequest struct {
 	Reason string `json:"reason,omitempty"`
@@ -213,6 +249,9 @@ type PendingActivity struct {
 	LastFailure     *failure.Failure `json:"lastFailure,omitempty"`
 	NextAttemptAt   *time.Time       `json:"nextAttemptAt,omitempty"`
 	CancelRequested bool             `json:"cancelRequested,omitempty"`
+	// PendingUntil is until when an attempt may take whose function has returned, and which goes on outside; absent where
+	// there is none.
+	PendingUntil *time.Time `json:"pendingUntil,omitempty"`
 }
 
 // PendingTimer is a timer that has not fired.

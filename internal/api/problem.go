@@ -44,6 +44,8 @@ var (
 	NotReady = kind("not-ready", http.StatusConflict, "The run's code fails")
 	// OtherBuild is a run that another build alone may run, which cannot be reached.
 	OtherBuild = kind("other-build", http.StatusConflict, "Another build has to do this")
+	// ActivityEnded is something said of an attempt at an activity that nobody waits for any more.
+	ActivityEnded = kind("activity-ended", http.StatusConflict, "The attempt at the activity has ended")
 	// UpdateLimit is a run that has accepted as many updates as it may.
 	UpdateLimit = kind("update-limit", http.StatusConflict, "The run has accepted as many updates as it may")
 	// TooLarge is a body or a payload beyond the limit.

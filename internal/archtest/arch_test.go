@@ -120,7 +120,7 @@ var rules = []rule{
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn"}},
 	{"client", []string{"engine/...", "internal/api"}},
 	{"workflow", []string{"client", "engine/...", "internal/payload", "internal/where"}},
-	{"activity", []string{"workflow", "engine/...", "internal/payload", "internal/where", "internal/attempt", "internal/observe"}},
+	{"activity", []string{"workflow", "client", "engine/...", "internal/payload", "internal/where", "internal/attempt", "internal/observe"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "internal/api", "internal/httpapi",
 		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/turn",

@@ -1,7 +1,13 @@
 // Package attempt carries what an activity can read about its own attempt through a context.Context.
 package attempt
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrPending is what an attempt returns that goes on outside of its process.
+var ErrPending = errors.New("activity: the attempt goes on outside of this process")
 
 // Info is what an activity can read about the attempt that it is.
 type Info struct {
@@ -15,12 +21,14 @@ type Info struct {
 	Attempt int
 }
 
-// Heart takes the heartbeats of an attempt.
+// Heart takes the heartbeats of an attempt, and gives it its token.
 type Heart interface {
 	// Beat says that the attempt is alive, and keeps details. It returns why the attempt should end, or nil.
 	Beat(ctx context.Context, details []byte) error
 	// Details are what the attempts before this one kept last; nil where they kept nothing.
 	Details() []byte
+	// Token names the attempt to those who end it, or send its heartbeats, from outside.
+	Token(ctx context.Context) (string, error)
 }
 
 type carried struct {

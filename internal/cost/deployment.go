@@ -94,7 +94,7 @@ func (d *deployment) counted() (turn.Ports, error) {
 		return turn.Ports{}, err
 	}
 	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
-	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Queue: queue}, nil
+	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Queue: queue}, nil
 }
 
 // function makes the function of a role, as a process that has just begun has it: it knows of no run. That is the dearest

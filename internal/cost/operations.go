@@ -63,6 +63,10 @@ func operations() []operation {
 			name: "start, a timer of up to 15 minutes, end", budget: counts{2, 2, 1}, times: 5, ends: true, run: whole(sleeper, job{Nap: time.Second}),
 			stepFunctions: 2 * transition, durable: 2 * durableOperation, temporal: 2 * action,
 		},
+		{
+			name: "start, an activity completed from outside, end", budget: counts{4, 6, 1}, times: 5, ends: true, prepare: completed, run: completed,
+			stepFunctions: 2*transition + invocation, durable: 2 * durableOperation, temporal: 2 * action,
+		},
 	}
 	for _, o := range []operation{
 		{name: "signal", budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,29 @@ var (
 
 	step   = activity.New("step", func(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil })
 	inline = step.With(activity.Options{Inline: true})
+
+	asker = workflow.Declare[job, string]("asker")
+	ask   = activity.New("ask", func(ctx context.Context, _ activity.None) (string, error) {
+		token, err := activity.Token(ctx)
+		asked <- token
+		return "", cmp.Or(err, activity.ErrPending)
+	}, activity.Options{Pending: 24 * time.Hour})
+	asked = make(chan string, 1) // the token that was taken last
 )
+
+func runAsker(ctx workflow.Context, _ job) (string, error) { return ask.Run(ctx, activity.None{}) }
+
+// completed runs a workflow whose activity is completed from outside.
+func completed(ctx context.Context, d *deployment, id string) error {
+	if _, err := asker.Start(ctx, d.Client, id, job{}); err != nil {
+		return err
+	}
+	token := <-asked
+	if err := d.settle(ctx); err != nil { // the activity's function has returned
+		return err
+	}
+	return ask.Complete(ctx, d.Client, token, "yes")
+}
 
 func runSequence(ctx workflow.Context, j job) (result string, err error) {
 	one := step
@@ -104,7 +127,7 @@ func registry() (*engine.Registry, error) {
 	var wrong []error
 	for _, registration := range []workflow.Registration{
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
-		workflow.Bind(counter, runCounter), step,
+		workflow.Bind(counter, runCounter), workflow.Bind(asker, runAsker), step, ask,
 	} {
 		wrong = append(wrong, registration.Register(r))
 	}

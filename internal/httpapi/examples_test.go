@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,9 +11,11 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -67,12 +71,13 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
-		s := story{t, operations(t), map[string]bool{}}
+		s := story{t: t, all: operations(t), told: map[string]bool{}}
 		hooks := d.Hook()
 		s.tell(d.Idle(turn.Options{}, cart.Registrations()...), shopping...)
 		s.tellOfTrouble(d)
 		s.tellOfBuilds(turntest.New(t))
 		s.tell(d.Start(turn.Options{}, cart.Registrations()...), afterwards...)
+		s.tellOfActivities(d)
 		hooks.Always(turntest.OnRead, turntest.Faults["throttle"]())
 		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
 		p := d.Idle(turn.Options{}, cart.Registrations()...)
@@ -117,11 +122,44 @@ func (s *story) tellOfBuilds(d *turntest.Deployment) {
 		step{"moveWorkflow", "/cart-42/move", "unpinned", "", 200, "unpinned"})
 }
 
+// tellOfActivities plays activities that are completed from outside.
+func (s *story) tellOfActivities(d *turntest.Deployment) {
+	taken := make(chan string, 1)
+	approve := activity.New("approve", func(ctx context.Context, _ activity.None) (string, error) {
+		token, err := activity.Token(ctx)
+		taken <- token
+		return token, cmp.Or(err, activity.ErrPending)
+	})
+	waits := workflow.Bind(workflow.Declare[activity.None, string]("waits"), func(ctx workflow.Context, _ activity.None) (string, error) {
+		result, _ := approve.Run(ctx, activity.None{}) // a failure is no reason to end
+		return result, workflow.Sleep(ctx, time.Minute)
+	})
+	p := d.Start(turn.Options{}, approve, waits)
+	begin := func(id string) {
+		p.Do(http.MethodPost, workflows, `{"type":"waits","workflowId":"`+id+`"}`)
+		s.token = <-taken
+	}
+	begin("waits-1")
+	s.tell(p,
+		step{"heartbeatActivity", "/v1/activities/heartbeat", "halfway", "", 200, "goOn"},
+		step{"completeActivity", "/v1/activities/complete", "approved", "", 200, "done"},
+		step{"completeActivity", "/v1/activities/complete", "approved", "", 200, "repeated"},
+		step{"failActivity", "/v1/activities/fail", "declined", "", 409, "ended"},
+		step{"heartbeatActivity", "/v1/activities/heartbeat", "halfway", "", 409, "over"})
+	begin("waits-2")
+	s.tell(p, step{"failActivity", "/v1/activities/fail", "declined", "", 200, "done"})
+}
+
+// exampleToken stands for a token in the document.
+const exampleToken = "AaQBYWECcjEtYWMwYmM3MTRjOWE5NDFiNAMFBAFigFHrvDnF9Pvo45Brmcg7NHuQUvTneLK16CeuUgvGKQ"
+
 // story compares answers with the examples, and remembers which.
 type story struct {
 	t    *testing.T
 	all  []*apitest.Operation
 	told map[string]bool
+	// token takes the place of that in the document.
+	token string
 }
 
 func (s *story) tell(p *turntest.Process, steps ...step) {
@@ -139,18 +177,22 @@ func (s *story) compare(p *turntest.Process, o *apitest.Operation, step step) {
 	s.t.Helper()
 	body := step.body
 	if sent, ok := o.Sent[step.send]; ok {
-		body = indented(s.t, sent.Value)
+		body = strings.ReplaceAll(indented(s.t, sent.Value), exampleToken, s.token)
 		s.told[sent.Place] = true
 	} else if step.send != "" {
 		s.t.Errorf("%s has no example %s", o.ID, step.send)
 	}
-	a := p.Do(o.Method, workflows+step.target, body)
+	target := step.target
+	if !strings.HasPrefix(target, "/v1/") {
+		target = workflows + target
+	}
+	a := p.Do(o.Method, target, body)
 	example, ok := o.Answered[step.status][step.example]
 	s.told[example.Place] = true
 	var answer any
 	a.Into(s.t, &answer)
 	got := indented(s.t, answer)
-	if diff := cmp.Diff(masked(indented(s.t, example.Value)), masked(got)); !ok || a.Status != step.status || diff != "" {
+	if diff := gocmp.Diff(masked(indented(s.t, example.Value)), masked(got)); !ok || a.Status != step.status || diff != "" {
 		s.t.Errorf("%s %s is answered with\n%d\n%s\nand openapi.yaml has at %s:\n%s", step.operation, step.target, a.Status, got, example.Place, diff)
 	}
 }

@@ -71,6 +71,9 @@ func (h *handler) endpoints() map[string]endpoint {
 		"POST /v1/workflows/{id}/terminate":         h.terminate,
 		"POST /v1/workflows/{id}/reset":             h.reset,
 		"POST /v1/workflows/{id}/move":              h.move,
+		"POST /v1/activities/complete":              h.completeActivity,
+		"POST /v1/activities/fail":                  h.failActivity,
+		"POST /v1/activities/heartbeat":             h.beatActivity,
 		"GET /v1/openapi.yaml":                      describeAPI,
 	}
 }

@@ -22,7 +22,10 @@ var forms = map[string]any{
 	"ResetRequest": api.ResetRequest{}, "ResetResponse": api.ResetResponse{}, "ResultResponse": api.ResultResponse{},
 	"WorkflowSummary": api.WorkflowSummary{}, "ListResponse": api.ListResponse{}, "Description": api.Description{},
 	"PendingActivity": api.PendingActivity{}, "PendingTimer": api.PendingTimer{}, "PendingChild": api.PendingChild{}, "Parent": history.Parent{}, "UpdateInFlight": api.UpdateInFlight{},
-	"StuckTask": api.StuckTask{}, "HistoryResponse": api.HistoryResponse{}, "Problem": api.Problem{},
+	"CompleteActivityRequest": api.CompleteActivityRequest{}, "FailActivityRequest": api.FailActivityRequest{},
+	"ActivityResponse": api.ActivityResponse{}, "HeartbeatActivityRequest": api.HeartbeatActivityRequest{},
+	"HeartbeatResponse": api.HeartbeatResponse{},
+	"StuckTask":         api.StuckTask{}, "HistoryResponse": api.HistoryResponse{}, "Problem": api.Problem{},
 	"Failure": failure.Failure{}, "RetryPolicy": history.RetryPolicy{},
 }
 

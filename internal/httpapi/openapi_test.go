@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -60,13 +61,14 @@ func TestDocumentIsServed(t *testing.T) {
 
 // unscripted are what the document describes and no script shows, with what does.
 var unscripted = map[string]string{
-	"403 urn:weft:problem:forbidden":               "the local server alone: internal/local, TestPages",
-	"500 urn:weft:problem:internal":                "a defect: functions/adapter has a request that panics",
-	"409 urn:weft:problem:not-ready":               "a run that a newer version wrote: TestNewerRuns",
-	"413 urn:weft:problem:too-large":               "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: functions/adapter",
-	"getDocument 200":                              "the document is too long for a script: TestDocumentIsServed",
-	"listWorkflows 404 urn:weft:problem:not-found": "a deployment without a list: TestNoList",
-	"listWorkflows 503 urn:weft:problem:busy":      "TestNoList",
+	"403 urn:weft:problem:forbidden":                         "the local server alone: internal/local, TestPages",
+	"500 urn:weft:problem:internal":                          "a defect: functions/adapter has a request that panics",
+	"409 urn:weft:problem:not-ready":                         "a run that a newer version wrote: TestNewerRuns",
+	"413 urn:weft:problem:too-large":                         "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: functions/adapter",
+	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",
+	"listWorkflows 404 urn:weft:problem:not-found":           "a deployment without a list: TestNoList",
+	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package turn, TestBeatWhoseRecordIsLost",
+	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
 }
 
 // The scripts of the contract and of the update cases, and the document, have the same statuses and problems of each
@@ -79,7 +81,7 @@ func TestDocumentHasWhatScriptsShow(t *testing.T) {
 			described[o.ID+" "+outcome] = true
 		}
 	}
-	for _, scripts := range []string{"testdata", "../turn/testdata/cases"} {
+	for _, scripts := range []string{"testdata", "../turn/testdata/cases", "../turn/testdata/features"} {
 		datadriven.Walk(t, scripts, func(t *testing.T, path string) {
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd == "request" {
@@ -147,12 +149,17 @@ func (l newer) Backward(ctx context.Context, workflow string, before, until stor
 func TestNewerRuns(t *testing.T) {
 	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		waiting := start(t, p, `{"workflowId":"w","type":"waiter"}`)
+		synctest.Wait()
 		d.Ports.Log = newer{d.Store}
 		old := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
 		for _, o := range operations(t) {
 			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
 				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum").Replace(o.Path)
 				body := map[string]string{"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`}[o.ID]
+				if strings.HasSuffix(o.ID, "Activity") {
+					body = `{"token":"` + turntest.Pass(string(waiting.RunID)) + `"}`
+				}
 				if a := old.Do(o.Method, target, body); a.Status != http.StatusConflict {
 					t.Errorf("%s: %d %s", o.ID, a.Status, a.Body)
 				}

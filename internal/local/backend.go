@@ -19,7 +19,7 @@ func inMemory(string) (*backend, error) {
 	s := storememory.New(storememory.Options{})
 	q := queuememory.New(queue.Standard(), queuememory.Options{})
 	return &backend{
-		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Queue: q},
+		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
 		receiver: q,
 		tidy:     func(context.Context) error { return nil },
 		close:    func() error { return nil },
@@ -41,7 +41,7 @@ func onDisk(dir string) (*backend, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &backend{
-		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Queue: q},
+		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
 		receiver: q,
 		tidy:     func(ctx context.Context) error { return deleteExpired(ctx, s) },
 		close:    db.Close,

@@ -98,6 +98,24 @@ func (l *lister) ListRuns(ctx context.Context, f store.Filter, token string, lim
 	return l.inner.ListRuns(ctx, f, token, limit)
 }
 
+// Keys counts what goes through a store of keys.
+func Keys(inner store.Keys) store.Keys { return &keys{inner} }
+
+type keys struct{ inner store.Keys }
+
+// ReadKey counts a read.
+func (k *keys) ReadKey(ctx context.Context) ([]byte, error) {
+	of(ctx).read()
+	return k.inner.ReadKey(ctx)
+}
+
+// MakeKey counts a write, or a lost race.
+func (k *keys) MakeKey(ctx context.Context, key []byte) error {
+	err := k.inner.MakeKey(ctx, key)
+	of(ctx).write(err, 1)
+	return err
+}
+
 // Scanner counts what goes through a scanner.
 func Scanner(inner store.Scanner) store.Scanner { return &scanner{inner} }
 

@@ -44,6 +44,8 @@ const (
 	Completed Outcome = "completed"
 	Failed    Outcome = "failed"
 	TimedOut  Outcome = "timedOut"
+	// Pending is an attempt whose function has returned, and which goes on outside.
+	Pending Outcome = "pending"
 )
 
 // Task is a workflow task that was run, and what came of it.

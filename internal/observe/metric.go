@@ -80,7 +80,7 @@ func (u *Update) measure(add func(*Metric, float64)) {
 
 func (a *Attempt) measure(add func(*Metric, float64)) {
 	add(ActivityAttempts, 1)
-	if a.Outcome != Completed {
+	if a.Outcome != Completed && a.Outcome != Pending {
 		add(ActivityFailures, 1)
 	}
 }

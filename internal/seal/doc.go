@@ -4,7 +4,7 @@
 //
 // # What is sealed
 //
-// Whole bodies: of commits, of attempts, of kept timers and of messages. All that users give is in a body: inputs, results,
+// Whole bodies: of commits, of attempts, of kept timers and of messages, and the key of tokens. All that users give is in a body: inputs, results,
 // arguments and outcomes, details of heartbeats, texts and stacks of errors. What is not in a body stays readable, because
 // stores and queues work with it: ids of workflows and runs, numbers, times, and what the list of runs has (type and status).
 //

@@ -18,6 +18,9 @@ func (s *Sealer) Ports(p turn.Ports) turn.Ports {
 	if p.Scanner != nil {
 		p.Scanner = s.Scanner(p.Scanner)
 	}
+	if p.Keys != nil {
+		p.Keys = s.Keys(p.Keys)
+	}
 	return p
 }
 
@@ -32,6 +35,9 @@ func (s *Sealer) Timers(t store.Timers) store.Timers { return &timers{t, s} }
 
 // Scanner is Log for the check over all runs. The caller's mark stays plain: it is a place.
 func (s *Sealer) Scanner(c store.Scanner) store.Scanner { return &scanner{c, s} }
+
+// Keys is Log for the key that the deployment signs with.
+func (s *Sealer) Keys(k store.Keys) store.Keys { return &keys{k, s} }
 
 // Sender is Log for what is sent.
 func (s *Sealer) Sender(q queue.Sender) queue.Sender { return &sender{q, s} }
@@ -50,7 +56,10 @@ func placeOfAttempt(a *store.Attempt) string {
 
 func placeOfTimer(t *store.Timer) string { return fmt.Sprintf("timer/%q", t.ID) }
 
-const placeOfMessage = "message"
+const (
+	placeOfMessage = "message"
+	placeOfKey     = "key"
+)
 
 // sealAll returns copies of values with sealed bodies. After an error nothing was done.
 func sealAll[T any](ctx context.Context, s *Sealer, values []T, part func(*T) (place string, body *[]byte)) ([]T, error) {
@@ -160,6 +169,33 @@ func (a *attempts) ReadAttempts(ctx context.Context, workflow string, run uint32
 		err = openAll(ctx, a.s, all, partOfAttempt)
 	}
 	return all, err
+}
+
+type keys struct {
+	store.Keys
+	s *Sealer
+}
+
+func partOfKey(key *[]byte) (string, *[]byte) { return placeOfKey, key }
+
+// ReadKey implements store.Keys.
+func (k *keys) ReadKey(ctx context.Context) ([]byte, error) {
+	key, err := k.Keys.ReadKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := [][]byte{key}
+	err = openAll(ctx, k.s, all, partOfKey)
+	return all[0], err
+}
+
+// MakeKey implements store.Keys.
+func (k *keys) MakeKey(ctx context.Context, key []byte) error {
+	sealed, err := sealAll(ctx, k.s, [][]byte{key}, partOfKey)
+	if err != nil {
+		return err
+	}
+	return k.Keys.MakeKey(ctx, sealed[0])
 }
 
 type timers struct {

@@ -110,6 +110,15 @@ func sketch(c *history.Commit) string {
 
 func (a *audit) executed(info activity.Info) { a.runsOf[info.RunID]++ }
 
+// completed takes the answer to one who has completed an activity from outside: its result is in the log.
+func (a *audit) completed(info activity.Info) {
+	for _, run := range a.runs[info.WorkflowID] {
+		if string(run.State.RunID) == info.RunID && run.State.Activities[info.EventID] != nil {
+			a.s.fail("event %d of %s was completed, and its result is not in the log", info.EventID, info.RunID)
+		}
+	}
+}
+
 func (a *audit) started(workflow, request string, run history.RunID) {
 	a.starts = append(a.starts, ack{workflow, request, run})
 }
@@ -362,19 +371,23 @@ func (a *audit) carried(run *engine.Run, request string) bool {
 }
 
 // checkReset demands that there is one run of a reset, that it begins as the run before it began, and that it has all the
-// signals of that one and has seen all its updates, unless they were left out.
+// signals of that one and has seen all its updates, unless they were left out. There may be another run of it, which was made
+// when it was sent again, only if the one before was no longer the latest by then.
 func (a *audit) checkReset(r resetAck) {
 	var made []*engine.Run
 	for _, run := range a.runs[r.workflow] {
 		if run.State.Reset != nil && run.State.Reset.RequestID == r.request {
+			if n := len(made); n > 0 && made[n-1].Number+1 == run.Number {
+				a.s.fail("reset %s of %s made run %s beside %s", r.request, r.workflow, run.State.RunID, made[n-1].State.RunID)
+			}
 			made = append(made, run)
 		}
 	}
-	if len(made) != 1 || made[0].State.RunID != r.run {
+	if len(made) == 0 || made[len(made)-1].State.RunID != r.run {
 		a.s.fail("reset %s of %s was acknowledged with run %s, and made %d runs", r.request, r.workflow, r.run, len(made))
 		return
 	}
-	run := made[0]
+	run := made[len(made)-1]
 	i := slices.IndexFunc(a.runs[r.workflow], func(b *engine.Run) bool { return b.State.RunID == run.State.Reset.BaseRunID })
 	base, events := a.runs[r.workflow][i], run.Log[0].Events()
 	for j, e := range base.Log[0].Events() {

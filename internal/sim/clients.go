@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -70,7 +71,7 @@ func (s *simulation) program() program {
 	p := program{
 		Steps: r.IntN(4), Fan: []int{0, 0, 2, 5, 12}[r.IntN(5)], Nap: []time.Duration{0, time.Second, 10 * time.Minute, 40 * time.Minute, 26 * time.Hour}[r.IntN(5)],
 		Most: 5 + r.IntN(60), Poison: []int{0, 0, 1, 2}[r.IntN(4)], Flaky: r.IntN(3), Once: r.IntN(6) == 0, Inline: r.IntN(3) == 0,
-		Laps: []int{0, 0, 1}[r.IntN(3)], Notes: r.IntN(3),
+		Laps: []int{0, 0, 1}[r.IntN(3)], Notes: r.IntN(3), Ask: r.IntN(4) == 0,
 	}
 	if p.Laps == 0 && r.IntN(3) == 0 {
 		p.Fails = 1
@@ -195,6 +196,40 @@ func (s *simulation) update(id, name, updateID string, n int) {
 		}
 	default:
 		s.fail("update %s of %s: %v", updateID, id, err)
+	}
+}
+
+// outsider is the life of somebody who has the token of an attempt: he sends heartbeats, fails or completes it.
+func (s *simulation) outsider(info activity.Info, token, name string) {
+	wait := func() { s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(40_000)) * time.Millisecond)}) }
+	end := func(what string, fn func(context.Context, *turn.Service) error) bool {
+		_, err := s.insist(fmt.Sprintf("%s event %d attempt %d of %s", what, info.EventID, info.Attempt, info.WorkflowID), fn)
+		if err != nil && !errors.Is(err, api.ActivityEnded) && !errors.Is(err, api.NotFound) {
+			s.fail("%s of event %d of %s: %v", what, info.EventID, info.WorkflowID, err)
+		}
+		return err == nil
+	}
+	for range s.random.IntN(4) {
+		wait()
+		end("heartbeat", func(ctx context.Context, t *turn.Service) error {
+			_, err := t.BeatActivity(ctx, api.HeartbeatActivityRequest{Token: token, Details: []byte("1")})
+			return err
+		})
+	}
+	wait()
+	if !s.calm && s.random.IntN(4) == 0 {
+		end("fail", func(ctx context.Context, t *turn.Service) error {
+			_, err := t.FailActivity(ctx, api.FailActivityRequest{Token: token, Message: "flaky"})
+			return err
+		})
+		return
+	}
+	result, _ := json.Marshal(name)
+	if end("complete", func(ctx context.Context, t *turn.Service) error {
+		_, err := t.CompleteActivity(ctx, api.CompleteActivityRequest{Token: token, Result: result})
+		return err
+	}) {
+		s.audit.completed(info)
 	}
 }
 

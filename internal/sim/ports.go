@@ -157,6 +157,23 @@ func (t *ports) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 	return t.s.store.ReadAttempts(ctx, workflow, run)
 }
 
+// ReadKey reads.
+func (t *ports) ReadKey(ctx context.Context) ([]byte, error) {
+	t.point("before a read of the key")
+	return t.s.store.ReadKey(ctx)
+}
+
+// MakeKey writes, or lies about it.
+func (t *ports) MakeKey(ctx context.Context, key []byte) error {
+	t.point("before the key is made")
+	err := t.s.store.MakeKey(ctx, key)
+	t.point("after the key is made")
+	if t.s.chance(t.s.plan.faults) {
+		return store.ErrUnknown
+	}
+	return err
+}
+
 // PutTimers writes, or lies about it.
 func (t *ports) PutTimers(ctx context.Context, timers []store.Timer) error {
 	t.point("before timers are kept")

@@ -30,7 +30,7 @@ func (s *simulation) boot() *process {
 	p := &process{number: s.audit.boots}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
-	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Queue: ports}
+	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Keys: ports, Queue: ports}
 	p.service = turn.New(all, registry(s, s.build), world{s}, s.options())
 	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: cmp.Or(s.logger, quiet)}
 	s.processes = append(s.processes, p)

@@ -34,6 +34,7 @@ type program struct {
 	Base   int           // the sum that the runs before it came to
 	Notes  int           // how many notes it reads before it continues as new
 	Fails  int           // how many runs fail after their steps, and are followed by another
+	Ask    bool          // activities go on outside, and somebody completes them, or nobody does
 }
 
 // tally is the result of a ledger.
@@ -92,6 +93,8 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		if err := workflow.AwaitHandlers(ctx); err != nil {
 			return t, err
 		}
+	}
+	if p.Laps > 0 && !finished { // nor was it told to finish while it waited for its handlers
 		p.Laps, p.Base = p.Laps-1, t.Sum
 		return ledger.ContinueAsNew(ctx, p)
 	}
@@ -139,6 +142,9 @@ type code struct {
 
 func (l *code) work(p program) activity.Activity[string, string] {
 	o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline}
+	if p.Ask {
+		o.Pending, o.Heartbeat = 2*time.Minute, time.Minute
+	}
 	if p.Once {
 		o.Retry.MaxAttempts = 1
 	}
@@ -152,7 +158,23 @@ func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	if !s.calm && s.random.IntN(4) == 0 {
 		return "", errors.New("flaky")
 	}
+	if s.audit.programs[activity.InfoOf(ctx).WorkflowID].Ask {
+		return "", s.askOutside(ctx, name)
+	}
 	return name, nil
+}
+
+// askOutside has somebody outside go on with an attempt, or nobody.
+func (s *simulation) askOutside(ctx context.Context, name string) error {
+	token, err := activity.Token(ctx)
+	if err != nil {
+		return err
+	}
+	if s.calm || s.random.IntN(5) > 0 {
+		info := activity.InfoOf(ctx)
+		s.spawn(fmt.Sprintf("outsider of %s event %d attempt %d", info.WorkflowID, info.EventID, info.Attempt), nil, func() { s.outsider(info, token, name) })
+	}
+	return activity.ErrPending
 }
 
 func registry(s *simulation, build int) *engine.Registry {

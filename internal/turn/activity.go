@@ -34,6 +34,9 @@ type work struct {
 	heart    *heart
 	expires  history.Timestamp
 	run      observe.Run
+	began    history.Timestamp
+	pending  bool // the attempt goes on outside of this process
+	asked    bool // whoever goes on with it outside has been asked to end it
 }
 
 // handleActivity makes an attempt at the activity that a message names, and commits its result.
@@ -82,6 +85,9 @@ func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
 		}
 	}
 	ctx, result, f := s.attempt(ctx, w)
+	if w.pending {
+		return nil, s.pend(context.WithoutCancel(ctx), w)
+	}
 	return s.finish(context.WithoutCancel(ctx), w, result, f)
 }
 
@@ -136,7 +142,7 @@ func newWork(run *engine.Run, d Delivery, now history.Timestamp) *work {
 	a := run.State.Activities[d.EventID]
 	w := &work{
 		delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose,
-		expires: run.State.Expires, run: ident(run, "", nil), details: d.Details,
+		expires: run.State.Expires, run: ident(run, "", nil), details: d.Details, began: now,
 	}
 	if a.ScheduleToClose > 0 {
 		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
@@ -156,6 +162,10 @@ func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (me
 	if recorded != nil && recorded.number >= w.number {
 		return true, t.send(ctx, []engine.Message{w.next(recorded.number+1, recorded.Next)})
 	}
+	if recorded != nil && recorded.Deadline != 0 && recorded.number == w.number-1 {
+		// The attempt goes on outside, and only the message that looks after it may be missing.
+		return true, t.send(ctx, []engine.Message{w.lookAfter(recorded)})
+	}
 	if recorded != nil {
 		w.details, w.last = recorded.Details, recorded.Failure
 	}
@@ -166,6 +176,7 @@ func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (me
 // next is the message of a further attempt.
 func (w *work) next(number int, due history.Timestamp) engine.Message {
 	m := *w.delivery.Message
+	m.Kind = engine.RunActivity
 	m.Attempt, m.Due, m.Sent = number, due, 0
 	m.Details = w.details
 	if w.heart != nil {
@@ -203,6 +214,10 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
 	o := <-outcome
+	if o.pending {
+		w.pending = w.heart.named()
+		return nil, notNamed(w)
+	}
 	switch {
 	case o.failure != nil && errors.Is(context.Cause(limited), errSilent):
 		return nil, timeout(failure.Heartbeat, "the attempt was silent for longer than "+time.Duration(a.Heartbeat).String(), o.failure)
@@ -219,6 +234,7 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 type attemptOutcome struct {
 	result  history.Payload
 	failure *failure.Failure
+	pending bool
 }
 
 func callActivity(ctx context.Context, code *engine.Activity, input history.Payload) (o attemptOutcome) {
@@ -228,7 +244,7 @@ func callActivity(ctx context.Context, code *engine.Activity, input history.Payl
 		}
 	}()
 	result, err := code.Run(ctx, input)
-	return attemptOutcome{result, failure.FromError(err)}
+	return attemptOutcome{result, failure.FromError(err), errors.Is(err, attempt.ErrPending)}
 }
 
 // errLate is an attempt for which there is no time left here, although there usually is: this process was held up.
@@ -255,22 +271,9 @@ func timeout(limit, message string, cause *failure.Failure) *failure.Failure {
 func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f *failure.Failure) (*work, error) {
 	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
 	defer cancel()
-	a := w.activity
-	e := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: a.EventID, Result: result, Attempt: w.number})
-	if f != nil {
-		at, again := engine.NextAttempt(a.ActivityTaskScheduled, a.Time, s.now(), w.number, f)
-		switch {
-		case w.heart != nil && w.heart.canceled():
-			e = history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number})
-		case f.Timeout == failure.ScheduleToClose:
-			e = w.timedOut(w.number, f)
-		case again:
-			return nil, s.nextAttempt(ctx, w.delivery.Message, a.EventID, w.next(w.number+1, at), f, w.expires)
-		case f.Kind == failure.KindTimeout:
-			e = w.timedOut(w.number, f)
-		default:
-			e = history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number})
-		}
+	e, next := w.verdict(s.now(), result, f)
+	if next != nil {
+		return nil, s.nextAttempt(ctx, w.delivery.Message, w.activity.EventID, *next, f, w.expires)
 	}
 	follows := &continuation{of: w}
 	err := s.at(ctx, w.delivery.WorkflowID, func(ctx context.Context, t *session) error {
@@ -288,6 +291,28 @@ func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f
 		return nil, s.handOver(ctx, w, e) // too many others write to this run: its queue brings results together
 	}
 	return follows.next, err
+}
+
+// verdict is what an attempt comes to that ends now: the event that ends the activity, or the message of a further attempt.
+// A nil failure is success.
+func (w *work) verdict(now history.Timestamp, result history.Payload, f *failure.Failure) (e history.Event, next *engine.Message) {
+	a := w.activity
+	if f == nil {
+		return history.Of(&history.ActivityTaskCompleted{ScheduledEventID: a.EventID, Result: result, Attempt: w.number}), nil
+	}
+	at, again := engine.NextAttempt(a.ActivityTaskScheduled, a.Time, now, w.number, f)
+	switch {
+	case w.asked, w.heart != nil && w.heart.canceled():
+		return history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number}), nil
+	case f.Timeout == failure.ScheduleToClose:
+		return w.timedOut(w.number, f), nil
+	case again:
+		m := w.next(w.number+1, at)
+		return e, &m
+	case f.Kind == failure.KindTimeout:
+		return w.timedOut(w.number, f), nil
+	}
+	return history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number}), nil
 }
 
 func (w *work) timedOut(number int, f *failure.Failure) history.Event {

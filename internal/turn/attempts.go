@@ -18,8 +18,12 @@ type attemptState struct {
 	By uint64 `cbor:"3,keyasint,omitempty"`
 	// Details are what the last heartbeat said.
 	Details history.Payload `cbor:"4,keyasint,omitempty"`
+	// Deadline is until when the attempt may take that goes on outside; 0 is none that does. Heard is when it was heard of last.
+	Deadline history.Timestamp `cbor:"5,keyasint,omitempty"`
+	Heard    history.Timestamp `cbor:"6,keyasint,omitempty"`
 
 	number int // of the last attempt that failed; 0 is none
+	stored int // the number under which this stands
 }
 
 // attemptNumber is the number under which an attempt is recorded that failed. Those between it and that of the next attempt
@@ -43,7 +47,7 @@ func (s *Service) recorded(ctx context.Context, workflowID string, run uint32, e
 }
 
 func decodeAttempt(a store.Attempt) (*attemptState, error) {
-	kept := &attemptState{number: a.Number >> beatBits}
+	kept := &attemptState{number: a.Number >> beatBits, stored: a.Number}
 	return kept, history.DecodeBody(a.Body, kept)
 }
 
@@ -58,15 +62,21 @@ func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int6
 		return err
 	}
 	record := store.Attempt{Workflow: m.WorkflowID, Run: m.RunID.Number(), Event: event, Number: attemptNumber(next.Attempt - 1), Body: body, Expires: expires.Time()}
+	if err = s.keepAttempt(ctx, record); errors.Is(err, store.ErrStale) {
+		return s.secondChain(ctx, m, event, next)
+	}
+	if err != nil {
+		return err
+	}
+	return s.send(ctx, []engine.Message{next})
+}
+
+// keepAttempt records an attempt, again and again while the store does not say that it has, or that something later stands
+// there already (store.ErrStale): that may be what an earlier try has recorded.
+func (s *Service) keepAttempt(ctx context.Context, record store.Attempt) error {
 	for try := 0; ; try++ {
-		err = s.Attempts.RecordAttempt(ctx, record)
-		if errors.Is(err, store.ErrStale) {
-			return s.secondChain(ctx, m, event, next)
-		}
-		if err == nil {
-			return s.send(ctx, []engine.Message{next})
-		}
-		if s.world.Wait(ctx, backoff(s.world, try), nil) != nil {
+		err := s.Attempts.RecordAttempt(ctx, record)
+		if err == nil || errors.Is(err, store.ErrStale) || s.world.Wait(ctx, backoff(s.world, try), nil) != nil {
 			return err
 		}
 	}

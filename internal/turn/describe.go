@@ -86,6 +86,10 @@ func (t *session) addAttempts(ctx context.Context, run *engine.Run, d *api.Descr
 		for i := range d.PendingActivities {
 			if p := &d.PendingActivities[i]; p.EventID == a.Event {
 				p.Attempt, p.LastFailure = kept.number+1, kept.Failure
+				if kept.Deadline != 0 {
+					until := min(kept.Deadline, history.LastSecond).Time()
+					p.PendingUntil = &until
+				}
 				if kept.Next != 0 {
 					p.NextAttemptAt = &next
 				}

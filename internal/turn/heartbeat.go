@@ -39,6 +39,7 @@ type heart struct {
 	details  history.Payload
 	recorded time.Time // when a heartbeat was recorded last
 	beats    int
+	token    bool // the attempt has taken its token
 	asked    bool // the attempt was asked to end, because nobody waits for it
 }
 

@@ -217,6 +217,8 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	case engine.CloseActivity:
 		f := timeout(failure.ScheduleToClose, "its time was over", nil)
 		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: m.EventID, Failure: f})}, m)
+	case engine.CloseAttempt:
+		return t.closeAttempt(ctx, run, m)
 	case engine.StartTask:
 		return t.commitTask(ctx, run, engine.Task{First: true}, m)
 	case engine.RetryTask:

@@ -208,6 +208,8 @@ func (s *Service) attempt(ctx context.Context, w *work) (context.Context, histor
 	result, f := s.carryOutAttempt(ctx, w)
 	came := observe.Completed
 	switch {
+	case w.pending:
+		came = observe.Pending
 	case f != nil && f.Kind == failure.KindTimeout:
 		came = observe.TimedOut
 	case f != nil:

@@ -27,6 +27,11 @@ func TestSpeculativeWorkflowTaskOnAWS(t *testing.T) {
 	onAWS(t, "seed", seedRows)
 }
 
+func TestFeaturesOnAWS(t *testing.T) {
+	t.Parallel()
+	onAWS(t, "features", features)
+}
+
 // onAWS plays the scripts of a folder on each DynamoDB server. LocalStack hands requests on to the DynamoDB Local that is
 // another of the servers, and takes ten times as long: it gets the first script.
 func onAWS(t *testing.T, folder string, scripts []string) {

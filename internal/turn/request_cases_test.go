@@ -70,7 +70,7 @@ func TestUpdateCasesOnDisk(t *testing.T) {
 func scripts(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "*", "*"))
-	if want := len(cases) + len(seedRows); err != nil || len(paths) != want {
+	if want := len(cases) + len(seedRows) + len(features); err != nil || len(paths) != want {
 		t.Fatalf("there are %d scripts, want %d, %v", len(paths), want, err)
 	}
 	return paths

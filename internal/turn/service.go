@@ -14,13 +14,14 @@ import (
 )
 
 // Ports are the stores and queues that a service works on. Lister may be nil: there is no list of workflows then. So may
-// Scanner: Maintain does nothing then.
+// Scanner: Maintain does nothing then; and Keys: no activity can be completed from outside then.
 type Ports struct {
 	Log      store.Log
 	Attempts store.Attempts
 	Timers   store.Timers
 	Lister   store.Lister
 	Scanner  store.Scanner
+	Keys     store.Keys
 	Queue    queue.Sender
 }
 
@@ -89,6 +90,7 @@ type Service struct {
 	gates    gates
 	watchers watchers
 	hung     atomic.Int64
+	signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
 
 // New returns a service.
@@ -118,6 +120,9 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	ports.Timers, ports.Queue = meter.Timers(ports.Timers), meter.Sender(ports.Queue)
 	if ports.Lister != nil {
 		ports.Lister = meter.Lister(ports.Lister)
+	}
+	if ports.Keys != nil {
+		ports.Keys = meter.Keys(ports.Keys)
 	}
 	if ports.Scanner != nil {
 		ports.Scanner = meter.Scanner(ports.Scanner)

@@ -30,7 +30,7 @@ import (
 //	deliveries                      what handling messages has cost since the last time
 //	warnings                        what operators have been told since the last time
 //
-// In a body $x100 stands for a hundred times the letter x, and a long row of that letter in an answer is shown so.
+// In a body $pass1 is the token that an attempt of the run <run1> has taken last, and $x100 stands for a hundred times the letter x, and a long row of that letter in an answer is shown so.
 // After each request that wrote and sent nothing the store and the queues are compared with what they were before it.
 type Script struct {
 	t     testing.TB
@@ -244,7 +244,7 @@ func (s *Script) mask(text string) string {
 }
 
 var (
-	reference = regexp.MustCompile(`\$(?:run|workflow|id|x)\d+|\$token`)
+	reference = regexp.MustCompile(`\$(?:run|workflow|id|pass|x)\d+|\$token`)
 	row       = regexp.MustCompile(`x{100,}`)
 )
 
@@ -256,6 +256,9 @@ func (s *Script) expand(text string) string {
 		if length, isRow := strings.CutPrefix(name, "$x"); isRow {
 			n, _ := strconv.Atoi(length) // digits
 			return strings.Repeat("x", n)
+		}
+		if number, isPass := strings.CutPrefix(name, "$pass"); isPass {
+			return Pass(s.names["$run"+number])
 		}
 		return s.names[name]
 	})

@@ -19,6 +19,7 @@
 //	NS/t/SHARD         DUE/ID                       body                              a timer
 //	NS/t/SHARD         DUE#HASH                     body, timer                       a timer with a very long id
 //	NS/m               scan                         body                              the mark of the check over all runs
+//	NS/k               sign                         body                              the key that tokens are signed with
 //
 //	list               place
 //	NS/l/SHARD         STARTED/HASH/RUN/0           summary, expires                  of the commit that opened the run
@@ -121,6 +122,6 @@
 //	DueTimers that finds nothing                       4 queries          4 read units: 172,800 a month, at one sweep a minute
 //	Scan                                               1 scan             half a unit for each 4 KB passed, or for none
 //	Delete                                             1 for each item    1 write unit for each 1 KB; 1 of the index if listed
-//	ReadMark, WriteMark                                1 query, 1 put     1 unit
+//	ReadMark, WriteMark, ReadKey, MakeKey              1 query, 1 put     1 unit
 //	ListRuns                                           8 queries          4 read units, and half a unit for each 4 KB of rows
 package dynamo

@@ -51,6 +51,7 @@ type Store struct {
 	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
 	commits map[[16]byte]uint64
 	mark    []byte
+	key     []byte // that the deployment signs with; nil where there is none
 	puts    int
 }
 

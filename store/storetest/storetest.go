@@ -32,6 +32,7 @@ type Store interface {
 	store.Attempts
 	store.Timers
 	store.Scanner
+	store.Keys
 }
 
 // Harness is what the suite knows of an adapter.
@@ -75,6 +76,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "Attempts", tests: attemptTests},
 		{name: "Timers", tests: timerTests},
 		{name: "Scan", tests: scanTests},
+		{name: "Keys", tests: keyTests},
 		{name: "List", tests: listTests, skip: !h.Lists},
 		{name: "Reopen", tests: reopenTests, skip: !h.Reopens},
 	}

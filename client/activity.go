@@ -1,0 +1,46 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// CompleteActivity ends the attempt at an activity that a token names: it has succeeded. The result is durable when it
+// returns nil. The same again is no error; where the attempt has ended otherwise it is ErrActivityEnded.
+// Activity.Complete does the same with a typed result.
+func (c *Client) CompleteActivity(ctx context.Context, token string, result history.Payload) error {
+	return c.activity(ctx, "complete", api.CompleteActivityRequest{Token: token, Result: json.RawMessage(result)}, nil)
+}
+
+// FailActivity ends the attempt at an activity that a token names: it has failed with cause, and the retry policy says what
+// follows. That is durable when it returns nil. The same again is no error; where the attempt has ended otherwise it is
+// ErrActivityEnded. A nil cause is an error without a text.
+func (c *Client) FailActivity(ctx context.Context, token string, cause error) error {
+	r := api.FailActivityRequest{Token: token}
+	if f := failure.FromError(cause); f != nil {
+		r.Type, r.Message, r.NonRetryable = f.Type, f.Message, !f.Retryable(nil)
+	}
+	return c.activity(ctx, "fail", r, nil)
+}
+
+// HeartbeatActivity says that the attempt at an activity which a token names is alive, and keeps details, of at most 16 KiB,
+// for the next one. Each is a write. It returns failure.ErrCanceled where the workflow no longer waits for the activity: end it, with
+// FailActivity; and ErrActivityEnded where the attempt has ended.
+func (c *Client) HeartbeatActivity(ctx context.Context, token string, details history.Payload) error {
+	var answer api.HeartbeatResponse
+	err := c.activity(ctx, "heartbeat", api.HeartbeatActivityRequest{Token: token, Details: json.RawMessage(details)}, &answer)
+	if err == nil && answer.CancelRequested {
+		return failure.ErrCanceled
+	}
+	return err
+}
+
+func (c *Client) activity(ctx context.Context, verb string, body, answer any) error {
+	_, err := c.do(ctx, request{method: http.MethodPost, path: "/v1/activities/" + verb, body: body, answer: answer})
+	return err
+}

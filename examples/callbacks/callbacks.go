@@ -1,0 +1,88 @@
+// Package callbacks shows an activity that goes on outside: it asks a payment provider, gives it a token, and returns. The
+// provider's webhook, days later, ends the activity by that token. Look at Ask, which takes the token, and at Paid.
+package callbacks
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow is an invoice, and its result the receipt.
+var Workflow = workflow.Declare[Invoice, Receipt]("callbacks")
+
+// Ask asks for a payment. A customer has a week; then he is asked once more.
+var Ask = activity.New("callbacks.ask", ask, activity.Options{
+	Pending: 7 * 24 * time.Hour,
+	Retry:   activity.Retry{MaxAttempts: 2, NonRetryable: []*activity.Error{ErrRefused}},
+})
+
+// ErrRefused is a customer who will not pay.
+var ErrRefused = activity.NewError("refused", "the customer will not pay")
+
+// Invoice is what is to be paid.
+type Invoice struct {
+	Number string `json:"number"`
+	Cents  int    `json:"cents"`
+}
+
+// Receipt is what was paid, and how.
+type Receipt struct {
+	Cents int    `json:"cents"`
+	By    string `json:"by"`
+}
+
+// Run waits until the invoice is paid.
+func Run(ctx workflow.Context, invoice Invoice) (Receipt, error) { return Ask.Run(ctx, invoice) }
+
+// ask returns at once. The token is what the provider has to send back: its result is of the type of this function's, or the
+// program that sends it does not compile.
+func ask(ctx context.Context, invoice Invoice) (Receipt, error) {
+	token, err := activity.Token(ctx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	Provider.Open(invoice.Number, token)
+	return Receipt{}, activity.ErrPending
+}
+
+// Paid is the provider's webhook: it has the token, and need not know which workflow waits.
+func Paid(ctx context.Context, c *client.Client, token string, receipt Receipt) error {
+	return Ask.Complete(ctx, c, token, receipt)
+}
+
+// Refused is the webhook for a customer who will not pay.
+func Refused(ctx context.Context, c *client.Client, token string) error {
+	return Ask.Fail(ctx, c, token, ErrRefused)
+}
+
+// Provider stands for the payment provider. It keeps tokens as one keeps passwords.
+var Provider = &provider{tokens: map[string]string{}}
+
+type provider struct {
+	mu     sync.Mutex
+	tokens map[string]string // by invoice
+}
+
+// Open notes that an invoice is to be paid. One that is opened again has the token of the later attempt.
+func (p *provider) Open(invoice, token string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tokens[invoice] = token
+}
+
+// Token is what the provider was given with an invoice; empty where it was given none.
+func (p *provider) Token(invoice string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tokens[invoice]
+}
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), Ask}
+}

@@ -1,0 +1,21 @@
+package turn_test
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+)
+
+// features are what a deployment can do besides updates: each is a script in testdata/features.
+var features = []string{"outside"}
+
+// TestFeatures plays the scripts. Rewrite them as those of TestUpdateCases.
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	for _, name := range features {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { play(t, filepath.Join("testdata", "features", name)) })
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// CompleteActivity ends the attempt that a token names, from outside: it has succeeded. The result is in the log when
+// CompleteActivity returns nil, and the code has seen it unless it fails. The same again finds that, and says so.
+func (s *Service) CompleteActivity(ctx context.Context, r api.CompleteActivityRequest) (*api.ActivityResponse, error) {
+	if err := s.checkPayload(r.Result); err != nil {
+		return nil, err
+	}
+	return s.endOutside(ctx, r.Token, history.Payload(r.Result), nil)
+}
+
+// FailActivity ends the attempt that a token names, from outside: it has failed, and the retry policy says what follows, as
+// for any other attempt. That is durable when FailActivity returns nil.
+func (s *Service) FailActivity(ctx context.Context, r api.FailActivityRequest) (*api.ActivityResponse, error) {
+	if len(r.Message)+len(r.Type) > maxReason {
+		return nil, api.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxReason)
+	}
+	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable}
+	return s.endOutside(ctx, r.Token, nil, f)
+}
+
+func (s *Service) endOutside(ctx context.Context, token string, result history.Payload, f *failure.Failure) (*api.ActivityResponse, error) {
+	answer := &api.ActivityResponse{}
+	err := s.outside(ctx, token, func(ctx context.Context, t *session, k *ticket) error {
+		*answer = api.ActivityResponse{}
+		run, err := t.runOf(ctx, k)
+		if err != nil {
+			return err
+		}
+		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
+			answer.Repeated = endedSo(run, k, result, f)
+			return t.final(ctx, notPending(run, k, answer.Repeated))
+		}
+		kept, err := t.recorded(ctx, t.workflowID, run.Number, k.EventID)
+		if err != nil {
+			return err
+		}
+		if kept != nil && kept.number >= k.Attempt {
+			answer.Repeated = f != nil && kept.number == k.Attempt && f.Same(kept.Failure)
+			return t.final(ctx, notPending(run, k, answer.Repeated))
+		}
+		w := outsideWork(run, messageOf(run, k), kept)
+		w.asked = w.activity.CancelRequested
+		e, next := w.verdict(t.now(), result, f)
+		if next != nil {
+			return t.retryOutside(ctx, run, w, next, f)
+		}
+		return t.bring(ctx, run, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// retryOutside records that an attempt has failed, and sends the next: a request sends first, and then writes. A crash
+// between the two leaves an attempt that is made although the one before it is not known to have failed; the caller, who was
+// not answered, says so once more.
+func (t *session) retryOutside(ctx context.Context, run *engine.Run, w *work, next *engine.Message, f *failure.Failure) error {
+	if err := t.current(ctx); err != nil {
+		return err
+	}
+	if run != t.run() || run.State.Activities[w.activity.EventID] == nil {
+		return errStale
+	}
+	if err := t.send(ctx, []engine.Message{*next}); err != nil {
+		return err
+	}
+	kept := &attemptState{Failure: f, Next: next.Due, Details: next.Details, stored: attemptNumber(w.number)}
+	// Where something stands there already, the next attempt is further on, or this is recorded.
+	return recordProblem(t.keepPending(ctx, w, kept))
+}
+
+// recordProblem is what the record of an attempt comes to, for the request that brings it. A record that another one was
+// before is none.
+func recordProblem(err error) error {
+	switch {
+	case err == nil, errors.Is(err, store.ErrStale):
+		return nil
+	case errors.Is(err, store.ErrUnknown):
+		return errUnknown
+	}
+	return fmt.Errorf("%w: record an attempt: %w", errBusy, err)
+}
+
+// BeatActivity says that the attempt which a token names is alive, and keeps details for the next one. The answer says
+// whether it should end. It is recorded when BeatActivity returns nil.
+func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityRequest) (*api.HeartbeatResponse, error) {
+	if len(r.Details) > maxDetails {
+		return nil, api.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), maxDetails)
+	}
+	answer := &api.HeartbeatResponse{}
+	err := s.outside(ctx, r.Token, func(ctx context.Context, t *session, k *ticket) error {
+		if err := t.current(ctx); err != nil {
+			return err
+		}
+		run, err := t.runOf(ctx, k)
+		if err != nil {
+			return err
+		}
+		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
+			return notPending(run, k, false)
+		}
+		kept, err := t.recorded(ctx, t.workflowID, run.Number, k.EventID)
+		if err != nil {
+			return err
+		}
+		if kept != nil && kept.number >= k.Attempt {
+			return notPending(run, k, false)
+		}
+		w := outsideWork(run, messageOf(run, k), kept)
+		answer.CancelRequested = w.activity.CancelRequested
+		if kept == nil || kept.Deadline == 0 {
+			return nil // the attempt's function has not returned: its process says itself that it is alive
+		}
+		kept.Details, kept.Heard = history.Payload(r.Details), t.now()
+		kept.stored++
+		return recordProblem(t.keepPending(ctx, w, kept)) // a heartbeat that came at the same time is as good
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// outside carries out fn for the attempt that a token names.
+func (s *Service) outside(ctx context.Context, token string, fn func(context.Context, *session, *ticket) error) error {
+	k, err := s.ticket(ctx, token)
+	if err != nil {
+		return s.problem(err)
+	}
+	return s.request(ctx, k.WorkflowID, func(ctx context.Context, t *session) error { return fn(ctx, t, k) })
+}
+
+// runOf is the run that a ticket names, open or closed.
+func (t *session) runOf(ctx context.Context, k *ticket) (*engine.Run, error) {
+	if err := t.known(ctx); err != nil {
+		return nil, err
+	}
+	run := t.run()
+	if run != nil && run.State.RunID == k.RunID {
+		return run, nil
+	}
+	if err := t.final(ctx, nil); err != nil {
+		return nil, err
+	}
+	run, err := t.other(ctx, k.RunID)
+	if err == nil && run == nil {
+		return nil, api.NotFound.New("run %q of workflow %q is no longer there", k.RunID, k.WorkflowID)
+	}
+	return run, err
+}
+
+// notPending is the refusal of what is said of an attempt that has ended; nil where the same was said before.
+func notPending(run *engine.Run, k *ticket, repeated bool) error {
+	switch {
+	case repeated:
+		return nil
+	case run.State.Status.Closed():
+		return api.ActivityEnded.New("run %q of workflow %q has closed: it is %s", k.RunID, k.WorkflowID, run.State.Status)
+	case run.State.Activities[k.EventID] == nil:
+		return api.ActivityEnded.New("the activity of event %d has ended: its history says how", k.EventID)
+	}
+	return api.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
+}
+
+// endedSo reports whether an attempt has ended the activity in just this way: whoever says so was not answered before.
+func endedSo(run *engine.Run, k *ticket, result history.Payload, f *failure.Failure) bool {
+	for _, c := range run.Log {
+		for part := range c.Parts() {
+			for _, e := range part.Brought {
+				if engine.Resolves(e).Activity == k.EventID {
+					return sameEnd(e, k, result, f)
+				}
+			}
+		}
+	}
+	return false
+}
+
+func sameEnd(e history.Event, k *ticket, result history.Payload, f *failure.Failure) bool {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskCompleted:
+		return f == nil && a.Attempt == k.Attempt && string(a.Result) == string(result)
+	case *history.ActivityTaskFailed:
+		return f != nil && a.Attempt == k.Attempt && f.Same(a.Failure)
+	case *history.ActivityTaskCanceled:
+		return f != nil && a.Attempt == k.Attempt && f.Same(a.Failure)
+	}
+	return false
+}
+
+// messageOf is the message of the attempt that a ticket names, as it was sent when the activity was scheduled.
+func messageOf(run *engine.Run, k *ticket) *engine.Message {
+	for _, m := range run.Messages(run.Log[run.State.Activities[k.EventID].Slot]) {
+		if m.Kind == engine.RunActivity && m.EventID == k.EventID {
+			m.Attempt = k.Attempt
+			return &m
+		}
+	}
+	return nil // not of a run that was folded: its activities are pending because a message of theirs was scheduled
+}

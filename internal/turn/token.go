@@ -1,0 +1,122 @@
+package turn
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// ticket is what a token says: which attempt it is of. The token is the ticket, encoded, and the HMAC of that under the
+// deployment's key, which stands in the store: who has the token may end the attempt, and can learn nothing else by it.
+type ticket struct {
+	WorkflowID string        `cbor:"1,keyasint"`
+	RunID      history.RunID `cbor:"2,keyasint"`
+	EventID    int64         `cbor:"3,keyasint"`
+	Attempt    int           `cbor:"4,keyasint"`
+}
+
+// signingKey is what the store keeps of the key.
+type signingKey struct {
+	Key []byte `cbor:"1,keyasint"`
+}
+
+// tokenPurpose keeps what is signed for tokens apart from anything else that may ever be signed with the key.
+const tokenPurpose = "weft activity token 1\n"
+
+var tokenText = base64.RawURLEncoding.Strict()
+
+// errNoKeys is a service whose ports have no store of keys.
+var errNoKeys = errors.New("turn: this deployment keeps no key to sign tokens with")
+
+// token signs a ticket. The first token of a deployment makes its key.
+func (s *Service) token(ctx context.Context, k *ticket) (string, error) {
+	key, err := s.signingKey(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	body, err := history.EncodeBody(k)
+	if err != nil {
+		return "", err
+	}
+	return tokenText.EncodeToString(append(body, sign(key, body)...)), nil
+}
+
+// ticket reads a token, and refuses one that was not made here.
+func (s *Service) ticket(ctx context.Context, token string) (*ticket, error) {
+	if token == "" {
+		return nil, api.Invalid.New("there is no token: give the one that the activity took with activity.Token")
+	}
+	foreign := api.Invalid.New("the token is none that this deployment made, or it was changed on the way: give it as activity.Token returned it")
+	signed, err := tokenText.DecodeString(token)
+	if err != nil || len(signed) <= sha256.Size {
+		return nil, foreign
+	}
+	key, err := s.signingKey(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	body := signed[:len(signed)-sha256.Size]
+	if key == nil || !hmac.Equal(signed[len(body):], sign(key, body)) {
+		return nil, foreign
+	}
+	k := &ticket{}
+	if err := history.DecodeBody(body, k); err != nil || k.RunID.Number() == 0 {
+		return nil, foreign
+	}
+	return k, nil
+}
+
+func sign(key, body []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(tokenPurpose)) // never fails
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+// signingKey is the key that tokens are signed with. It never changes, so it is read once. Where there is none, one is made
+// or, unless make is set, there is no token that could be good: nil.
+func (s *Service) signingKey(ctx context.Context, make bool) ([]byte, error) {
+	if known := s.signing.Load(); known != nil {
+		return *known, nil
+	}
+	if s.Keys == nil {
+		return nil, errNoKeys
+	}
+	body, err := s.Keys.ReadKey(ctx)
+	if err == nil && len(body) == 0 && make {
+		body, err = s.makeKey(ctx)
+	}
+	if err != nil {
+		return nil, readProblem(err)
+	}
+	if len(body) == 0 {
+		return nil, nil
+	}
+	kept := &signingKey{}
+	if err := history.DecodeBody(body, kept); err != nil || len(kept.Key) == 0 {
+		return nil, fmt.Errorf("turn: the key that tokens are signed with cannot be read: %w", cmp.Or(err, history.ErrCorrupt))
+	}
+	s.signing.Store(&kept.Key)
+	return kept.Key, nil
+}
+
+// makeKey makes a key, and returns what the store keeps: another process may have been faster.
+func (s *Service) makeKey(ctx context.Context) ([]byte, error) {
+	one, two := s.world.ID(), s.world.ID()
+	body, err := history.EncodeBody(&signingKey{Key: append(one[:], two[:]...)})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Keys.MakeKey(ctx, body); err != nil && !errors.Is(err, store.ErrStale) {
+		return nil, err
+	}
+	return s.Keys.ReadKey(ctx)
+}

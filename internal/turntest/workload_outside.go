@@ -1,0 +1,49 @@
+package turntest
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// waiter waits for an activity that goes on outside, and ends as it does; a signal ends its wait.
+var (
+	waiter = workflow.Declare[workflow.None, string]("waiter")
+	giveUp = workflow.NewSignal[workflow.None]("give-up")
+)
+
+// approve goes on outside.
+var approve = activity.New("approve", func(ctx context.Context, _ activity.None) (string, error) {
+	token, err := activity.Token(ctx)
+	passes.Store(activity.InfoOf(ctx).RunID, token)
+	return "", cmp.Or(err, activity.ErrPending)
+}, activity.Options{Pending: 24 * time.Hour, Heartbeat: 2 * time.Hour, Retry: activity.Retry{InitialInterval: time.Minute, MaxAttempts: 3}})
+
+// passes are the tokens that attempts of the workload have taken last, by run.
+var passes sync.Map
+
+// Pass is the token that an attempt of a run of the workload has taken last; empty where none has. Scripts have that of
+// <run1> as $pass1.
+func Pass(runID string) string {
+	token, _ := passes.Load(runID)
+	text, _ := token.(string)
+	return text
+}
+
+func runWaiter(ctx workflow.Context, _ workflow.None) (string, error) {
+	inner, cancel := workflow.WithCancel(ctx)
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if _, err := giveUp.Receive(ctx); err == nil {
+			cancel()
+		}
+	})
+	result, err := approve.Run(inner, activity.None{})
+	if ctx.Err() == nil && inner.Err() != nil {
+		return "gave up", workflow.Sleep(ctx, time.Hour)
+	}
+	return result, err
+}

@@ -1,0 +1,36 @@
+package dynamo
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// signingSort is the sort key of the key that the deployment signs with.
+const signingSort = "sign"
+
+// signingPartition is a partition of its own: a policy can allow it to those functions alone that need it.
+func (s *Store) signingPartition() string { return s.namespace + "/k" }
+
+// ReadKey implements store.Keys, with one consistent query.
+func (s *Store) ReadKey(ctx context.Context) ([]byte, error) {
+	out, err := s.read(ctx, s.query(s.signingPartition(), signingSort, signingSort))
+	if err != nil || len(out.Items) == 0 {
+		return nil, err
+	}
+	return bytesOf(out.Items[0], attrBody), nil
+}
+
+// MakeKey implements store.Keys, with one conditional put.
+func (s *Store) MakeKey(ctx context.Context, key []byte) error {
+	in := &dynamodb.PutItemInput{
+		TableName: &s.table, ConditionExpression: aws.String(free),
+		Item: attributes{attrPartition: str(s.signingPartition()), attrSort: str(signingSort), attrBody: bin(key)},
+	}
+	err := write(ctx, func(ctx context.Context, o option) error {
+		_, err := s.client.PutItem(ctx, in, o)
+		return err
+	})
+	return stale(err, "there is a key")
+}
