@@ -259,6 +259,30 @@ func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.D
 	return &answer, err
 }
 
+// History is what has happened to a run so far, in events. It is exported as JSON, and weftest.Replay takes it.
+type History = api.HistoryResponse
+
+// History returns the history of the latest run, or of the run with runID, with all of its pages.
+func (c *Client) History(ctx context.Context, workflowID, runID string) (*History, error) {
+	q := runQuery(runID)
+	all := &History{}
+	for {
+		var page History
+		_, err := c.do(ctx, request{method: http.MethodGet, path: path(workflowID, "history"), query: q, answer: &page})
+		if err != nil {
+			return nil, err
+		}
+		if page.RunID == "" || len(page.Events) == 0 {
+			return nil, errForm("request for a history")
+		}
+		all.WorkflowID, all.RunID, all.Events = page.WorkflowID, page.RunID, append(all.Events, page.Events...)
+		if page.NextPageToken == "" {
+			return all, nil
+		}
+		q.Set("pageToken", page.NextPageToken)
+	}
+}
+
 // Rejected is an update that was refused by its validator, has no handler, or does not decode. Nothing was written: the
 // same id may be sent again, and is validated again.
 type Rejected struct {

@@ -191,7 +191,7 @@ func (e *Env) close() {
 	if e.given.Err() == nil {
 		e.store.Check()
 		e.queue.Check()
-		e.replay()
+		e.replayAll()
 	}
 	e.fail(nil)
 	if e.t.Failed() {

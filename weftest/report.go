@@ -122,8 +122,8 @@ func place(stack string) string {
 	return "an unknown place"
 }
 
-// replay rebuilds all runs from their histories.
-func (e *Env) replay() {
+// replayAll rebuilds all runs from their histories.
+func (e *Env) replayAll() {
 	e.t.Helper()
 	e.mu.Lock()
 	skip := e.skipReplay

@@ -13,9 +13,10 @@ import (
 
 // commands are the command line.
 type commands struct {
-	Dev      dev      `cmd:"" help:"Run the local server with the example workflows."`
-	Demo     demo     `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
-	Template template `cmd:"" help:"Print what deploys a program to AWS."`
+	Dev      dev            `cmd:"" help:"Run the local server with the example workflows."`
+	Demo     demo           `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
+	History  historyCommand `cmd:"" help:"Print the history of a run as JSON, for weftest.Replay: weft history cart-42 > cart-42.json."`
+	Template template       `cmd:"" help:"Print what deploys a program to AWS."`
 }
 
 func main() {

@@ -80,3 +80,9 @@ func TestWhatAnItemCosts(t *testing.T) {
 		}
 	})
 }
+
+// A cart that an earlier build checked out: the code of today does the same.
+func TestRecordedHistories(t *testing.T) {
+	t.Parallel()
+	weftest.Replay(t, cart.Registrations(), weftest.Files("testdata/*.json"))
+}

@@ -289,20 +289,6 @@ type StuckTask struct {
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 }
 
-// HistoryEvent is an event of a run's history.
-type HistoryEvent struct {
-	ID         int64              `json:"id"`
-	Type       history.Type       `json:"type"`
-	Time       time.Time          `json:"time"`
-	Attributes history.Attributes `json:"attributes"`
-}
-
-// HistoryResponse is a page of a run's history.
-type HistoryResponse struct {
-	Events        []HistoryEvent `json:"events"`
-	NextPageToken string         `json:"nextPageToken,omitempty"`
-}
-
 // Duration is a time.Duration that JSON writes as "1m30s".
 type Duration time.Duration
 

@@ -113,7 +113,7 @@ var rules = []rule{
 	{"internal/api", []string{"engine/history", "engine/failure"}},
 	{"internal/turn", []string{"engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/observe"}},
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/meter", "internal/observe", "internal/turn"}},
-	{"internal/replay", []string{"engine/..."}},
+	{"internal/replay", []string{"engine/...", "internal/api"}},
 	{"internal/apitest", []string{"internal/httpapi"}},
 	{"internal/seal/awskms", []string{"internal/seal"}},
 	{"internal/seal", []string{"engine/history", "store", "queue", "internal/turn"}},

@@ -144,7 +144,7 @@ func (h *handler) history(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer := api.HistoryResponse{Events: events}
+	answer := api.HistoryResponse{WorkflowID: r.PathValue("id"), RunID: id, Events: events}
 	if answer.Events == nil {
 		answer.Events = []api.HistoryEvent{}
 	}

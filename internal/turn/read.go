@@ -200,21 +200,7 @@ const historyPage = 1000
 func (s *Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
 	err = s.look(ctx, workflowID, runID, func(_ *session, run *engine.Run) error {
 		id = run.State.RunID
-		for _, c := range run.Log {
-			if c.NextEventID() <= from {
-				continue
-			}
-			for _, e := range c.Events() {
-				if e.ID < from {
-					continue
-				}
-				if len(events) == historyPage {
-					more = true
-					return nil
-				}
-				events = append(events, api.HistoryEvent{ID: e.ID, Type: e.Type(), Time: e.Time.Time(), Attributes: e.Attributes})
-			}
-		}
+		events, more = api.Events(run.Log, from, historyPage)
 		return nil
 	})
 	return events, id, more, err

@@ -2,10 +2,15 @@ package turntest
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/replay"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/store"
@@ -44,16 +49,44 @@ type Reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// ReplayRun rebuilds a run from its log alone, twice: as an engine does, which holds the code's commands against the
-// recorded ones; and by running each task again as if it were new, which must make the same events, byte for byte. The
-// test fails where the code does not do what the log says.
+// ReplayRun rebuilds a run from its log alone, three times: as an engine does, which holds the code's commands against the
+// recorded ones; by running each task again as if it were new, which must make the same events, byte for byte; and from its
+// events as JSON, which is how a history is kept in a file. The test fails where the code does not do what the log says.
 func ReplayRun(t Reporter, code *engine.Workflow, workflowID string, commits []*history.Commit) {
 	t.Helper()
-	for _, err := range []error{replay.Cold(code, workflowID, commits), replay.Twice(code, workflowID, commits)} {
+	for _, err := range []error{
+		replay.Cold(code, workflowID, commits), replay.Twice(code, workflowID, commits), exported(code, workflowID, commits),
+	} {
 		if err != nil {
 			t.Errorf("replay of workflow %s: %v", workflowID, err)
 		}
 	}
+}
+
+// exported replays a run from its history as JSON, which has to have the same events, with the same times, in the same batches.
+func exported(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	events, _ := api.Events(commits, 1, math.MaxInt)
+	file, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: commits[0].RunID, Events: events})
+	if err != nil {
+		return err
+	}
+	var read api.HistoryResponse
+	if err := json.Unmarshal(file, &read); err != nil {
+		return err
+	}
+	run, err := replay.FromEvents(read.WorkflowID, read.RunID, read.Events)
+	if err != nil {
+		return err
+	}
+	again, _ := api.Events(run.Log, 1, math.MaxInt)
+	second, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: run.State.RunID, Events: again})
+	if err == nil && string(second) != string(file) {
+		err = fmt.Errorf("the history is\n%s\nand made again from that it is\n%s", file, second)
+	}
+	return errors.Join(err, replay.Cold(code, workflowID, run.Log))
 }
 
 // Commits returns the log of a run, checked as a reader checks it: without gaps in its slots and in the ids of its events.

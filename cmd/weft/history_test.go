@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/weftest"
+)
+
+// What weft history prints is a history that weftest.Replay takes.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	var types engine.Registry
+	for _, r := range tickets.Registrations() {
+		if err := r.Register(&types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server, err := local.Open(&types, local.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httptest.NewServer(server.Handler())
+	t.Cleanup(func() {
+		api.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	run, err := tickets.Workflow.Start(t.Context(), client.New(api.URL), "show-1", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	print := func(h historyCommand) (string, error) {
+		var out bytes.Buffer
+		h.URL = api.URL
+		err := h.Run(context.Background(), &kong.Kong{Stdout: &out})
+		return out.String(), err
+	}
+	latest, err := print(historyCommand{WorkflowID: "show-1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	weftest.Replay(t, tickets.Registrations(), weftest.JSON([]byte(latest)))
+	if pinned, err := print(historyCommand{WorkflowID: "show-1", RunID: run.RunID}); err != nil || pinned != latest {
+		t.Errorf("%s, %v; want\n%s", pinned, err, latest)
+	}
+	if _, err := print(historyCommand{WorkflowID: "show-2"}); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("of none: %v", err)
+	}
+}

@@ -1,0 +1,80 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// HistoryEvent is an event of a run's history.
+type HistoryEvent struct {
+	ID   int64        `json:"id"`
+	Type history.Type `json:"type"`
+	Time time.Time    `json:"time"`
+	// Batch is the same for all events that one workflow task brought, and those that it made: 0 for the first. Where a reset
+	// has copied events they keep their batches. With it the commits can be made again from the events.
+	Batch      int                `json:"batch"`
+	Attributes history.Attributes `json:"attributes"`
+}
+
+// UnmarshalJSON reads an event. One of a type that this version of Weft does not know is an error.
+func (e *HistoryEvent) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		ID         int64           `json:"id"`
+		Type       history.Type    `json:"type"`
+		Time       time.Time       `json:"time"`
+		Batch      *int            `json:"batch"`
+		Attributes json.RawMessage `json:"attributes"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return fmt.Errorf("an event: %w", err)
+	}
+	if raw.Batch == nil {
+		return fmt.Errorf("event %d has no batch: an earlier version of Weft wrote it, export the history again", raw.ID)
+	}
+	attributes, err := history.AttributesFromJSON(raw.Type, raw.Attributes)
+	if err != nil {
+		return fmt.Errorf("event %d: %w", raw.ID, err)
+	}
+	*e = HistoryEvent{ID: raw.ID, Type: raw.Type, Time: raw.Time, Batch: *raw.Batch, Attributes: attributes}
+	return nil
+}
+
+// HistoryResponse is a page of a run's history.
+type HistoryResponse struct {
+	WorkflowID    string         `json:"workflowId"`
+	RunID         history.RunID  `json:"runId"`
+	Events        []HistoryEvent `json:"events"`
+	NextPageToken string         `json:"nextPageToken,omitempty"`
+}
+
+// Events lists the events of a run's log from an id on, at most limit of them; more says that there are others.
+func Events(log []*history.Commit, from int64, limit int) (events []HistoryEvent, more bool) {
+	batch := -1
+	for _, c := range log {
+		starts := map[int64]bool{} // the ids with which batches begin
+		for part := range c.Parts() {
+			starts[part.FirstBroughtID()] = true
+		}
+		delete(starts, c.NextEventID()) // of a part without events, as a fence is
+		if c.NextEventID() <= from {
+			batch += len(starts)
+			continue
+		}
+		for _, e := range c.Events() {
+			if starts[e.ID] {
+				batch++
+			}
+			if e.ID < from {
+				continue
+			}
+			if len(events) == limit {
+				return events, true
+			}
+			events = append(events, HistoryEvent{ID: e.ID, Type: e.Type(), Time: e.Time.Time(), Batch: batch, Attributes: e.Attributes})
+		}
+	}
+	return events, false
+}

@@ -1,0 +1,131 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// ErrHistory is wrapped by what FromEvents returns for events that are no history.
+var ErrHistory = errors.New("this is not the history of a run")
+
+func wrong(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrHistory, fmt.Sprintf(format, args...))
+}
+
+// FromEvents makes the log of a run again from its events, as the HTTP API gives them: a commit for each batch. Fences,
+// which have no events, are not there, and what only writers need (ids, waves, expiry) is empty; code that is replayed sees
+// nothing of these.
+func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEvent) (*engine.Run, error) {
+	if runID.Number() == 0 {
+		return nil, wrong("its runId is %q", runID)
+	}
+	run := engine.NewRun(workflowID, runID.Number())
+	for from := 0; from < len(events); {
+		if batch := events[from].Batch; batch != len(run.Log) {
+			return nil, wrong("event %d has batch %d, and the one before it %d", events[from].ID, batch, len(run.Log)-1)
+		}
+		to := from
+		for to < len(events) && events[to].Batch == events[from].Batch {
+			if events[to].ID != int64(to)+1 {
+				return nil, wrong("event %d follows event %d: all events have to be there, those of all pages together", events[to].ID, to)
+			}
+			to++
+		}
+		c, err := commit(events[from:to])
+		if err != nil {
+			return nil, err
+		}
+		c.RunID, c.Slot = runID, uint32(len(run.Log))
+		if err := run.Append(c, 0); err != nil {
+			return nil, wrong("batch %d: %v", events[from].Batch, err)
+		}
+		from = to
+	}
+	if run.State.Started == nil {
+		return nil, wrong("it does not begin with WorkflowExecutionStarted")
+	}
+	return run, nil
+}
+
+// commit makes a commit of the events of a batch: what its task brought, the task, and what its code did.
+func commit(events []api.HistoryEvent) (*history.Commit, error) {
+	c := &history.Commit{FirstEventID: events[0].ID, Time: history.At(events[0].Time)}
+	for i := 0; i < len(events); i++ {
+		e := events[i]
+		if e.Attributes == nil {
+			return nil, wrong("event %d has no attributes", e.ID)
+		}
+		switch {
+		case e.Type == history.TypeWorkflowTaskScheduled && c.Task == nil:
+			task, err := task(events[i:])
+			if err != nil {
+				return nil, err
+			}
+			c.Task = task
+			i += 2
+		case e.Type >= history.TypeWorkflowTaskScheduled && e.Type <= history.TypeWorkflowTaskFailed:
+			return nil, wrong("event %d is a %s that does not belong there", e.ID, e.Type)
+		case c.Task == nil:
+			c.Brought = append(c.Brought, history.Of(e.Attributes))
+		default:
+			c.Commands = append(c.Commands, history.Of(e.Attributes))
+		}
+		if closed := closes(e.Type); closed != history.Running {
+			c.Status = closed
+		}
+	}
+	return c, nil
+}
+
+// task makes the header of a workflow task of the three events that begin here.
+func task(events []api.HistoryEvent) (*history.Task, error) {
+	if len(events) < 3 {
+		return nil, wrong("the workflow task of event %d does not end", events[0].ID)
+	}
+	scheduled, _ := events[0].Attributes.(*history.WorkflowTaskScheduled)
+	started, _ := events[1].Attributes.(*history.WorkflowTaskStarted)
+	if scheduled == nil || started == nil {
+		return nil, wrong("the workflow task of event %d does not start", events[0].ID)
+	}
+	t := &history.Task{
+		Kind: scheduled.Kind, Attempt: scheduled.Attempt, HistoryBytes: started.HistoryBytes, SuggestContinueAsNew: started.SuggestContinueAsNew,
+	}
+	switch end := events[2].Attributes.(type) {
+	case *history.WorkflowTaskCompleted:
+		t.Build = end.Build
+	case *history.WorkflowTaskFailed:
+		if end.Failure == nil {
+			return nil, wrong("event %d has no failure", events[2].ID)
+		}
+		t.Build, t.Failure = end.Build, end.Failure
+		if end.BaseRunID != "" {
+			t.Reset = &history.Reset{BaseRunID: end.BaseRunID}
+		}
+	default:
+		return nil, wrong("the workflow task of event %d does not end", events[0].ID)
+	}
+	return t, nil
+}
+
+// closes is the status of a run after an event of a type, where that closes it.
+func closes(t history.Type) history.Status {
+	switch t {
+	case history.TypeWorkflowExecutionCompleted:
+		return history.Completed
+	case history.TypeWorkflowExecutionFailed:
+		return history.Failed
+	case history.TypeWorkflowExecutionCanceled:
+		return history.Canceled
+	case history.TypeWorkflowExecutionTerminated:
+		return history.Terminated
+	case history.TypeWorkflowExecutionTimedOut:
+		return history.TimedOut
+	case history.TypeWorkflowExecutionContinuedAsNew:
+		return history.ContinuedAsNew
+	}
+	return history.Running
+}
