@@ -69,7 +69,7 @@ func commit(events []api.HistoryEvent) (*history.Commit, error) {
 			i += 2
 		case e.Type >= history.TypeWorkflowTaskScheduled && e.Type <= history.TypeWorkflowTaskFailed:
 			return nil, wrong("event %d is a %s that does not belong there", e.ID, e.Type)
-		case c.Task == nil:
+		case c.Task == nil && !byCode(e.Type):
 			c.Brought = append(c.Brought, history.Of(e.Attributes))
 		default:
 			c.Commands = append(c.Commands, history.Of(e.Attributes))
@@ -109,6 +109,15 @@ func task(events []api.HistoryEvent) (*history.Task, error) {
 		return nil, wrong("the workflow task of event %d does not end", events[0].ID)
 	}
 	return t, nil
+}
+
+// byCode reports whether events of a type are never brought: they follow from what was, also where no task ran.
+func byCode(t history.Type) bool {
+	switch closes(t) {
+	case history.Completed, history.Failed, history.Canceled, history.ContinuedAsNew:
+		return true
+	}
+	return false
 }
 
 // closes is the status of a run after an event of a type, where that closes it.
