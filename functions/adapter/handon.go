@@ -4,16 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/internal/pump"
 )
-
-// soon is how long a message waits that could not be handed on, though there is a version for it.
-const soon = 5 * time.Second
 
 // rawBatch is a batch of messages as they came.
 type rawBatch struct{ Records []json.RawMessage }
@@ -22,7 +17,7 @@ type rawBatch struct{ Records []json.RawMessage }
 type handOn struct {
 	name  string // of the queue
 	build string
-	part  []queue.Delivery
+	part  []pump.Away
 	batch []events.SQSMessage
 	raw   []json.RawMessage
 }
@@ -46,8 +41,8 @@ func (h *handOn) event() (event []byte, ids map[string]string, err error) {
 }
 
 // handOn hands messages to the version of the function that has their build, and adds those to done that it is done with.
-// What begins nowhere is sent again, later, so that its message does not become a dead letter: only where there is a version
-// that may have begun, the message itself comes again.
+// What begins nowhere waits, and its message does not become a dead letter: only where there is a version that may have begun,
+// the message itself comes again.
 func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[string]bool) {
 	event, ids, err := h.event()
 	var answer []byte
@@ -72,16 +67,13 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 	}
 }
 
-// postpone sends messages again, later, that no version has begun with.
+// postpone has messages wait that no version has begun with.
 func (f *Function) postpone(ctx context.Context, a allowance, h *handOn, err error, done map[string]bool) {
-	delay := soon
-	switch {
-	case errors.Is(err, ErrNoVersion):
-		delay = turn.BuildAway
-	case !errors.Is(err, ErrNotForwarded):
+	gone := errors.Is(err, ErrNoVersion)
+	if !gone && !errors.Is(err, ErrNotForwarded) {
 		return
 	}
-	for _, receipt := range f.handler(a).Postpone(ctx, h.part, delay) {
+	for _, receipt := range f.handler(a).Wait(ctx, h.part, gone) {
 		done[receipt] = true
 	}
 }

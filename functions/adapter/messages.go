@@ -80,11 +80,11 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 // handle handles the parts of a batch side by side, and returns the receipts of the messages that are done with, and the
 // messages that other builds have to handle. None is left for want of time: an activity that was not begun counts as an
 // attempt when its message comes again, unless the service has sent a copy in its place.
-func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]queue.Delivery) {
-	done, away = map[string]bool{}, map[string][]queue.Delivery{}
+func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]pump.Away) {
+	done, away = map[string]bool{}, map[string][]pump.Away{}
 	var mu sync.Mutex
 	h := f.handler(a)
-	h.Other = func(o *turn.OtherBuild, part []queue.Delivery) {
+	h.Other = func(o *turn.OtherBuild, part []pump.Away) {
 		mu.Lock()
 		defer mu.Unlock()
 		away[o.Build] = append(away[o.Build], part...)

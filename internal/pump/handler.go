@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -24,8 +25,8 @@ type Handler struct {
 	Deadline time.Time
 	Longest  time.Duration
 	// Other is told of messages that belong together and that only another build may handle. Whether they are done with it sees
-	// to itself. nil sends them again, later.
-	Other func(o *turn.OtherBuild, part []queue.Delivery)
+	// to itself. nil has them wait for it.
+	Other func(o *turn.OtherBuild, part []Away)
 }
 
 // Split parts what was received together into what is handled together: the messages of a group, or single messages.
@@ -85,7 +86,7 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
 		}
 		err := h.Service.Handle(ctx, delivery)
-		if postponed, is := h.other(ctx, err, d); is {
+		if postponed, is := h.other(ctx, err, []queue.Delivery{d}, m); is {
 			done = append(done, postponed...)
 		} else if h.succeeded(ctx, m, err) {
 			done = append(done, d.Receipt)
@@ -107,7 +108,7 @@ func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (
 		return nil
 	}
 	err := h.Service.HandleResults(ctx, deliveries[0].Group, messages)
-	if postponed, is := h.other(ctx, err, deliveries[:len(messages)]...); is {
+	if postponed, is := h.other(ctx, err, deliveries, messages...); is {
 		return postponed
 	}
 	if !h.succeeded(ctx, messages[0], err) {
@@ -116,12 +117,22 @@ func (h Handler) handleGroup(ctx context.Context, deliveries []queue.Delivery) (
 	return done
 }
 
-// Postpone sends messages again, this much later, that only another build may handle and that it does not get, and returns the
-// receipts of those that are done with so. Of a group they are the first ones.
-func (h Handler) Postpone(ctx context.Context, part []queue.Delivery, delay time.Duration) (done []string) {
+// Away is a message that only another build may handle.
+type Away struct {
+	queue.Delivery
+	// Message is what waits for that build if this delivery does not reach it.
+	Message *engine.Message
+}
+
+// Wait has messages wait that only another build may handle and that it does not get: because it is gone, or else for the
+// moment. It returns the receipts of those that are done with so; of a group they are the first ones.
+func (h Handler) Wait(ctx context.Context, part []Away, gone bool) (done []string) {
+	wait := h.Service.Postpone
+	if gone {
+		wait = h.Service.Park
+	}
 	for _, d := range part {
-		m, ok := h.decode(ctx, d)
-		if !ok || !h.succeeded(ctx, m, h.Service.Postpone(ctx, m, delay)) {
+		if !h.succeeded(ctx, d.Message, wait(ctx, d.Message)) {
 			break
 		}
 		done = append(done, d.Receipt)
@@ -131,17 +142,21 @@ func (h Handler) Postpone(ctx context.Context, part []queue.Delivery, delay time
 
 // other sees to messages that only another build may handle, and returns the receipts of those that are done with. It
 // reports false where this one may.
-func (h Handler) other(ctx context.Context, err error, part ...queue.Delivery) (done []string, is bool) {
+func (h Handler) other(ctx context.Context, err error, deliveries []queue.Delivery, messages ...*engine.Message) (done []string, is bool) {
 	var o *turn.OtherBuild
-	switch {
-	case !errors.As(err, &o):
+	if !errors.As(err, &o) {
 		return nil, false
-	case h.Other != nil:
+	}
+	var part []Away
+	for i, m := range messages {
+		part = append(part, Away{deliveries[i], cmp.Or(o.Instead, m)})
+	}
+	if h.Other != nil {
 		h.Other(o, part)
 		return nil, true
 	}
 	h.Log.WarnContext(ctx, "messages wait for another build", "workflowId", o.WorkflowID, "runId", o.RunID, "build", o.Build, "messages", len(part))
-	return h.Postpone(ctx, part, turn.BuildAway), true
+	return h.Wait(ctx, part, true), true
 }
 
 // handleDead deletes what no version of Weft can read, because nothing else can be done about it.

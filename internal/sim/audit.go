@@ -62,6 +62,9 @@ func (a *audit) landed(items []store.Item) {
 		if run == nil {
 			return
 		}
+		if ran := c.Task != nil && c.Task.Reset == nil; ran && run.Pinned(c) != "" && run.Pinned(c) != c.Task.Build {
+			a.s.fail("%s: %s ran a task of a run that is pinned to %s", item.Key, c.Task.Build, run.Pinned(c))
+		}
 		if err := run.Append(c, len(item.Body)); err != nil {
 			a.s.fail("%s: %v", item.Key, err)
 		}

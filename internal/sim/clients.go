@@ -17,9 +17,11 @@ import (
 
 var errDied = errors.New("the process died")
 
-// call has a random process carry out a request, and waits for its answer or the process's death.
-func (s *simulation) call(name string, fn func(context.Context, *turn.Service) error) (deeds, error) {
-	p := s.anyProcess()
+// call has a process carry out a request, a random one unless it is given, and waits for its answer or the process's death.
+func (s *simulation) call(p *process, name string, fn func(context.Context, *turn.Service) error) (deeds, error) {
+	if p == nil {
+		p = s.anyProcess()
+	}
 	err := errDied
 	a := s.spawn(fmt.Sprintf("p%d %s", p.number, name), p, func() { err = fn(context.Background(), p.service) })
 	for !a.ended {
@@ -32,10 +34,21 @@ func (s *simulation) call(name string, fn func(context.Context, *turn.Service) e
 	return a.did, err
 }
 
-// insist sends a request again while nobody knows what became of it. It returns the last answer.
+// insist sends a request again while nobody knows what became of it. It returns the last answer. What only another build can do
+// is asked of a process that has it; where there is none the run is moved.
 func (s *simulation) insist(name string, fn func(context.Context, *turn.Service) error) (deeds, error) {
+	var p *process
 	for {
-		did, err := s.call(name, fn)
+		did, err := s.call(p, name, fn)
+		var other *turn.OtherBuild
+		if p = nil; errors.As(err, &other) {
+			if p = s.processOf(other.Build); p == nil && other.Moves {
+				return did, err
+			} else if p == nil {
+				s.move(other.WorkflowID, api.MoveRequest{})
+			}
+			continue
+		}
 		if !errors.Is(err, errDied) && !errors.Is(err, api.Busy) && !errors.Is(err, api.OutcomeUnknown) {
 			return did, err
 		}
@@ -113,6 +126,21 @@ func (s *simulation) rare(id string, number int, p program) {
 		s.start(id, fmt.Sprintf("again-%d", number), p)
 	case 3, 4:
 		s.reset(id, fmt.Sprintf("reset-%d-%d", number, s.random.IntN(1000)))
+	case 5:
+		if s.plan.pinned {
+			s.move(id, []api.MoveRequest{{}, {Unpin: true}, {Build: "build-1"}, {Build: "build-2"}}[s.random.IntN(4)])
+		}
+	}
+}
+
+// move moves a run to another build, or tries to.
+func (s *simulation) move(id string, r api.MoveRequest) {
+	_, err := s.insist("move "+id, func(ctx context.Context, t *turn.Service) error {
+		_, err := t.Move(ctx, id, "", r)
+		return err
+	})
+	if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.OtherBuild) {
+		s.fail("move of %s: %v", id, err)
 	}
 }
 

@@ -45,7 +45,7 @@ func watch(seed uint64) *observed {
 	o := &observed{simulation: s, record: record{fail: s.fail}, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}
 	s.audit.programs[theRun] = o.program
 	for range s.plan.processes {
-		s.boot()
+		s.boot(1)
 	}
 	for c := range 2 + random.IntN(3) {
 		s.spawn(fmt.Sprint("client ", c), nil, func() { o.client(c) })
@@ -83,7 +83,7 @@ func (o *observed) send(kind, id string, n int) {
 	for range 1 + o.random.IntN(3) {
 		var answer *api.UpdateResponse
 		began := o.tick()
-		_, err := o.call(kind+" "+id, func(ctx context.Context, s *turn.Service) (err error) {
+		_, err := o.call(nil, kind+" "+id, func(ctx context.Context, s *turn.Service) (err error) {
 			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: api.Duration(5 * time.Second)})
 			return err
 		})
@@ -97,7 +97,7 @@ func (o *observed) send(kind, id string, n int) {
 func (o *observed) look() {
 	var answer *api.QueryResponse
 	began := o.tick()
-	_, err := o.call("query", func(ctx context.Context, s *turn.Service) (err error) {
+	_, err := o.call(nil, "query", func(ctx context.Context, s *turn.Service) (err error) {
 		answer, err = s.Query(ctx, theRun, "", total.Name(), nil)
 		return err
 	})

@@ -61,6 +61,10 @@ var mutants = []mutant{
 		old: "			unknown = true\n", new: "			return errLost\n", more: true,
 	},
 	{
+		name: "a build runs the code of a run that is pinned to another", file: "internal/turn/builds.go",
+		old: "	if !t.elsewhere(run) {\n", new: "	if true {\n",
+	},
+	{
 		name: "a signal that is sent again arrives again", file: "internal/turn/signal.go",
 		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
 	},

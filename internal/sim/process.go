@@ -16,6 +16,7 @@ import (
 // process is one process of the deployment: its caches and gates die with it.
 type process struct {
 	number  int
+	build   int
 	service *turn.Service
 	pump    *pump.Pump
 	dead    bool
@@ -25,20 +26,25 @@ type process struct {
 // quiet is the log of processes that nobody listens to.
 var quiet = slog.New(slog.DiscardHandler)
 
-// boot starts a process of the current build.
-func (s *simulation) boot() *process {
-	p := &process{number: s.audit.boots}
+// boot starts a process of a build.
+func (s *simulation) boot(build int) *process {
+	p := &process{number: s.audit.boots, build: build}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
 	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Keys: ports, Queue: ports}
-	p.service = turn.New(all, registry(s, s.build), world{s}, s.options())
+	p.service = turn.New(all, registry(s, build), world{s}, s.options(build))
 	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: cmp.Or(s.logger, quiet)}
 	s.processes = append(s.processes, p)
 	return p
 }
 
-// kill ends a process in the middle of whatever its actors are doing, and starts another in its place.
-func (s *simulation) kill(p *process, why string) {
+// kill ends a process in the middle of whatever its actors are doing, and starts another of its build in its place.
+func (s *simulation) kill(p *process, why string) { s.succeed(p, why, p.build) }
+
+// replace does the same, with the build that is deployed.
+func (s *simulation) replace(p *process) { s.succeed(p, "deployment", s.build) }
+
+func (s *simulation) succeed(p *process, why string, next int) {
 	s.log("process %d dies: %s", p.number, why)
 	p.dead = true
 	running := s.running
@@ -52,7 +58,7 @@ func (s *simulation) kill(p *process, why string) {
 		p.service.Close()
 	}
 	s.processes = slices.DeleteFunc(s.processes, func(q *process) bool { return q == p })
-	s.boot()
+	s.boot(next)
 	if running != nil && running.process == p {
 		running.dead = true
 		panic(killed{})
@@ -69,6 +75,17 @@ func (s *simulation) unwind(a *actor) {
 }
 
 func (s *simulation) anyProcess() *process { return s.processes[s.random.IntN(len(s.processes))] }
+
+// processOf is a process of a build, by its name; nil where there is none.
+func (s *simulation) processOf(build string) *process {
+	i := slices.IndexFunc(s.processes, func(p *process) bool { return buildName(p.build) == build })
+	if i < 0 {
+		return nil
+	}
+	return s.processes[i]
+}
+
+func buildName(build int) string { return fmt.Sprintf("build-%d", build) }
 
 // deliverable are the queues that have a message that is visible.
 func (s *simulation) deliverable() (names []string) {

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
@@ -56,6 +59,7 @@ type plan struct {
 	upkeep       bool
 	purgeAfter   int // steps after which a queue is purged; 0 is never
 	maxCommit    int // bytes; where there are few, a reset puts many commits
+	pinned       bool
 }
 
 // actor is a client, a request, or the handling of a message.
@@ -106,6 +110,7 @@ func runTold(seed uint64, hub *observe.Hub, logger *slog.Logger) *simulation {
 		s.plan.purgeAfter = 1 + s.random.IntN(3000)
 	}
 	s.plan.maxCommit = []int{0, 0, 4 << 10}[s.random.IntN(3)]
+	s.plan.pinned = rand.New(rand.NewPCG(seed, 0xb111d)).IntN(4) == 0
 	clock := func() time.Time { return s.now }
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
 	s.store = storememory.New(storememory.Options{Clock: clock, Violation: violation})
@@ -113,7 +118,7 @@ func runTold(seed uint64, hub *observe.Hub, logger *slog.Logger) *simulation {
 	s.audit = newAudit(s)
 	s.sweepAt, s.upkeep.at = s.now.Add(turn.SweepEvery), s.now.Add(checkEvery)
 	for range s.plan.processes {
-		s.boot()
+		s.boot(s.build)
 	}
 	s.startClients()
 	s.loop()
@@ -326,19 +331,34 @@ func (s *simulation) calmDown() {
 	s.calm = true
 	s.build = 2
 	for range s.plan.processes {
-		s.kill(s.processes[0], "deployment") // every process is replaced by one of the mended build
+		s.replace(s.processes[0]) // every process is replaced by one of the mended build
 	}
 	s.finishWorkflows()
 }
 
-// deploy replaces the processes, one by one, by such of the mended build.
+// deploy replaces the processes, one by one, by such of the mended build. Where runs are pinned the last one stays, if there are
+// several.
 func (s *simulation) deploy() {
 	if s.build == 1 && s.steps > s.plan.deployAfter {
 		s.build = 2
 		s.log("build 2 is deployed")
-		for range s.plan.processes {
-			s.kill(s.processes[0], "deployment")
+		n := s.plan.processes
+		if s.plan.pinned && n > 1 {
+			n--
 		}
+		for range n {
+			s.replace(s.processes[0])
+		}
+	}
+	if drains := 5_000; s.plan.pinned && !s.calm && s.build == 2 && (s.steps-s.plan.deployAfter)%drains == drains-1 {
+		s.drain()
+	}
+}
+
+// drain moves all runs to the mended build: what waits for a build that is gone would wait for ever.
+func (s *simulation) drain() {
+	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
+		s.spawn("operator "+id, nil, func() { s.move(id, api.MoveRequest{Build: "build-2"}) })
 	}
 }
 

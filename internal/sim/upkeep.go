@@ -196,10 +196,10 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 	return err
 }
 
-// options are those of a process.
-func (s *simulation) options() turn.Options {
+// options are those of a process of a build.
+func (s *simulation) options(build int) turn.Options {
 	return turn.Options{
-		Build: fmt.Sprintf("build-%d", s.build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
+		Build: buildName(build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
 		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20, MaxCommit: s.plan.maxCommit,
 	}
 }

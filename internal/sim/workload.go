@@ -136,6 +136,8 @@ func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 // code is what a build registers.
 type code struct {
 	build int
+	// pinned says that runs stay with their build.
+	pinned bool
 	// attempt is an attempt at the activity.
 	attempt func(ctx context.Context, name string) (string, error)
 }
@@ -178,12 +180,16 @@ func (s *simulation) askOutside(ctx context.Context, name string) error {
 }
 
 func registry(s *simulation, build int) *engine.Registry {
-	return (&code{build: build, attempt: s.attempt}).registry()
+	return (&code{build: build, attempt: s.attempt, pinned: s.plan.pinned}).registry()
 }
 
 func (l *code) registry() *engine.Registry {
 	r := &engine.Registry{}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run), l.work(program{})} {
+	var how []workflow.BindOption
+	if l.pinned {
+		how = append(how, workflow.Pinned())
+	}
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), l.work(program{})} {
 		if err := registration.Register(r); err != nil {
 			panic(err)
 		}

@@ -99,9 +99,6 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if early := d.Due.Sub(t.now()); d.Due != 0 && early > 0 {
 		return nil, t.send(ctx, []engine.Message{*d.Message})
 	}
-	if err := t.mine(ctx, run); err != nil {
-		return nil, err
-	}
 	a := run.State.Activities[d.EventID]
 	w := newWork(run, d, t.now())
 	if a.CancelRequested {
@@ -122,6 +119,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		f := timeout(failure.StartToClose, "an attempt was interrupted, and may have done its work or not; there may be no other", nil)
 		return nil, t.resolve(ctx, run, w, w.timedOut(a.Retry.MaximumAttempts, f))
 	}
+	if err := t.mayAttempt(ctx, run, w); err != nil {
+		return nil, err
+	}
 	if f := w.waited(t.now()); f != nil {
 		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, f))
 	}
@@ -135,6 +135,19 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
 	}
 	return w, nil
+}
+
+// mayAttempt returns an OtherBuild if another build has to make an attempt, with the message that waits for it in the place of
+// the one that came: it knows of the attempts that were interrupted.
+func (t *session) mayAttempt(ctx context.Context, run *engine.Run, w *work) error {
+	err := t.mine(ctx, run)
+	var other *OtherBuild
+	if errors.As(err, &other) {
+		m := *w.delivery.Message
+		m.Attempt, m.Details = w.number, w.details
+		other.Instead = &m
+	}
+	return err
 }
 
 // newWork is an attempt that begins now, with the time that it has.

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
 )
 
 // OtherBuild is the refusal of what only another build may do. Nothing was written. To those who know no other build it is
@@ -21,6 +22,8 @@ type OtherBuild struct {
 	Here string
 	// Moves says that the run is to be moved there; otherwise it is pinned to it.
 	Moves bool
+	// Instead is the message that waits for the build in the place of the one that came; nil where that one does.
+	Instead *engine.Message
 }
 
 // Error says what to do.
@@ -102,13 +105,34 @@ func (t *session) move(ctx context.Context, run *engine.Run, moved history.Event
 	return t.commit(ctx, run, transition)
 }
 
-// BuildAway is how long a message waits whose run's build cannot be reached: the run goes on that long after the build is
-// there again, at most.
-const BuildAway = 5 * time.Minute
+// parkedFor is how often a message looks for its run's build that cannot be reached.
+const parkedFor = 5 * time.Minute
 
-// Postpone sends a message again, this much later, that asks for what only a build can do which cannot be reached. Where it
-// returns nil the message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt
-// is counted.
-func (s *Service) Postpone(ctx context.Context, m *engine.Message, delay time.Duration) error {
-	return s.sendLater(ctx, m, delay)
+// Park keeps a message for some minutes that asks for what only a build can do which is not there. Where it returns nil the
+// message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt is counted. It is
+// kept in the store, under a name that follows from it and the time: of duplicates that come in the same minutes there is one
+// then. In a queue they would multiply for as long as the build is away.
+func (s *Service) Park(ctx context.Context, m *engine.Message) error {
+	later := *m
+	due := s.world.Now().Truncate(parkedFor).Add(parkedFor)
+	later.Due = history.At(due)
+	body, err := encodeMessage(&later)
+	if err != nil {
+		return err
+	}
+	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: timerID(&later), Due: due, Body: body}}); err != nil {
+		return fmt.Errorf("%w: keep a message: %w", errBusy, err)
+	}
+	return nil
+}
+
+// retryIn is how long a message waits that its run's build did not get, although it is there.
+const retryIn = 5 * time.Second
+
+// Postpone sends a message again, a little later, that only another build may handle, and that has not reached it. Where it
+// returns nil the message is to be deleted.
+func (s *Service) Postpone(ctx context.Context, m *engine.Message) error {
+	later := *m
+	later.Due = max(m.Due, s.now().Add(retryIn))
+	return s.sendOn(ctx, []engine.Message{later})
 }

@@ -19,11 +19,15 @@ const inlineInput = 32 << 10
 // send sends messages: those that are due soon to their queue, those that are due later to the store of timers. It
 // returns nil only when all of them are on their way.
 func (s *Service) send(ctx context.Context, messages []engine.Message) error {
+	for i := range messages {
+		messages[i].Send = s.sending()
+	}
 	return s.sendWithin(ctx, messages, s.options.LongTimer)
 }
 
-// sendSoon sends messages that have been kept in the store, all of them to their queues.
-func (s *Service) sendSoon(ctx context.Context, messages []engine.Message) error {
+// sendOn sends messages, all of them to their queues, that take the place of such as were sent before: they have been kept in
+// the store meanwhile, or are handed back. What was done about those was done about these.
+func (s *Service) sendOn(ctx context.Context, messages []engine.Message) error {
 	return s.sendWithin(ctx, messages, forever)
 }
 
@@ -37,7 +41,6 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		if m.Sent == 0 {
 			m.Sent = now
 		}
-		m.Send = s.sending()
 		body, err := encodeMessage(m)
 		if err != nil {
 			return err

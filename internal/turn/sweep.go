@@ -47,7 +47,7 @@ func (s *Service) sweepPage(ctx context.Context, due []store.Timer) (sent int, e
 		}
 		messages, readable = append(messages, *m), append(readable, timer)
 	}
-	if err := s.sendSoon(ctx, messages); err != nil {
+	if err := s.sendOn(ctx, messages); err != nil {
 		return 0, err
 	}
 	return len(readable), s.Timers.DeleteTimers(ctx, readable)
