@@ -45,7 +45,8 @@ type Store struct {
 	mu        sync.Mutex
 	workflows map[string]*workflow
 	attempts  map[place]map[int64]*attempt
-	timers    []*timer // by due, then by id
+	timers    []*timer          // by due, then by id
+	returned  map[timerKey]bool // those that DueTimers has returned, so that they may be deleted
 	rows      map[place]store.Summary
 	expiry    expiry
 	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
@@ -85,7 +86,7 @@ func New(o Options) *Store {
 	}
 	return &Store{
 		options: o, seed: maphash.MakeSeed(), workflows: map[string]*workflow{}, attempts: map[place]map[int64]*attempt{},
-		rows: map[place]store.Summary{}, commits: map[[16]byte]uint64{},
+		returned: map[timerKey]bool{}, rows: map[place]store.Summary{}, commits: map[[16]byte]uint64{},
 	}
 }
 

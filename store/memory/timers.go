@@ -13,9 +13,15 @@ import (
 type timer struct {
 	store.Timer
 	sum uint64 // of its body when it was put
-	// returned says that DueTimers has returned it, so that it may be deleted.
-	returned bool
 }
+
+// timerKey is what tells a timer from others: it is the same one if it is put again after it was deleted.
+type timerKey struct {
+	due int64 // in nanoseconds
+	id  string
+}
+
+func keyOf(t store.Timer) timerKey { return timerKey{t.Due.UnixNano(), t.ID} }
 
 func (s *Store) findTimer(t store.Timer) (int, bool) {
 	return slices.BinarySearchFunc(s.timers, t, func(a *timer, b store.Timer) int {
@@ -58,7 +64,7 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]s
 		if len(due) >= limit || !t.Due.Before(before) {
 			break
 		}
-		t.returned = true
+		s.returned[keyOf(t.Timer)] = true
 		read := t.Timer
 		read.Body = slices.Clone(read.Body)
 		due = append(due, read)
@@ -78,7 +84,7 @@ func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 		if !found {
 			continue
 		}
-		if !s.timers[i].returned {
+		if !s.returned[keyOf(t)] {
 			s.violation("timer %s is deleted, and DueTimers never returned it", t.ID)
 		}
 		s.examineTimer(s.timers[i])
