@@ -46,6 +46,7 @@ func Main(r *Registry, options ...Options) {
 	}
 	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
 	o.KeyFile, o.Compress = f.KeyFile, f.Compress != "off"
+	o.LargePayloads = f.LargePayloads
 	if err := serveTelling(ctx, r, o); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
@@ -81,6 +82,8 @@ type Options struct {
 	KeyFile string
 	// Compress compresses what is kept, from 1 KiB on.
 	Compress bool
+	// LargePayloads takes payloads of up to 5 MiB, which are kept apart, instead of 256 KiB: as a bucket does on AWS.
+	LargePayloads bool
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -125,7 +128,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	}
 	defer stop()
 	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, Log: o.Log,
+		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: o.LargePayloads, Log: o.Log,
 		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
 	})
 	if err != nil {

@@ -253,9 +253,9 @@ func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
 	status, name := history.Completed, ""
 	var canceled *failure.CanceledError
 	var next *ContinueAsNew
-	large := tooLarge("the result of the workflow", len(in.result))
+	large := in.tooLarge("the result of the workflow", len(in.result))
 	if errors.As(in.err, &next) {
-		large = tooLarge("the input of the run that continues this one", len(next.Input))
+		large = in.tooLarge("the input of the run that continues this one", len(next.Input))
 	}
 	switch {
 	case large != nil:

@@ -36,7 +36,7 @@ func (in *Instance) StartActivity(scope *coro.Scope, call history.ActivityTaskSc
 		return &a.future
 	}
 	if !in.replaying {
-		if call.Input = encode(); len(call.Input) > MaxPayload {
+		if call.Input = encode(); len(call.Input) > in.maxPayload() {
 			call.Input, call.Oversize = nil, len(call.Input)
 		}
 	}

@@ -93,7 +93,7 @@ func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	next := *started
 	next.ContinuedFrom, next.FirstRunID, next.OriginalRunID = c.RunID, cmp.Or(started.FirstRunID, c.RunID), ""
 	next.ExecutionDeadline = executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
-	next.StartDelay, next.Build = 0, r.Pinned(c)
+	next.StartDelay, next.Build, next.MaxPayload = 0, r.Pinned(c), w.Options.Largest()
 	if at := r.nextTime(w, c, &next); at != 0 {
 		next.StartDelay = delay(c.Time, at)
 	} else if c.Status != history.ContinuedAsNew {
@@ -116,8 +116,8 @@ func (r *Run) nextTime(w *Writer, c *history.Commit, next *history.WorkflowExecu
 			return 0
 		}
 		a.NewRunID, next.LastFailure, next.LastResult = w.NextRunID, nil, a.Result
-		if size := len(a.Result) + len(next.Input); size > MaxPayload {
-			next.LastResult, next.LastFailure = nil, tooLarge("the result of the run before, with the workflow's input,", size)
+		if size := len(a.Result) + len(next.Input); size > max(next.MaxPayload, MaxPayload) {
+			next.LastResult, next.LastFailure = nil, tooLarge("the result of the run before, with the workflow's input,", size, max(next.MaxPayload, MaxPayload))
 		}
 		return at
 	case *history.WorkflowExecutionFailed:

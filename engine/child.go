@@ -52,7 +52,7 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 		return c
 	}
 	if !in.replaying {
-		if initiated.Input = call.Encode(); len(initiated.Input) > MaxPayload {
+		if initiated.Input = call.Encode(); len(initiated.Input) > in.maxPayload() {
 			initiated.Input, initiated.Oversize = nil, len(initiated.Input)
 		}
 	}

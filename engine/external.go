@@ -30,7 +30,7 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 		a.WorkflowID = to.Child.WorkflowID()
 	}
 	if !in.replaying && scope.Err() == nil {
-		if a.Input = encode(); len(a.Input) > MaxPayload {
+		if a.Input = encode(); len(a.Input) > in.maxPayload() {
 			a.Input, a.Oversize = nil, len(a.Input)
 		}
 	}

@@ -19,6 +19,7 @@ type Instance struct {
 	id       string        // the workflow's id
 	runID    history.RunID // the run's id
 	random   *rand.Rand
+	largest  int // the largest payload, where it is more than usual
 
 	slot  uint32             // the slot of the next commit that it replays
 	carry []history.Numbered // what tasks that failed brought: the next task that completes brings it again
@@ -143,6 +144,7 @@ func (in *Instance) Err() error { return in.s.Err() }
 // start makes the coroutine of the workflow's function.
 func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 	in.info.WorkflowType, in.info.Parent, in.info.Started = e.WorkflowType, e.Parent, e
+	in.largest = e.MaxPayload
 	if e.OriginalRunID != "" {
 		in.seed(e.OriginalRunID) // a reset has copied what follows from them
 	}

@@ -45,7 +45,7 @@ func (in *Instance) SideEffect(run func() history.Payload) history.Payload {
 	switch {
 	case !in.markers.recorded:
 		value = run()
-		if f := tooLarge("the value of a side effect", len(value)); f != nil {
+		if f := in.tooLarge("the value of a side effect", len(value)); f != nil {
 			panic(&failure.OtherError{Kind: failure.KindMisuse, Message: f.Message})
 		}
 	case len(in.markers.values) > 0:

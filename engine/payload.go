@@ -5,34 +5,62 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// MaxPayload is the largest input or result of workflow code, in bytes. What is larger fails alone: the activity whose input
-// it is, the update whose outcome, the run whose result. It is a constant because a replay has to decide as the first run
-// did.
+// MaxPayload is the largest input or result of workflow code, in bytes, where the run does not say otherwise. What is larger
+// fails alone: the activity whose input it is, the update whose outcome, the run whose result. It is a constant because a
+// replay has to decide as the first run did.
 const MaxPayload = 256 << 10
 
 // MaxOutcomes is how many bytes the results of the updates have that complete in one task, together: they share a commit. An
-// update whose result does not fit any more fails alone. It is a constant for the same reason.
+// update whose result does not fit any more fails alone. It is a constant for the same reason. In a run of a larger payload
+// it is two of those.
 const MaxOutcomes = 340 << 10
 
+// Advice is what the error of a payload above a limit says about it.
+func Advice(limit int) string {
+	const reference = "pass larger things by reference"
+	if limit > MaxPayload {
+		return reference
+	}
+	return reference + ", or have large payloads kept (WEFT_BUCKET, --large-payloads)"
+}
+
+// maxPayload is the largest payload of the instance's run.
+func (in *Instance) maxPayload() int { return max(in.largest, MaxPayload) }
+
+// maxOutcomes is MaxOutcomes for the instance's run.
+func (in *Instance) maxOutcomes() int { return max(2*in.largest, MaxOutcomes) }
+
 // tooLarge is the failure of what has a payload of this size; nil where it is not too large.
-func tooLarge(what string, size int) *failure.Failure {
-	if size <= MaxPayload {
+func (in *Instance) tooLarge(what string, size int) *failure.Failure {
+	return tooLarge(what, size, in.maxPayload())
+}
+
+func tooLarge(what string, size, limit int) *failure.Failure {
+	if size <= limit {
 		return nil
 	}
-	return failure.FromError(failure.Newf("TooLarge", "%s has %d bytes: the limit is %d; pass larger things by reference", what, size, MaxPayload).Final())
+	return failure.FromError(failure.Newf("TooLarge", "%s has %d bytes: the limit is %d; %s", what, size, limit, Advice(limit)).Final())
 }
 
-// Oversize is the failure of an activity whose input was too large to be recorded; nil for others.
-func Oversize(a *history.ActivityTaskScheduled) *failure.Failure {
-	return tooLarge("the input of activity "+a.ActivityType, a.Oversize)
+// Oversize is the failure of an activity whose input was too large to be recorded; nil for others. limit is what the error
+// says that the limit is, unless it has been raised since.
+func Oversize(a *history.ActivityTaskScheduled, limit int) *failure.Failure {
+	return oversize("the input of activity "+a.ActivityType, a.Oversize, limit)
 }
 
-// OversizeChild is the failure of a child whose input was too large to be recorded; nil for others.
-func OversizeChild(a *history.StartChildWorkflowExecutionInitiated) *failure.Failure {
-	return tooLarge("the input of child workflow "+a.WorkflowType, a.Oversize)
+// OversizeChild is the same for a child.
+func OversizeChild(a *history.StartChildWorkflowExecutionInitiated, limit int) *failure.Failure {
+	return oversize("the input of child workflow "+a.WorkflowType, a.Oversize, limit)
 }
 
 // OversizeSignal is the same for a signal to another workflow.
-func OversizeSignal(a *history.SignalExternalWorkflowExecutionInitiated) *failure.Failure {
-	return tooLarge("the value of signal "+a.SignalName, a.Oversize)
+func OversizeSignal(a *history.SignalExternalWorkflowExecutionInitiated, limit int) *failure.Failure {
+	return oversize("the value of signal "+a.SignalName, a.Oversize, limit)
+}
+
+func oversize(what string, size, limit int) *failure.Failure {
+	if size <= limit {
+		limit = MaxPayload // what was recorded as too large stays it
+	}
+	return tooLarge(what, size, limit)
 }

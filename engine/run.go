@@ -81,6 +81,16 @@ type Options struct {
 	// hint to continue as new.
 	SuggestAfterEvents int64
 	SuggestAfterBytes  int64
+	// MaxPayload is the largest payload of runs that are opened, in bytes; up to the constant of this name it is that.
+	MaxPayload int
+}
+
+// Largest is what the event that opens a run says of its largest payload.
+func (o *Options) Largest() int {
+	if o.MaxPayload <= MaxPayload {
+		return 0
+	}
+	return o.MaxPayload
 }
 
 // draft is the commit that a writer makes next, without what its task adds.

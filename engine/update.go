@@ -276,10 +276,10 @@ func (in *Instance) complete(u *update, result history.Payload, err error) {
 	in.updates.inFlight--
 	in.updates.bytes -= len(u.request.Input)
 	failed := failure.FromError(err)
-	f := tooLarge("the result of update "+u.request.Name, len(result))
-	if f == nil && in.updates.outcomes+len(result) > MaxOutcomes {
-		f = failure.FromError(failure.Newf("TooLarge", "the result of update %s has %d bytes, and those of the updates that completed just before it %d: together the limit is %d; pass larger things by reference",
-			u.request.Name, len(result), in.updates.outcomes, MaxOutcomes).Final())
+	f := in.tooLarge("the result of update "+u.request.Name, len(result))
+	if f == nil && in.updates.outcomes+len(result) > in.maxOutcomes() {
+		f = failure.FromError(failure.Newf("TooLarge", "the result of update %s has %d bytes, and those of the updates that completed just before it %d: together the limit is %d; %s",
+			u.request.Name, len(result), in.updates.outcomes, in.maxOutcomes(), Advice(in.maxPayload())).Final())
 	}
 	if f != nil {
 		result, failed = nil, f

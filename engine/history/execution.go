@@ -22,6 +22,9 @@ type WorkflowExecutionStarted struct {
 	// OriginalRunID is the run in which this event was written first, where a reset has copied it; empty otherwise. Random
 	// numbers follow from it, so that they are the same again.
 	OriginalRunID RunID `cbor:"9,keyasint,omitempty" json:"originalExecutionRunId,omitempty"`
+	// MaxPayload is the largest input or result of the run's code, in bytes, where it is more than usual: large payloads were
+	// kept when the run was opened. It stands here because a replay has to decide as the first run did.
+	MaxPayload int `cbor:"25,keyasint,omitempty" json:"maxPayloadBytes,omitempty"`
 	// Build is the build that the run is pinned to; empty where the newest runs it.
 	Build string `cbor:"24,keyasint,omitempty" json:"build,omitempty"`
 	// Parent is the run that waits for the outcome, where another run started this one as its child; nil otherwise. A run

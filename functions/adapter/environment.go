@@ -16,8 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -25,6 +27,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -52,6 +55,8 @@ import (
 //	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts what is kept and sent; or several, parted by commas: the first
 //	                       encrypts, all of them open. "none" in the first place encrypts nothing new; else nothing is
 //	WEFT_COMPRESS          "zstd" compresses what is kept and sent, from 1 KiB on; else off
+//	WEFT_BUCKET            the S3 bucket of payloads, commits and messages that are too large for the table and the queues; else
+//	                       payloads of more than 256 KiB are refused
 //	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
 //	WEFT_RETENTION_DAYS    how long a run is kept after its deadline or, where it has none, after it has closed; else 7
 //	WEFT_CHECK_COMMITS     how many commits each sweep's part of the slow check over all runs looks at; else 20000
@@ -77,6 +82,7 @@ type environment struct {
 	limits                engine.Limits
 	payloadKeys           []string
 	compress              bool
+	bucket                string
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
 	cacheBytes int
 }
@@ -103,6 +109,7 @@ func readEnvironment(get func(string) string) (environment, error) {
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 		e.urls[name] = v.required("WEFT_QUEUE_" + strings.ToUpper(name))
 	}
+	e.bucket = get("WEFT_BUCKET")
 	e.compress = v.choice("WEFT_COMPRESS", "off", "zstd") == "zstd"
 	if keys := get("WEFT_PAYLOAD_KEY"); keys != "" {
 		e.payloadKeys = strings.Split(keys, ",")
@@ -217,16 +224,17 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Queue: q}
 	sealer := e.sealer(c, log)
-	service := turn.New(sealer.Ports(ports), registry, turn.RealWorld{}, turn.Options{
+	service := turn.New(sealer.Ports(ports), registry, turn.RealWorld{}, sealer.Options(turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits}, Observe: told.hub(),
-	})
+	}))
 	var forward Forward
 	if e.pinning {
 		forward = newVersions(c, e.function).Forward
 	}
 	return New(role, service, Options{
-		Forward: forward, BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
+		BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
 }
 
@@ -236,7 +244,22 @@ func (e *environment) sealer(c aws.Config, log *slog.Logger) *seal.Sealer {
 	if e.payloadKeys != nil {
 		o.Keys = awskms.New(kms.NewFromConfig(c), e.payloadKeys)
 	}
+	if e.bucket != "" {
+		o.Blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.bucket)
+	}
 	return seal.New(o)
+}
+
+// pathStyle has the bucket in the path where there is an endpoint of one's own, whose name has none before it.
+func pathStyle(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }
+
+// tidy deletes blobs that nobody refers to, in one of the sweeps that come each minute.
+func tidy(ctx context.Context, s *seal.Sealer, log store.Log) error {
+	if now := time.Now(); !now.Truncate(time.Minute).Equal(now.Truncate(seal.TidyEvery)) {
+		return nil
+	}
+	_, err := s.Tidy(ctx, log)
+	return err
 }
 
 // register makes a registry. All that is wrong with what is registered is in the error.

@@ -25,6 +25,8 @@ type Options struct {
 	Extend     func(ctx context.Context, queue, receipt string, d time.Duration) error
 	// Open opens the bodies of messages in place, where what was sent is encrypted or compressed; nil where nothing is.
 	Open func(ctx context.Context, deliveries []queue.Delivery)
+	// Tidy is called with each schedule event, to delete what is kept apart and nobody refers to; nil where nothing is.
+	Tidy func(ctx context.Context) error
 	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
 	// up before an activity gives the message back, instead of failing the activity because its StartToClose is too long.
 	Timeout time.Duration
@@ -102,6 +104,11 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 	did, err := f.service.Maintain(ctx)
 	if err != nil {
 		f.log.WarnContext(ctx, "the check over all runs failed; its next step will try again", "error", err)
+	}
+	if f.options.Tidy != nil {
+		if err := f.options.Tidy(ctx); err != nil {
+			f.log.WarnContext(ctx, "what is kept apart could not be looked through; the next time will try again", "error", err)
+		}
 	}
 	answer := map[string]int{"sent": sent}
 	if did.Commits > 0 {

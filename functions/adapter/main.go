@@ -25,7 +25,8 @@ import (
 // the visibility of the activity queue, for ShortenFrom (unknown); WEFT_LONG_TIMER, the delay from which timers are kept in
 // the table (15m); WEFT_METRICS, where metrics go: emf, otlp or off (emf); WEFT_LOG_LEVEL, debug, info, warn or error
 // (info); WEFT_PAYLOAD_KEY, the ARN of the KMS key that encrypts what is kept and sent, or several, of which the first
-// encrypts (none: it is kept as it is); WEFT_COMPRESS, zstd to compress it (off); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
+// encrypts (none: it is kept as it is); WEFT_COMPRESS, zstd to compress it (off); WEFT_BUCKET, the
+// S3 bucket of large payloads (none: those of more than 256 KiB are refused); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
 // trusted with it, so that only cost depends on it).
 func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(role, registrations...) }
 

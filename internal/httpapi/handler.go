@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
@@ -25,7 +26,8 @@ const CostHeader = "Weft-Cost"
 // BuildHeader names, in a refusal, the build that would have to carry the request out.
 const BuildHeader = "Weft-Build"
 
-// MaxBody is the largest body that is read, in bytes.
+// MaxBody is the largest body that is read, in bytes, and where large payloads are kept, how much larger than the largest payload
+// a body may be.
 const MaxBody = 1 << 20
 
 // handler is the API over one service.
@@ -119,11 +121,18 @@ func (h *handler) serve(e endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, e) }
 }
 
+func (h *handler) maxBody() int64 {
+	if most := h.service.MaxPayload(); most > engine.MaxPayload {
+		return int64(most) + MaxBody
+	}
+	return MaxBody
+}
+
 // answer has an endpoint carry a request out, meters it, and writes the answer or the problem.
 func (h *handler) answer(w http.ResponseWriter, r *http.Request, e endpoint) (status int, cost meter.Cost) {
 	ctx, m := meter.With(r.Context())
 	r = r.WithContext(ctx)
-	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+	r.Body = http.MaxBytesReader(w, r.Body, h.maxBody())
 	status, answer, err := e.call(r)
 	cost = m.Cost()
 	w.Header().Set(CostHeader, cost.String())

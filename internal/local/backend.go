@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
@@ -21,6 +23,7 @@ func inMemory(string) (*backend, error) {
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
 		receiver: q,
+		blobs:    blobmemory.New(nil),
 		tidy:     func(context.Context) error { return nil },
 		close:    func() error { return nil },
 	}, nil
@@ -40,9 +43,14 @@ func onDisk(dir string) (*backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	b, err := blobembedded.New(db, nil)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
 		receiver: q,
+		blobs:    b,
 		tidy:     func(ctx context.Context) error { return deleteExpired(ctx, s) },
 		close:    db.Close,
 	}, nil

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/pump"
@@ -38,6 +39,8 @@ type Options struct {
 	// Keys encrypts what is kept, and Compress compresses it; nil and false leave it plain.
 	Keys     seal.Keys
 	Compress bool
+	// LargePayloads keeps large payloads, and large commits, apart.
+	LargePayloads bool
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 }
@@ -58,6 +61,7 @@ const stopAfter = 5 * time.Second
 type backend struct {
 	ports    turn.Ports
 	receiver queue.Receiver
+	blobs    blob.Blobs
 	// tidy deletes what has expired.
 	tidy  func(context.Context) error
 	close func() error
@@ -83,9 +87,18 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealer := seal.New(seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log})
+	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
+	if o.LargePayloads {
+		kept.Blobs = b.blobs
+	}
+	sealer := seal.New(kept)
+	tidy := b.tidy
+	b.tidy = func(ctx context.Context) error {
+		_, err := sealer.Tidy(ctx, b.ports.Log)
+		return errors.Join(err, tidy(ctx))
+	}
 	world := turn.RealWorld{}
-	service := turn.New(sealer.Ports(b.ports), registry, world, o.Turn)
+	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
 	if err != nil {
 		return nil, errors.Join(err, b.close())

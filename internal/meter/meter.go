@@ -18,23 +18,31 @@ type Cost struct {
 	Reads int64
 	// Messages are messages sent.
 	Messages int64
+	// BlobPuts and BlobGets are large bodies that were kept apart, and read there.
+	BlobPuts, BlobGets int64
 }
 
-// String is the form of the Weft-Cost header. Lost races appear only where there were any.
+// String is the form of the Weft-Cost header. Lost races and blobs appear only where there were any.
 func (c Cost) String() string {
 	s := fmt.Sprintf("writes=%d, reads=%d, messages=%d", c.Writes, c.Reads, c.Messages)
 	if c.Lost > 0 {
 		s += fmt.Sprintf(", lost=%d", c.Lost)
 	}
+	if c.BlobPuts+c.BlobGets > 0 {
+		s += fmt.Sprintf(", blobPuts=%d, blobGets=%d", c.BlobPuts, c.BlobGets)
+	}
 	return s
 }
 
 // Meter adds up costs. Its zero value is ready to use, by many goroutines.
-type Meter struct{ writes, lost, reads, messages atomic.Int64 }
+type Meter struct{ writes, lost, reads, messages, puts, gets atomic.Int64 }
 
 // Cost is the sum so far.
 func (m *Meter) Cost() Cost {
-	return Cost{Writes: m.writes.Load(), Lost: m.lost.Load(), Reads: m.reads.Load(), Messages: m.messages.Load()}
+	return Cost{
+		Writes: m.writes.Load(), Lost: m.lost.Load(), Reads: m.reads.Load(), Messages: m.messages.Load(),
+		BlobPuts: m.puts.Load(), BlobGets: m.gets.Load(),
+	}
 }
 
 // chain is the meters of a context, the one that was added last first. A nil chain has none.
@@ -69,6 +77,8 @@ func (c *chain) add(cost Cost) {
 		c.meter.lost.Add(cost.Lost)
 		c.meter.reads.Add(cost.Reads)
 		c.meter.messages.Add(cost.Messages)
+		c.meter.puts.Add(cost.BlobPuts)
+		c.meter.gets.Add(cost.BlobGets)
 	}
 }
 

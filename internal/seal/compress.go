@@ -11,7 +11,7 @@ const (
 	// compressFrom is the smallest body that is compressed. DynamoDB bills a smaller item as one unit anyway.
 	compressFrom = 1 << 10
 	// maxDecompressed is the largest body that is made of a compressed one: what is stored may be damaged.
-	maxDecompressed = 16 << 20
+	maxDecompressed = 2 * largeCommit
 )
 
 // The two are made when they are needed first: they take memory, and time of a cold start. Both may be used by many at once.

@@ -1,4 +1,5 @@
-// Package seal compresses and encrypts what Weft keeps and sends. It stands between the protocol (internal/turn), which sees
+// Package seal compresses and encrypts what Weft keeps and sends, and keeps apart what is too large for a store or a queue. It
+// stands between the protocol (internal/turn), which sees
 // plain bytes only, and the adapters of the store and the queue, which see sealed ones only: [Sealer.Log] and its sisters wrap
 // the ports. The engine knows nothing of it.
 //
@@ -11,12 +12,16 @@
 // # The stored form
 //
 //	byte 0       history.Sealed, which begins nothing else. A body that does not begin with it is plain
-//	byte 1       flags: 1 compressed with zstd, 2 encrypted
+//	byte 1       flags: 1 compressed with zstd, 2 encrypted; 4, and nothing else, kept elsewhere
 //	             where it is encrypted:
 //	  text       the id of the key that wraps the data key: its length in one byte, and the id
 //	  text       the data key, wrapped: its length in two bytes, and the bytes
 //	  12 bytes   the nonce
 //	the rest     the body; where it is encrypted, with the 16 bytes that GCM adds
+//
+//	             where it is kept elsewhere:
+//	  8 bytes    the length of the sealed body
+//	  32 bytes   its SHA-256
 //
 // Plain and sealed bodies stand side by side in one log, so that encryption can be switched on while runs are open.
 //
@@ -34,6 +39,22 @@
 // The nonce is a keyed hash of the place and the body, not a random number. So the identical put, repeated because the answer
 // was lost, has the identical bytes as long as the data key lasts (and the commit's id, by which a writer knows its own, in
 // any case). Two bodies share a nonce with a probability of less than 2^-60 in the life of a data key.
+//
+// # Large bodies
+//
+// A sealed commit or message that is too large is put into a blob ([blob.Blobs]) first, and the store or the queue gets a reference:
+// the blob's length and hash. Its key follows from the place and the hash,
+//
+//	NAMESPACE/8 digits of the hash/commit/WORKFLOW/RUN/SLOT/COMMIT ID/hash
+//	NAMESPACE/8 digits of the hash/message/hash
+//
+// so that the repeated put finds the same blob, another body never takes its place, and from a blob the commit can be found
+// that refers to it. A read of the commit gets the blob, and checks the hash; those of a page are got side by side.
+//
+// A crash between the two leaves a blob that nobody refers to, and so does a commit that loses its slot, or expires. [Sealer.Tidy]
+// finds and deletes them: it looks at some blobs from a random key on, and deletes those of more than two weeks whose commit is not in the
+// log, and messages that no queue holds any more. It knows the age from the blobs' store. A process that slept for that long between
+// the put of its blob and that of its commit would lose the blob; it fails to read the commit then, as any whose blob is gone.
 //
 // # What cannot be opened
 //

@@ -12,6 +12,7 @@ const (
 
 	flagCompressed = 1
 	flagEncrypted  = 2
+	flagElsewhere  = 4
 
 	nonceSize = 12
 )

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -12,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Ports wraps all ports of a service.
+// Ports wraps the ports of a service. The key that a deployment signs with stays plain: it never changes, and so would outlive the
+// key that it is sealed with.
 func (s *Sealer) Ports(p turn.Ports) turn.Ports {
 	p.Log, p.Attempts, p.Timers, p.Queue = s.Log(p.Log), s.Attempts(p.Attempts), s.Timers(p.Timers), s.Sender(p.Queue)
 	if p.Scanner != nil {
@@ -45,16 +48,18 @@ func (s *Sealer) Sender(q queue.Sender) queue.Sender { return &sender{q, s} }
 // Receiver is Log for what is received.
 func (s *Sealer) Receiver(q queue.Receiver) queue.Receiver { return &receiver{q, s} }
 
-// The places of bodies. %q leaves no doubt where an id ends.
+// The places of bodies. A dot is escaped, too: a bucket may take "." and ".." for what they are in paths.
 func placeOf(i *store.Item) string {
-	return fmt.Sprintf("commit/%q/%d/%d/%x", i.Workflow, i.Run, i.Slot, i.Commit)
+	return fmt.Sprintf("commit/%s/%d/%d/%x", escape(i.Workflow), i.Run, i.Slot, i.Commit)
 }
 
 func placeOfAttempt(a *store.Attempt) string {
-	return fmt.Sprintf("attempt/%q/%d/%d/%d", a.Workflow, a.Run, a.Event, a.Number)
+	return fmt.Sprintf("attempt/%s/%d/%d/%d", escape(a.Workflow), a.Run, a.Event, a.Number)
 }
 
-func placeOfTimer(t *store.Timer) string { return fmt.Sprintf("timer/%q", t.ID) }
+func placeOfTimer(t *store.Timer) string { return "timer/" + escape(t.ID) }
+
+func escape(id string) string { return strings.ReplaceAll(url.PathEscape(id), ".", "%2E") }
 
 const (
 	placeOfMessage = "message"
@@ -80,17 +85,31 @@ func sealAll[T any](ctx context.Context, s *Sealer, values []T, part func(*T) (p
 // openAll opens the bodies of values that were read. The data keys that they need are unwrapped at once: those of a long run
 // are many, and each may be a request.
 func openAll[T any](ctx context.Context, s *Sealer, values []T, part func(*T) (place string, body *[]byte)) error {
-	if s.keys != nil && len(values) > 1 {
-		bodies := make([][]byte, len(values))
-		for i := range values {
-			_, body := part(&values[i])
-			bodies[i] = *body
-		}
+	places, bodies := make([]string, len(values)), make([]*[]byte, len(values))
+	for i := range values {
+		places[i], bodies[i] = part(&values[i])
+	}
+	s.fetchAll(ctx, places, bodies)
+	if s.keys != nil {
 		s.ring.prepare(ctx, bodies)
 	}
+	for i, body := range bodies {
+		if err := s.open(ctx, places[i], body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spillAll keeps the bodies of sealed values apart that have at least from bytes.
+func spillAll[T any](ctx context.Context, s *Sealer, values []T, from int, part func(*T) (place string, body *[]byte)) error {
 	for i := range values {
 		place, body := part(&values[i])
-		if err := s.open(ctx, place, body); err != nil {
+		if s.blobs == nil || len(*body) < from {
+			continue
+		}
+		var err error
+		if *body, err = s.spill(ctx, place, *body); err != nil {
 			return err
 		}
 	}
@@ -111,6 +130,9 @@ type log struct {
 // Append implements store.Log.
 func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	sealed, err := sealAll(ctx, l.s, items, partOfItem)
+	if err == nil {
+		err = spillAll(ctx, l.s, sealed, commitsFrom(sealed), partOfItem)
+	}
 	if err != nil {
 		return err
 	}
@@ -124,6 +146,18 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 		}
 	}
 	return err
+}
+
+// commitsFrom is from how many bytes on commits that are put together are kept apart.
+func commitsFrom(items []store.Item) int {
+	size := 0
+	for _, item := range items {
+		size += len(item.Body)
+	}
+	if size > together {
+		return smallest
+	}
+	return commitFrom
 }
 
 // Backward implements store.Log.
@@ -140,12 +174,26 @@ func (l *log) Forward(ctx context.Context, from store.Key, limit int) (store.Pag
 
 func (s *Sealer) page(ctx context.Context, page store.Page, err error) (store.Page, error) {
 	if err == nil {
+		if n := fitting(page.Items); n < len(page.Items) {
+			page.Items, page.More = page.Items[:n], true
+		}
 		err = openAll(ctx, s, page.Items, partOfItem)
 	}
 	if err != nil {
 		return store.Page{}, err
 	}
 	return page, nil
+}
+
+// fitting is how many items, at least one, a page has room for with what is kept apart.
+func fitting(items []store.Item) int {
+	size := 0
+	for i, item := range items {
+		if size += sizeOf(item.Body); size > pageBytes && i > 0 {
+			return i
+		}
+	}
+	return len(items)
 }
 
 type attempts struct {
@@ -226,13 +274,23 @@ type scanner struct {
 	s *Sealer
 }
 
-// Scan implements store.Scanner.
+// Scan implements store.Scanner. What is kept apart is got for the last commit of a run only: from the others the check takes no
+// more than that they are there, and a page of them would take much memory.
 func (c *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.Item, string, error) {
 	items, next, err := c.Scanner.Scan(ctx, cursor, limit)
-	if err == nil {
-		err = openAll(ctx, c.s, items, partOfItem)
+	if err != nil {
+		return nil, "", err
 	}
-	return items, next, err
+	for i := range items {
+		last := i == len(items)-1 || items[i+1].Workflow != items[i].Workflow || items[i+1].Run != items[i].Run
+		if elsewhere(items[i].Body) && !last {
+			continue
+		}
+		if err := c.s.open(ctx, placeOf(&items[i]), &items[i].Body); err != nil {
+			return nil, "", err
+		}
+	}
+	return items, next, nil
 }
 
 type sender struct {
@@ -243,6 +301,9 @@ type sender struct {
 // Send implements queue.Sender.
 func (q *sender) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	sealed, err := sealAll(ctx, q.s, messages, partOfMessage)
+	if err == nil {
+		err = spillAll(ctx, q.s, sealed, messageFrom, partOfMessage)
+	}
 	if err != nil {
 		return err
 	}

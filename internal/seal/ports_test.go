@@ -213,7 +213,7 @@ func TestWhatCannotBeOpenedStays(t *testing.T) {
 		t.Errorf("an Append where a sealed item stands: %v", err)
 	}
 	said := sc.said.String()
-	for _, want := range []string{`commit/\"w\"/1/1/`, `attempt/\"w\"/1/5/1`, `timer/\"t\"`, "place=message", `key \"k1\" is not in the key file`} {
+	for _, want := range []string{"place=commit/w/1/1/", "place=attempt/w/1/5/1", "place=timer/t", "place=message", `key \"k1\" is not in the key file`} {
 		if !bytes.Contains([]byte(said), []byte(want)) {
 			t.Errorf("the log lacks %s:\n%s", want, said)
 		}

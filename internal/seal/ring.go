@@ -70,9 +70,6 @@ func newRing(o Options) *ring {
 	if r.maxUses == 0 {
 		r.maxUses = 100_000
 	}
-	if r.clock == nil {
-		r.clock = time.Now
-	}
 	return r
 }
 
@@ -127,13 +124,13 @@ const unwrapAtOnce = 16
 
 // prepare unwraps the data keys of bodies that are not there yet, side by side. One that fails is asked for again, by who opens
 // the body, and fails there.
-func (r *ring) prepare(ctx context.Context, bodies [][]byte) {
+func (r *ring) prepare(ctx context.Context, bodies []*[]byte) {
 	missing := map[string]header{}
 	for _, body := range bodies {
-		if len(body) == 0 || body[0] != marker {
+		if len(*body) == 0 || (*body)[0] != marker || elsewhere(*body) {
 			continue
 		}
-		h, _, err := decodeHeader(body)
+		h, _, err := decodeHeader(*body)
 		if err == nil && h.encrypted() && r.kept(h) == nil {
 			missing[name(h.key, h.wrapped)] = h
 		}

@@ -7,12 +7,16 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/seed-41655fb1/weft/blob"
+	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/store"
 )
 
 var (
 	// ErrKey is wrapped by what Open returns where the key that a body needs is not there, or may not be used.
 	ErrKey = errors.New("the key cannot be used")
+	// ErrGone is wrapped by what Open returns where what is kept apart is not there, or cannot be looked for.
+	ErrGone = errors.New("what is kept apart is not there")
 	// ErrTampered is wrapped by what Open returns for a body that was changed, or that stood in another place.
 	ErrTampered = errors.New("changed since it was written, or of another place")
 )
@@ -39,6 +43,8 @@ type Options struct {
 	// 100,000.
 	MaxAge  time.Duration
 	MaxUses int
+	// Blobs keeps what is too large for the store and the queues; nil keeps nothing apart.
+	Blobs blob.Blobs
 	// Clock is the time by which data keys age; nil is time.Now.
 	Clock func() time.Time
 	// Log takes why a body cannot be opened; nil is slog.Default.
@@ -51,6 +57,8 @@ type Sealer struct {
 	compress  bool
 	keys      Keys
 	ring      *ring
+	blobs     blob.Blobs
+	clock     func() time.Time
 	log       *slog.Logger
 }
 
@@ -62,7 +70,14 @@ func New(o Options) *Sealer {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	return &Sealer{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), log: o.Log}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	s := &Sealer{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log}
+	if o.Blobs != nil {
+		s.blobs = meter.Blobs(o.Blobs)
+	}
+	return s
 }
 
 // Seal returns the stored form of a body. place names where it will stand: it opens nowhere else. The same body at the same
@@ -94,10 +109,17 @@ func (s *Sealer) Seal(ctx context.Context, place string, body []byte) ([]byte, e
 }
 
 // Open returns the body that Seal made this form of, for the same place; a plain one is returned as it is. An error that wraps
-// ErrKey or ErrTampered is for good; after any other it may be tried again.
+// ErrKey, ErrGone or ErrTampered is for good; after any other it may be tried again.
 func (s *Sealer) Open(ctx context.Context, place string, stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != marker {
 		return stored, nil
+	}
+	if elsewhere(stored) {
+		var err error
+		if stored, err = s.fetch(ctx, place, stored); err != nil {
+			return nil, err
+		}
+		return s.Open(ctx, place, stored)
 	}
 	h, rest, err := decodeHeader(stored)
 	if err != nil {
@@ -140,7 +162,7 @@ func (s *Sealer) open(ctx context.Context, place string, body *[]byte) error {
 	switch {
 	case err == nil:
 		*body = plain
-	case errors.Is(err, ErrKey), errors.Is(err, ErrTampered):
+	case errors.Is(err, ErrKey), errors.Is(err, ErrTampered), errors.Is(err, ErrGone):
 		s.log.ErrorContext(ctx, "what is stored cannot be opened; it stays as it is", "place", place, "error", err)
 	default:
 		return fmt.Errorf("%w: open %s: %w", store.ErrThrottled, place, err)

@@ -104,7 +104,7 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if a.CancelRequested {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Attempt: w.number}))
 	}
-	if f := engine.Oversize(a.ActivityTaskScheduled); f != nil {
+	if f := engine.Oversize(a.ActivityTaskScheduled, t.options.MaxPayload); f != nil {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number}))
 	}
 	if d.Received > 1 || d.Seen > 0 {
@@ -239,7 +239,7 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	case o.failure != nil && limited.Err() != nil:
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String(), o.failure)
 	case o.failure == nil && len(o.result) > s.options.MaxPayload:
-		return nil, failure.FromError(failure.Newf("TooLarge", "the result has %d bytes: return at most %d, and pass larger things by reference", len(o.result), s.options.MaxPayload).Final())
+		return nil, failure.FromError(failure.Newf("TooLarge", "the result has %d bytes, and may have %d: %s", len(o.result), s.options.MaxPayload, engine.Advice(s.options.MaxPayload)).Final())
 	}
 	return o.result, o.failure
 }

@@ -94,7 +94,7 @@ func (s *Service) ensureChild(ctx context.Context, e *errand) (history.Attribute
 	var r *api.StartRequest
 	var started *history.WorkflowExecutionStarted
 	if child.RunID == "" {
-		if f := engine.OversizeChild(child.StartChildWorkflowExecutionInitiated); f != nil {
+		if f := engine.OversizeChild(child.StartChildWorkflowExecutionInitiated, s.options.MaxPayload); f != nil {
 			return fails(f)
 		}
 		var err error

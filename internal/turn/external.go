@@ -49,10 +49,10 @@ func arrival(p *engine.PendingExternal, f *failure.Failure) history.Attributes {
 }
 
 // checkExternal is why something cannot be sent to any workflow; nil where it can.
-func checkExternal(p *engine.PendingExternal) *failure.Failure {
+func checkExternal(p *engine.PendingExternal, limit int) *failure.Failure {
 	err := engine.CheckID("workflow id", p.WorkflowID())
 	if p.Signal != nil {
-		if f := engine.OversizeSignal(p.Signal); f != nil {
+		if f := engine.OversizeSignal(p.Signal, limit); f != nil {
 			return f
 		}
 		if err == nil {
@@ -67,7 +67,7 @@ func checkExternal(p *engine.PendingExternal) *failure.Failure {
 
 // deliverTo brings what a run sends to the workflow that it is for. It returns why that cannot be.
 func (s *Service) deliverTo(ctx context.Context, e *errand) (f *failure.Failure, err error) {
-	if f := checkExternal(e.external); f != nil {
+	if f := checkExternal(e.external, s.options.MaxPayload); f != nil {
 		return f, nil
 	}
 	err = s.at(ctx, e.external.WorkflowID(), func(ctx context.Context, t *session) error {

@@ -158,7 +158,7 @@ func (s *Service) requestID(id string) (string, error) {
 // checkPayload refuses an input that is too large.
 func (s *Service) checkPayload(p []byte) error {
 	if len(p) > s.options.MaxPayload {
-		return api.TooLarge.New("the input has %d bytes: give at most %d, and pass larger things by reference", len(p), s.options.MaxPayload)
+		return api.TooLarge.New("the input has %d bytes, and may have %d: %s", len(p), s.options.MaxPayload, engine.Advice(s.options.MaxPayload))
 	}
 	return nil
 }

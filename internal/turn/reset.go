@@ -20,7 +20,8 @@ const (
 	excludeSignals = "signals"
 )
 
-// maxReset is the largest put of a reset, in bytes: a transaction of DynamoDB takes 4 MB, names and keys included.
+// maxReset is the largest put of a reset, in bytes: a transaction of DynamoDB takes 4 MB, names and keys included. Where large
+// commits are kept apart it may be larger.
 const maxReset = 3500 << 10
 
 // Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
@@ -42,7 +43,7 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 	}
 	how := &engine.Reset{
 		LeaveUpdates: slices.Contains(r.Exclude, excludeUpdates), LeaveSignals: slices.Contains(r.Exclude, excludeSignals),
-		Reason: r.Reason, RequestID: requestID, MaxCommit: s.options.MaxCommit, MaxTotal: maxReset,
+		Reason: r.Reason, RequestID: requestID, MaxCommit: s.options.MaxCommit, MaxTotal: max(maxReset, 2*s.options.MaxCommit),
 	}
 	if err := checkReset(&r); err != nil {
 		return nil, err

@@ -104,6 +104,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.CheckEvery, d.CheckEvery)
 	setDefault(&o.CheckAtOnce, d.CheckAtOnce)
 	setDefault(&o.MaxPayload, d.MaxPayload)
+	o.Engine.MaxPayload = o.MaxPayload
 	setDefault(&o.MaxCommit, d.MaxCommit)
 	setDefault(&o.CacheEntries, d.CacheEntries)
 	setDefault(&o.CacheBytes, d.CacheBytes)
@@ -139,6 +140,9 @@ func setDefault[T comparable](field *T, value T) {
 		*field = value
 	}
 }
+
+// MaxPayload is the largest input, in bytes.
+func (s *Service) MaxPayload() int { return s.options.MaxPayload }
 
 func (s *Service) now() history.Timestamp { return history.At(s.world.Now()) }
 

@@ -98,6 +98,7 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 		Build: build, WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), TraceParent: s.Observed().TraceParent(ctx),
 		Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
+		MaxPayload: s.options.Engine.Largest(),
 	}, nil
 }
 

@@ -59,7 +59,7 @@ func (a *Answer) Into(t testing.TB, v any) {
 }
 
 // costForm is the form of the Weft-Cost header; lost races appear only where there were any.
-var costForm = regexp.MustCompile(`^writes=(\d+), reads=(\d+), messages=(\d+)(?:, lost=([1-9]\d*))?$`)
+var costForm = regexp.MustCompile(`^writes=(\d+), reads=(\d+), messages=(\d+)(?:, lost=([1-9]\d*))?(?:, blobPuts=\d+, blobGets=\d+)?$`)
 
 // statuses are those that the API answers with.
 var statuses = map[int]bool{200: true, 201: true, 202: true, 400: true, 404: true, 405: true, 409: true, 413: true, 422: true, 429: true, 503: true}

@@ -1,0 +1,51 @@
+// Package blob is the port to where bodies are kept that are too large for a store or a queue. Its adapters are blob/memory,
+// blob/embedded and blob/s3; blobtest is the suite that each of them passes, and the port's specification in code.
+//
+//   - A blob never changes: whoever puts a key again puts the same body. The key has the body's hash in it.
+//   - Visibility: a Get or a List that begins after a Put returned sees the blob.
+//   - Retries: an adapter may repeat any call. After an error nobody knows whether a Put or a Delete was done, and the caller
+//     repeats it.
+//   - Ownership: an adapter may keep what it is given. What a call returns is the caller's.
+package blob
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// MaxBody is the largest body of a blob, in bytes: more than the largest commit.
+const MaxBody = 64 << 20
+
+// MaxKey is the longest key, in bytes: as in S3.
+const MaxKey = 1024
+
+// MaxBatch is the largest number of blobs that are listed or deleted at once, as in S3.
+const MaxBatch = 1000
+
+var (
+	// ErrMissing is wrapped by what Get returns for a key where there is no blob.
+	ErrMissing = errors.New("blob: it is not there")
+	// ErrTooLarge is wrapped by what Put returns for a body above MaxBody. Nothing was done.
+	ErrTooLarge = errors.New("blob: the body is too large")
+)
+
+// Listed is a blob in a list.
+type Listed struct {
+	Key string
+	// Put is when it was put last, to the second.
+	Put time.Time
+}
+
+// Blobs keeps large bodies. A key is made of ASCII letters, digits and "/._~%-".
+type Blobs interface {
+	// Put keeps a body. When it returns nil the body is durable.
+	Put(ctx context.Context, key string, body []byte) error
+	// Get returns the body of a key, or an error that wraps ErrMissing.
+	Get(ctx context.Context, key string) ([]byte, error)
+	// List returns at most limit blobs (MaxBatch at most) whose keys begin with prefix and stand after a key, by their keys. An
+	// empty list is the end.
+	List(ctx context.Context, prefix, after string, limit int) ([]Listed, error)
+	// Delete deletes blobs, MaxBatch at most. One that is not there is no error.
+	Delete(ctx context.Context, keys ...string) error
+}

@@ -1,0 +1,92 @@
+// Package s3 keeps blobs in a bucket of S3.
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+
+	"github.com/seed-41655fb1/weft/blob"
+)
+
+// Blobs are blobs in a bucket. They are safe for concurrent use.
+type Blobs struct {
+	client *awss3.Client
+	bucket string
+}
+
+var _ blob.Blobs = (*Blobs)(nil)
+
+// New returns the blobs in a bucket that is there already. It makes no request.
+func New(client *awss3.Client, bucket string) *Blobs { return &Blobs{client: client, bucket: bucket} }
+
+// Put implements blob.Blobs: one request, as all of them are. S3 is strongly consistent.
+func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
+	if len(body) > blob.MaxBody {
+		return fmt.Errorf("%w: %d bytes, at most %d", blob.ErrTooLarge, len(body), blob.MaxBody)
+	}
+	_, err := b.client.PutObject(ctx, &awss3.PutObjectInput{
+		Bucket: &b.bucket, Key: &key, Body: bytes.NewReader(body), ContentLength: aws.Int64(int64(len(body))),
+		ContentType: aws.String("application/octet-stream"),
+	})
+	return err
+}
+
+// Get implements blob.Blobs.
+func (b *Blobs) Get(ctx context.Context, key string) ([]byte, error) {
+	out, err := b.client.GetObject(ctx, &awss3.GetObjectInput{Bucket: &b.bucket, Key: &key})
+	var missing *types.NoSuchKey
+	if errors.As(err, &missing) {
+		return nil, fmt.Errorf("%w: %s", blob.ErrMissing, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = out.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(out.Body, blob.MaxBody+1))
+	if err == nil && len(body) > blob.MaxBody {
+		err = fmt.Errorf("%w: %s", blob.ErrTooLarge, key)
+	}
+	return body, err
+}
+
+// List implements blob.Blobs.
+func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) (list []blob.Listed, err error) {
+	in := &awss3.ListObjectsV2Input{Bucket: &b.bucket, Prefix: &prefix, MaxKeys: aws.Int32(int32(min(limit, blob.MaxBatch)))}
+	if after != "" {
+		in.StartAfter = &after
+	}
+	out, err := b.client.ListObjectsV2(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range out.Contents {
+		list = append(list, blob.Listed{Key: aws.ToString(o.Key), Put: aws.ToTime(o.LastModified).UTC().Truncate(time.Second)})
+	}
+	return list, nil
+}
+
+// Delete implements blob.Blobs.
+func (b *Blobs) Delete(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	objects := make([]types.ObjectIdentifier, len(keys))
+	for i := range keys {
+		objects[i].Key = &keys[i]
+	}
+	out, err := b.client.DeleteObjects(ctx, &awss3.DeleteObjectsInput{
+		Bucket: &b.bucket, Delete: &types.Delete{Objects: objects, Quiet: aws.Bool(true)},
+	})
+	if err == nil && len(out.Errors) > 0 {
+		err = fmt.Errorf("blob/s3: %d of %d were not deleted, the first because of %s", len(out.Errors), len(keys), aws.ToString(out.Errors[0].Code))
+	}
+	return err
+}

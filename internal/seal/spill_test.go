@@ -1,0 +1,332 @@
+package seal_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/queue/queuetest"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/store/memory"
+	"github.com/seed-41655fb1/weft/store/storetest"
+)
+
+// apart is a scene whose Sealers keep large bodies apart, by a clock of its own.
+type apart struct {
+	*scene
+	blobs *blobmemory.Blobs
+	now   time.Time
+}
+
+func newApart(t *testing.T) *apart {
+	t.Helper()
+	a := &apart{scene: newScene(t), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	a.blobs = blobmemory.New(func() time.Time { return a.now })
+	return a
+}
+
+func (a *apart) sealer(keys seal.Keys) *seal.Sealer {
+	return seal.New(seal.Options{Keys: keys, Blobs: a.blobs, Clock: func() time.Time { return a.now }})
+}
+
+// keys are the keys of all blobs.
+func (a *apart) keys() (keys []string) {
+	a.Helper()
+	list, err := a.blobs.List(context.Background(), "", "", 1000)
+	if err != nil {
+		a.Fatal(err)
+	}
+	for _, l := range list {
+		keys = append(keys, l.Key)
+	}
+	return keys
+}
+
+// large is an item whose body is too large for a store.
+func large(slot uint32, size int) store.Item {
+	i := item(slot)
+	i.Body = bytes.Repeat([]byte{byte(slot + 1), 'x'}, size/2)
+	return i
+}
+
+// The wrapped stores and queues are stores and queues, also of what is larger than the ones below take.
+func TestApartConformance(t *testing.T) {
+	t.Parallel()
+	t.Run("store", func(t *testing.T) {
+		t.Parallel()
+		storetest.Run(t, storetest.Harness{
+			New: func(t *testing.T) func() storetest.Store {
+				s := memory.New(memory.Options{Violation: t.Errorf})
+				t.Cleanup(s.Check)
+				sealer := seal.New(seal.Options{Keys: keysOf(t, "k1"), Blobs: blobmemory.New(nil)})
+				return func() storetest.Store { return &keptWhole{wrap(sealer, s), wrap(seal.New(seal.Options{}), s)} }
+			},
+			MaxBody: 380 << 10, PageBytes: 6 << 20, Reopens: true, Lists: false,
+		})
+	})
+	t.Run("queue", func(t *testing.T) {
+		t.Parallel()
+		queuetest.Run(t, queuetest.Harness{
+			New: func(t *testing.T, settings map[string]queue.Settings) (func() queuetest.Queue, queuetest.Clock) {
+				clock := queuetest.NewClock()
+				q := queuememory.New(settings, queuememory.Options{Clock: clock.Now, Violation: t.Errorf})
+				clock.OnMove(q.Tick)
+				t.Cleanup(q.Check)
+				s := seal.New(seal.Options{Keys: keysOf(t, "k1"), Blobs: blobmemory.New(nil)})
+				return func() queuetest.Queue { return sealedQueue{&sentWhole{s.Sender(q), q}, s.Receiver(q)} }, clock
+			},
+			MaxBody: 600 << 10, Reopens: true,
+		})
+	})
+}
+
+// keptWhole refuses what the store below would refuse, as the suite wants some size to be.
+type keptWhole struct {
+	storetest.Store
+	below storetest.Store
+}
+
+// Append implements store.Log.
+func (k *keptWhole) Append(ctx context.Context, items ...store.Item) error {
+	for _, i := range items {
+		if len(i.Body) > 700<<10 {
+			return k.below.Append(ctx, items...)
+		}
+	}
+	return k.Store.Append(ctx, items...)
+}
+
+// sentWhole is the same of a queue.
+type sentWhole struct {
+	queue.Sender
+	below queue.Sender
+}
+
+// Send implements queue.Sender.
+func (k *sentWhole) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	for _, m := range messages {
+		if len(m.Body) > 1<<20 {
+			return k.below.Send(ctx, name, messages...)
+		}
+	}
+	return k.Sender.Send(ctx, name, messages...)
+}
+
+// A commit and a message that are too large are put once, and got when they are read; small ones never are.
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string]seal.Keys{"plain": nil, "encrypted": keysOf(t, "k1")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newApart(t)
+			s := a.sealer(keys)
+			ctx, m := meter.With(t.Context())
+			l := s.Log(a.store)
+			want := []store.Item{item(0), large(1, 5<<20), large(2, 400<<10), item(3)}
+			for _, i := range want {
+				if err := l.Append(ctx, i); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := m.Cost(); got.BlobPuts != 2 || got.BlobGets != 0 {
+				t.Errorf("writing cost %v", got)
+			}
+			page, err := l.Backward(ctx, "w", store.Key{}, store.Key{}, 0)
+			if err != nil || len(page.Items) != len(want) {
+				t.Fatalf("%d items, %v", len(page.Items), err)
+			}
+			for i, got := range page.Items {
+				if w := want[len(want)-1-i]; !bytes.Equal(got.Body, w.Body) {
+					t.Errorf("slot %d has %d bytes, want %d", got.Slot, len(got.Body), len(w.Body))
+				}
+			}
+			items, _, err := s.Scanner(a.store).Scan(ctx, "", 100)
+			if err != nil || len(items) != len(want) {
+				t.Errorf("scanned %d items, %v", len(items), err)
+			}
+			if got := m.Cost(); got.BlobPuts != 2 || got.BlobGets != 2 {
+				t.Errorf("writing, reading and scanning cost %v", got)
+			}
+			message := queue.Message{Body: bytes.Repeat([]byte("m"), 3<<20)}
+			if err := s.Sender(a.queue).Send(ctx, queue.Timers, message); err != nil {
+				t.Fatal(err)
+			}
+			received, err := s.Receiver(a.queue).Receive(ctx, queue.Timers, 1)
+			if err != nil || !bytes.Equal(received[0].Body, message.Body) {
+				t.Errorf("received %d bytes, %v", len(received[0].Body), err)
+			}
+			for _, key := range a.keys() {
+				if body, err := a.blobs.Get(ctx, key); err != nil || (keys != nil) == bytes.Contains(body, []byte("mmmmmmmm")) && strings.Contains(key, "message") {
+					t.Errorf("%s: %v", key, err)
+				}
+			}
+		})
+	}
+}
+
+// Commits that share a transaction are kept apart where together they are too large for it, and one put lands all.
+func TestLargeTransactions(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	l := a.sealer(nil).Log(a.store)
+	var items []store.Item
+	for slot := range uint32(20) {
+		items = append(items, large(slot, 200<<10))
+	}
+	if err := l.Append(ctx, items...); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(a.keys()); n != len(items) {
+		t.Errorf("%d are kept apart", n)
+	}
+	size := 0
+	below, err := a.store.Forward(ctx, item(0).Key, 0)
+	for _, i := range below.Items {
+		size += len(i.Body)
+	}
+	if err != nil || len(below.Items) != len(items) || size > 10_000 {
+		t.Errorf("the store has %d bytes in %d items, %v", size, len(below.Items), err)
+	}
+	page, err := l.Forward(ctx, item(0).Key, 0)
+	for i, got := range page.Items {
+		if !bytes.Equal(got.Body, items[i].Body) {
+			t.Errorf("slot %d has %d bytes", i, len(got.Body))
+		}
+	}
+	if err != nil || len(page.Items) != len(items) {
+		t.Errorf("%d items, %v", len(page.Items), err)
+	}
+}
+
+// A blob that is gone, or was changed, leaves its commit sealed; so does a deployment that keeps nothing apart.
+func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	s := a.sealer(nil)
+	if err := s.Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	below, err := a.store.Forward(ctx, item(0).Key, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference, place := below.Items[0].Body, "commit/w/1/0/01000000000000000000000000000000"
+	if _, err := s.Open(ctx, place, reference); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, seal.New(seal.Options{}), place, reference, seal.ErrGone)
+	key := a.keys()[0]
+	if err := a.blobs.Put(ctx, key, []byte("other")); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, s, place, reference, seal.ErrTampered)
+	if err := a.blobs.Delete(ctx, key); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, s, place, reference, seal.ErrGone)
+	if page, err := s.Log(a.store).Forward(ctx, item(0).Key, 1); err != nil || !bytes.Equal(page.Items[0].Body, reference) {
+		t.Errorf("read as %v, %v", page, err)
+	}
+}
+
+// failing are blobs that do not answer.
+type failing struct{ *blobmemory.Blobs }
+
+var errNoAnswer = errors.New("no answer")
+
+func (failing) Put(context.Context, string, []byte) error   { return errNoAnswer }
+func (failing) Get(context.Context, string) ([]byte, error) { return nil, errNoAnswer }
+
+// While the blobs do not answer nothing is written, and nothing is read: that is for now.
+func TestBlobsThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	deaf := seal.New(seal.Options{Blobs: failing{a.blobs}})
+	if err := deaf.Log(a.store).Append(ctx, large(0, 1<<20)); !errors.Is(err, store.ErrThrottled) || !errors.Is(err, errNoAnswer) {
+		t.Errorf("Append: %v", err)
+	}
+	if err := a.sealer(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := deaf.Log(a.store).Forward(ctx, item(0).Key, 1); !errors.Is(err, store.ErrThrottled) {
+		t.Errorf("Forward: %v", err)
+	}
+}
+
+// Tidy deletes what nobody refers to, when it is old enough, and nothing else.
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	s := a.sealer(keysOf(t, "k1"))
+	l := s.Log(a.store)
+	put := func(i store.Item) {
+		t.Helper()
+		if err := l.Append(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tidy := func(want int) {
+		t.Helper()
+		if n, err := s.Tidy(ctx, a.store); err != nil || n != want {
+			t.Errorf("%d were deleted, %v; want %d", n, err, want)
+		}
+	}
+	tidy(0)
+	put(large(0, 1<<20))
+	lost := large(0, 1<<20)
+	lost.Commit[9] = 7
+	var conflict *store.Conflict
+	if err := l.Append(ctx, lost); !errors.As(err, &conflict) {
+		t.Fatal(err)
+	}
+	put(large(1, 1<<20))
+	never := failingLog{a.store}
+	if err := s.Log(never).Append(ctx, large(2, 1<<20)); err == nil {
+		t.Fatal("put")
+	}
+	if err := s.Sender(a.queue).Send(ctx, queue.Timers, queue.Message{Body: make([]byte, 1<<20)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.blobs.Put(ctx, "default/notes", []byte("somebody's")); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.blobs.Put(ctx, "other/00000000/message/00", []byte("another namespace's")); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(a.keys()); n != 7 {
+		t.Fatalf("there are %d blobs", n)
+	}
+	a.now = a.now.Add(14 * 24 * time.Hour)
+	tidy(0)
+	a.now = a.now.Add(time.Second)
+	tidy(2) // what lost its slot, and what was never put
+	tidy(0)
+	page, err := l.Forward(ctx, item(0).Key, 0)
+	if err != nil || len(page.Items) != 2 || !bytes.Equal(page.Items[1].Body, large(1, 1<<20).Body) {
+		t.Errorf("%d items, %v", len(page.Items), err)
+	}
+	for slot := range uint32(2) {
+		if err := a.store.Delete(ctx, []store.Item{large(slot, 0)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tidy(2) // the run's commits have gone
+	a.now = a.now.Add(16 * 24 * time.Hour)
+	tidy(1) // the message
+	if n := len(a.keys()); n != 2 {
+		t.Errorf("there are %q", a.keys())
+	}
+}
+
+// failingLog is a log whose process dies before the put.
+type failingLog struct{ store.Log }
+
+func (failingLog) Append(context.Context, ...store.Item) error { return errNoAnswer }

@@ -1,0 +1,98 @@
+package seal
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/blob"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+const (
+	// TidyEvery is how often Tidy is to be called.
+	TidyEvery = 10 * time.Minute
+	// tidyAtOnce is how many blobs a call looks at. 144,000 a day are one request to list in ten minutes, and a read for each
+	// that is old enough.
+	tidyAtOnce = blob.MaxBatch
+	// commitGrace is how old a blob is that is taken for one whose commit did not come, or has gone, and messageGrace how old one
+	// of which no queue has a message any more: two weeks there, and two among the dead letters.
+	commitGrace  = 14 * 24 * time.Hour
+	messageGrace = 30 * 24 * time.Hour
+)
+
+// Tidy deletes blobs that nobody refers to, of those that it looks at: some from a random key on, so that it needs no place to
+// remember where it stood, and in time comes by all. log is the log that Log has wrapped. It returns how many it deleted. A crash
+// leaves some of them for another time.
+func (s *Sealer) Tidy(ctx context.Context, log store.Log) (deleted int, err error) {
+	if s.blobs == nil {
+		return 0, nil
+	}
+	var random [4]byte
+	_, _ = rand.Read(random[:]) // crypto/rand.Read never fails
+	list, err := s.listFrom(ctx, s.namespace+"/"+hex.EncodeToString(random[:]))
+	if err != nil {
+		return 0, fmt.Errorf("list what is kept apart: %w", err)
+	}
+	var orphans []string
+	for _, b := range list {
+		orphan, err := s.orphan(ctx, log, b)
+		if err != nil {
+			return 0, err
+		}
+		if orphan {
+			orphans = append(orphans, b.Key)
+		}
+	}
+	if len(orphans) == 0 {
+		return 0, nil
+	}
+	return len(orphans), s.blobs.Delete(ctx, orphans...)
+}
+
+// listFrom lists blobs from a key on, in a circle.
+func (s *Sealer) listFrom(ctx context.Context, key string) ([]blob.Listed, error) {
+	prefix := s.namespace + "/"
+	list, err := s.blobs.List(ctx, prefix, key, tidyAtOnce)
+	if err != nil || len(list) == tidyAtOnce {
+		return list, err
+	}
+	first, err := s.blobs.List(ctx, prefix, "", tidyAtOnce-len(list))
+	for _, b := range first {
+		if b.Key <= key {
+			list = append(list, b)
+		}
+	}
+	return list, err
+}
+
+// orphan reports whether nobody refers to a blob, or ever will. One whose key cannot be read is none of ours.
+func (s *Sealer) orphan(ctx context.Context, log store.Log, b blob.Listed) (bool, error) {
+	age := s.clock().Sub(b.Put)
+	part := strings.Split(strings.TrimPrefix(b.Key, s.namespace+"/"), "/")
+	switch {
+	case len(part) == 3 && part[1] == placeOfMessage:
+		return age > messageGrace, nil
+	case len(part) != 7 || part[1] != "commit" || age <= commitGrace:
+		return false, nil
+	}
+	workflow, err1 := url.PathUnescape(part[2])
+	run, err2 := strconv.ParseUint(part[3], 10, 32)
+	slot, err3 := strconv.ParseUint(part[4], 10, 32)
+	if err1 != nil || err2 != nil || err3 != nil {
+		return false, nil
+	}
+	page, err := log.Forward(ctx, store.Key{Workflow: workflow, Run: uint32(run), Slot: uint32(slot)}, 1)
+	if err != nil {
+		return false, fmt.Errorf("look for the commit of %s: %w", b.Key, err)
+	}
+	if len(page.Items) == 0 || page.Items[0].Slot != uint32(slot) {
+		return true, nil
+	}
+	return hex.EncodeToString(page.Items[0].Commit[:]) != part[5], nil
+}
