@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/conditions"
 	"github.com/seed-41655fb1/weft/examples/continued"
 	"github.com/seed-41655fb1/weft/examples/determinism"
+	"github.com/seed-41655fb1/weft/examples/documents"
 	"github.com/seed-41655fb1/weft/examples/errors"
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/examples/heartbeats"
@@ -40,6 +41,7 @@ func Registrations() map[string][]workflow.Registration {
 		"cart":         cart.Registrations(),
 		"conditions":   conditions.Registrations(),
 		"determinism":  determinism.Registrations(),
+		"documents":    documents.Registrations(),
 		"errors":       errors.Registrations(),
 		"fanout":       fanout.Registrations(),
 		"heartbeats":   heartbeats.Registrations(),

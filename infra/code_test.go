@@ -44,8 +44,8 @@ func TestMetrics(t *testing.T) {
 }
 
 // notSet are variables of the functions that no template sets: how long a message waits for its commit costs, and does no more;
-// a key of payloads has a policy of its owner's, and comes with what encrypts and compresses.
-var notSet = []string{"WEFT_GRACE", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS"}
+// a key of payloads and a bucket have policies of their owner's.
+var notSet = []string{"WEFT_GRACE", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS", "WEFT_BUCKET"}
 
 var variableName = regexp.MustCompile(`"(WEFT_[A-Z_]+)"`)
 
