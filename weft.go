@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -29,7 +30,7 @@ type Registry struct {
 // empty, options that cannot be) is reported by what uses the registry, with the places where they were declared.
 func Register(registrations ...workflow.Registration) *Registry {
 	r := &Registry{types: &engine.Registry{}}
-	for _, registration := range registrations {
+	for _, registration := range append([]workflow.Registration{flow.Registration()}, registrations...) {
 		if err := registration.Register(r.types); err != nil {
 			r.wrong = append(r.wrong, err.Error())
 		}

@@ -45,10 +45,11 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 	})
 }
 
-// CancelExternal asks another workflow to end. The future is ready when it has been asked, or has no open run.
-func (in *Instance) CancelExternal(scope *coro.Scope, workflowID, reason string) *coro.Future[struct{}] {
-	in.s.MustRun("cancel another workflow")
-	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason}
+// EndExternal asks another workflow to end, or terminates it. The future is ready when it has been asked, or has ended, or has
+// no open run.
+func (in *Instance) EndExternal(scope *coro.Scope, workflowID, reason string, terminate bool) *coro.Future[struct{}] {
+	in.s.MustRun("end another workflow")
+	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason, Terminate: terminate}
 	return in.tell(scope, &command{typ: a.Type(), name: workflowID, attributes: func() history.Attributes { return a }})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
@@ -82,8 +83,10 @@ func (r *Registry) Workflow(name string) *Workflow { return r.workflows[name] }
 // Activity returns the activity type of this name, or nil.
 func (r *Registry) Activity(name string) *Activity { return r.activities[name] }
 
-// WorkflowNames lists the names of the workflow types, sorted.
-func (r *Registry) WorkflowNames() []string { return sortedKeys(r.workflows) }
+// WorkflowNames lists the names of the workflow types, sorted, without those of Weft's own.
+func (r *Registry) WorkflowNames() []string {
+	return slices.DeleteFunc(sortedKeys(r.workflows), func(name string) bool { return strings.HasPrefix(name, "weft.") })
+}
 
 // ActivityNames lists the names of the activity types, sorted.
 func (r *Registry) ActivityNames() []string { return sortedKeys(r.activities) }

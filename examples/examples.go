@@ -22,6 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/patches"
 	"github.com/seed-41655fb1/weft/examples/queries"
 	"github.com/seed-41655fb1/weft/examples/retries"
+	"github.com/seed-41655fb1/weft/examples/schedules"
 	"github.com/seed-41655fb1/weft/examples/selects"
 	"github.com/seed-41655fb1/weft/examples/signals"
 	"github.com/seed-41655fb1/weft/examples/tickets"
@@ -50,6 +51,7 @@ func Registrations() map[string][]workflow.Registration {
 		"patches":      patches.Registrations(),
 		"queries":      queries.Registrations(),
 		"retries":      retries.Registrations(),
+		"schedules":    schedules.Registrations(),
 		"selects":      selects.Registrations(),
 		"signals":      signals.Registrations(),
 		"tickets":      tickets.Registrations(),

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -90,7 +91,7 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 func registry(t testing.TB, registrations []workflow.Registration) *engine.Registry {
 	t.Helper()
 	r := &engine.Registry{}
-	for _, registration := range registrations {
+	for _, registration := range append([]workflow.Registration{flow.Registration()}, registrations...) {
 		if err := registration.Register(r); err != nil {
 			t.Fatalf("weftest: cannot use a registration: %v", err)
 		}

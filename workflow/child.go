@@ -123,7 +123,13 @@ func (w External) target() engine.SignalTarget { return engine.SignalTarget{Work
 
 // Cancel asks the workflow to end. The future is ready when it has been asked; it says ErrNotFound where no run is open.
 func (w External) Cancel(ctx Context, reason string) Future[None] {
-	return Future[None]{&sent{ctx.instance().CancelExternal(ctx.scope, string(w), reason)}}
+	return Future[None]{&sent{ctx.instance().EndExternal(ctx.scope, string(w), reason, false)}}
+}
+
+// Terminate ends the workflow at once, without asking its code. The future is ready when it has ended; it says ErrNotFound where
+// no run is open.
+func (w External) Terminate(ctx Context, reason string) Future[None] {
+	return Future[None]{&sent{ctx.instance().EndExternal(ctx.scope, string(w), reason, true)}}
 }
 
 // SendTo sends the signal to another workflow, from workflow code. It is durable when the workflow next waits, and arrives even

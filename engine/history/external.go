@@ -46,6 +46,8 @@ type RequestCancelExternalWorkflowExecutionInitiated struct {
 	Reason     string `cbor:"2,keyasint,omitempty" json:"reason,omitempty"`
 	// ChildEventID is as in a signal.
 	ChildEventID int64 `cbor:"3,keyasint,omitempty" json:"childInitiatedEventId,omitempty"`
+	// Terminate says that the workflow's code is not asked.
+	Terminate bool `cbor:"4,keyasint,omitempty" json:"terminate,omitempty"`
 }
 
 // Type is TypeRequestCancelExternalWorkflowExecutionInitiated.

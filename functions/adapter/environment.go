@@ -22,6 +22,7 @@ import (
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -266,7 +267,7 @@ func tidy(ctx context.Context, s *seal.Sealer, log store.Log) error {
 func register(registrations []workflow.Registration) (*engine.Registry, error) {
 	types := &engine.Registry{}
 	var wrong []error
-	for _, r := range registrations {
+	for _, r := range append([]workflow.Registration{flow.Registration()}, registrations...) {
 		wrong = append(wrong, r.Register(types))
 	}
 	if err := errors.Join(wrong...); err != nil {

@@ -102,6 +102,8 @@ var rules = []rule{
 	{"internal/disk", nil},
 	{"internal/where", nil},
 	{"internal/cron", nil},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/payload", "internal/schedule"}},
+	{"internal/schedule", []string{"engine/history", "internal/api", "internal/cron"}},
 	{"internal/limits", []string{"engine"}},
 	{"internal/attempt", nil},
 	{"internal/awsmeter", nil},
@@ -128,7 +130,7 @@ var rules = []rule{
 	{"activity", []string{"workflow", "client", "engine/...", "internal/payload", "internal/where", "internal/attempt", "internal/observe"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "internal/api", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/turn",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/turn",
 	}},
 }
 

@@ -17,19 +17,23 @@ import (
 type Schedule struct{ schedule robfig.Schedule }
 
 // Parse reads an expression. An error says what is wrong with it.
-func Parse(expression string) (Schedule, error) {
-	zone, fields := "UTC", expression
+func Parse(expression string) (Schedule, error) { return ParseDefault(expression, "") }
+
+// ParseDefault reads an expression that may begin with a time zone; otherwise it is in the one of this name, and an empty name
+// is UTC.
+func ParseDefault(expression, zone string) (Schedule, error) {
+	fields := expression
 	for _, prefix := range []string{"CRON_TZ=", "TZ="} {
 		if rest, ok := strings.CutPrefix(expression, prefix); ok {
 			zone, fields, _ = strings.Cut(rest, " ")
 			break
 		}
 	}
-	return ParseIn(fields, zone)
+	return parse(fields, zone)
 }
 
-// ParseIn reads an expression without a time zone, in the one of this name; an empty name is UTC.
-func ParseIn(fields, zone string) (Schedule, error) {
+// parse reads an expression without a time zone, in the one of this name.
+func parse(fields, zone string) (Schedule, error) {
 	location, err := Zone(zone)
 	if err != nil {
 		return Schedule{}, err

@@ -104,13 +104,18 @@ func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err err
 	case run.State.Status.Closed():
 		return false, t.repair(ctx, run, trigger)
 	}
+	if c := e.external.Cancel; c != nil && c.Terminate {
+		t.dropInstance()
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason})
+		return true, t.putThenSend(ctx, []*engine.Message{trigger}, &change{run: run, commit: run.End(t.writer(trigger), end)})
+	}
 	return true, t.bring(ctx, run, incoming(e.external), trigger)
 }
 
 // has reports whether something has arrived before: at the latest run, or at the one that it continues.
 func (t *session) has(ctx context.Context, run *engine.Run, p *engine.PendingExternal) (bool, error) {
 	if p.Cancel != nil {
-		return run.State.CancelRequested, nil
+		return run.State.CancelRequested && !p.Cancel.Terminate, nil
 	}
 	return t.arrived(ctx, run, p.Signal.RequestID)
 }

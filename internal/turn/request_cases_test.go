@@ -39,6 +39,7 @@ var cases = map[string]string{
 	"pinned":    "", // the list knows no builds
 	"reset":     "", // no case of the list has it: update-semantics, section 22
 	"retries":   "", // whole runs that are tried again
+	"schedules": "", // the workflow that a schedule is
 	"crons":     "", // runs that follow by a cron expression, and execution timeouts
 }
 

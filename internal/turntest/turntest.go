@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
@@ -162,7 +163,7 @@ func (p *Process) Stop() { p.stop() }
 func Registry(t testing.TB, registrations ...workflow.Registration) *engine.Registry {
 	t.Helper()
 	r := &engine.Registry{}
-	for _, reg := range registrations {
+	for _, reg := range append([]workflow.Registration{flow.Registration()}, registrations...) {
 		if err := reg.Register(r); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,189 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// Overlap says what a schedule does at a moment at which a run that it has started is still open.
+type Overlap = api.Overlap
+
+// The overlap policies. The first is the default.
+const (
+	// OverlapSkip leaves the new run out.
+	OverlapSkip = api.OverlapSkip
+	// OverlapBufferOne starts one when the open one has ended, and leaves out what comes besides.
+	OverlapBufferOne = api.OverlapBufferOne
+	// OverlapBufferAll starts all of them, one after the other; up to a thousand wait.
+	OverlapBufferAll = api.OverlapBufferAll
+	// OverlapAllowAll starts them at once.
+	OverlapAllowAll = api.OverlapAllowAll
+	// OverlapCancel asks the open one to end, and starts the new one when it has.
+	OverlapCancel = api.OverlapCancel
+	// OverlapTerminate terminates the open one, and starts the new one when it has ended.
+	OverlapTerminate = api.OverlapTerminate
+)
+
+// Every is a moment at each Interval since 1970 (UTC), put off by Offset.
+type Every struct{ Interval, Offset time.Duration }
+
+// ScheduleOptions says when a schedule starts runs, and how. Cron, Every, or both have to be given.
+type ScheduleOptions struct {
+	// Cron are cron expressions, as in StartOptions. They are in the time zone, unless they begin with one of their own.
+	Cron []string
+	// Every are intervals.
+	Every []Every
+	// TimeZone is a name of the IANA database; empty is UTC.
+	TimeZone string
+	// StartAt and EndAt bound the moments, both included; zero does not.
+	StartAt, EndAt time.Time
+	// Jitter puts each moment off by a part of this, always the same for the same moment, and not beyond the next one.
+	Jitter time.Duration
+
+	// Overlap says what happens at a moment at which a run is still open; empty is OverlapSkip.
+	Overlap Overlap
+	// CatchUpWindow is how late a run may begin, after an outage; 0 is a year. Moments that are later are missed.
+	CatchUpWindow time.Duration
+	// PauseOnFailure pauses the schedule when a run of it fails or times out.
+	PauseOnFailure bool
+	// Paused creates the schedule paused, and Note says why.
+	Paused bool
+	Note   string
+
+	// WorkflowID is what the workflow ids of the runs begin with, before their moment; empty is the schedule's id.
+	WorkflowID string
+	// RunTimeout is how long each run may stay open; 0 is for ever.
+	RunTimeout time.Duration
+	// RequestID recognises the creation, or the change, when it is sent again; empty, one is made.
+	RequestID string
+}
+
+// ScheduleDescription is what is known of a schedule.
+type ScheduleDescription = api.ScheduleDescription
+
+// ScheduledRun is a run that a schedule has started, or will.
+type ScheduledRun = api.ScheduledRun
+
+// ScheduleSummary is a schedule in a list.
+type ScheduleSummary = api.ScheduleSummary
+
+// schedule is what a schedule is created with, or changed to.
+func (o ScheduleOptions) schedule(workflowType string, input history.Payload) api.Schedule {
+	moment := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		return &t
+	}
+	s := api.Schedule{
+		Spec: api.ScheduleSpec{
+			Cron: o.Cron, TimeZone: o.TimeZone, StartAt: moment(o.StartAt), EndAt: moment(o.EndAt), Jitter: api.Duration(o.Jitter),
+		},
+		Action: api.ScheduleAction{
+			Type: workflowType, Input: json.RawMessage(input), WorkflowID: o.WorkflowID, RunTimeout: api.Duration(o.RunTimeout),
+		},
+		Overlap: o.Overlap, CatchUpWindow: api.Duration(o.CatchUpWindow), PauseOnFailure: o.PauseOnFailure, Paused: o.Paused, Note: o.Note,
+	}
+	for _, e := range o.Every {
+		s.Spec.Intervals = append(s.Spec.Intervals, api.ScheduleInterval{Every: api.Duration(e.Interval), Offset: api.Duration(e.Offset)})
+	}
+	return s
+}
+
+// Schedule is a schedule, by its id.
+type Schedule struct {
+	ID     string
+	client *Client
+}
+
+// Schedule returns a handle of a schedule. It does not ask whether there is one.
+func (c *Client) Schedule(id string) Schedule { return Schedule{id, c} }
+
+func (s Schedule) workflowID() string { return api.SchedulePrefix + s.ID }
+
+// CreateSchedule creates a schedule that starts runs of a workflow type. It is durable when CreateSchedule returns. An id that
+// another schedule has is ErrAlreadyOpen.
+func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, input history.Payload, o ScheduleOptions) (Schedule, error) {
+	s := c.Schedule(id)
+	state, err := json.Marshal(api.NewSchedule{ID: id, Schedule: o.schedule(workflowType, input)})
+	if err == nil {
+		_, _, err = c.Start(ctx, s.workflowID(), api.ScheduleType, state, StartOptions{RequestID: o.RequestID})
+	}
+	return s, err
+}
+
+// ask sends an update of a schedule, and waits for its outcome.
+func (s Schedule) ask(ctx context.Context, name string, request any, id string) error {
+	input, err := json.Marshal(request)
+	if err == nil {
+		_, err = s.client.Call(ctx, s.workflowID(), name, input, UpdateOptions{ID: cmp.Or(id, s.client.newID())})
+	}
+	return err
+}
+
+// Change gives the schedule another type, other moments and other policies, all that it was created with. What is open goes on.
+func (s Schedule) Change(ctx context.Context, workflowType string, input history.Payload, o ScheduleOptions) error {
+	changed := o.schedule(workflowType, input)
+	return s.ask(ctx, api.ScheduleUpdate, api.UpdateScheduleRequest{Schedule: &changed}, o.RequestID)
+}
+
+// Pause keeps the schedule from starting runs, until Unpause. The note is for those who look at it.
+func (s Schedule) Pause(ctx context.Context, note string) error {
+	return s.ask(ctx, api.SchedulePause, api.ScheduleNote{Note: note}, "")
+}
+
+// Unpause lets the schedule go on, from now: the moments meanwhile are left out.
+func (s Schedule) Unpause(ctx context.Context, note string) error {
+	return s.ask(ctx, api.ScheduleUnpause, api.ScheduleNote{Note: note}, "")
+}
+
+// Trigger starts a run now, also of a schedule that is paused. An empty policy is the schedule's.
+func (s Schedule) Trigger(ctx context.Context, overlap Overlap) error {
+	return s.ask(ctx, api.ScheduleTrigger, api.TriggerScheduleRequest{Overlap: overlap}, "")
+}
+
+// Backfill starts the runs of the moments from start to end, both included, at most a thousand, also of a schedule that is
+// paused. An empty policy is the schedule's: with OverlapSkip only the first is started.
+func (s Schedule) Backfill(ctx context.Context, start, end time.Time, overlap Overlap) error {
+	return s.ask(ctx, api.ScheduleBackfill, api.BackfillScheduleRequest{StartAt: start, EndAt: end, Overlap: overlap}, "")
+}
+
+// Describe returns what is known of the schedule. Nothing is written.
+func (s Schedule) Describe(ctx context.Context) (*ScheduleDescription, error) {
+	answer, err := s.client.Query(ctx, s.workflowID(), "", api.ScheduleDescribe, nil)
+	if err != nil {
+		return nil, err
+	}
+	d := &ScheduleDescription{}
+	return d, json.Unmarshal(answer, d)
+}
+
+// Delete deletes the schedule. The runs that it has started go on; those that it has buffered are not started.
+func (s Schedule) Delete(ctx context.Context) error {
+	return s.client.Terminate(ctx, s.workflowID(), "", "the schedule was deleted")
+}
+
+// Schedules lists the schedules, a page at a time; an empty token is the beginning, and an empty next the end. The list follows
+// the log, and may be behind it.
+func (c *Client) Schedules(ctx context.Context, token string) (page []ScheduleSummary, next string, err error) {
+	q := runQuery("")
+	q.Set("type", api.ScheduleType)
+	q.Set("status", history.Running.String())
+	if token != "" {
+		q.Set("pageToken", token)
+	}
+	var answer api.ListResponse
+	if _, err := c.do(ctx, request{method: "GET", path: "/v1/workflows", query: q, answer: &answer}); err != nil {
+		return nil, "", err
+	}
+	for _, w := range answer.Workflows {
+		page = append(page, ScheduleSummary{ScheduleID: strings.TrimPrefix(w.WorkflowID, api.SchedulePrefix), CreatedAt: w.StartedAt})
+	}
+	return page, answer.NextPageToken, nil
+}

@@ -1,0 +1,176 @@
+// Package flow is the workflow that a schedule is: it waits for the schedule's next moment, starts a run, and waits for its end.
+// All that makes workflows durable makes schedules durable. Pausing, triggering and the like are updates of it, and describing is
+// a query.
+package flow
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/schedule"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// The workflow of a schedule, and what can be said to it.
+var (
+	Workflow = workflow.Declare[State, workflow.None](api.ScheduleType)
+
+	pause    = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.SchedulePause)
+	unpause  = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.ScheduleUnpause)
+	trigger  = workflow.NewUpdate[api.TriggerScheduleRequest, workflow.None](api.ScheduleTrigger)
+	backfill = workflow.NewUpdate[api.BackfillScheduleRequest, workflow.None](api.ScheduleBackfill)
+	change   = workflow.NewUpdate[api.UpdateScheduleRequest, workflow.None](api.ScheduleUpdate)
+	describe = workflow.NewQuery[workflow.None, api.ScheduleDescription](api.ScheduleDescribe)
+)
+
+// Registration is what each registry has, besides what a program registers.
+func Registration() workflow.Registration { return registration{} }
+
+type registration struct{}
+
+// Register adds the workflow to the registry. What a schedule is created with is checked, with the types that the registry has
+// then.
+func (registration) Register(r *engine.Registry) error {
+	if err := workflow.Bind(Workflow, run).Register(r); err != nil {
+		return err
+	}
+	code := r.Workflow(Workflow.Name())
+	code.Where = "a workflow of Weft's own"
+	code.CheckInput = func(p history.Payload) error {
+		s, err := payload.Decode[State](p)
+		if err == nil {
+			err = schedule.Check(s.ID, &s.Schedule)
+		}
+		if name := s.Schedule.Action.Type; err == nil && r.Workflow(name) == nil {
+			err = fmt.Errorf("there is no workflow type %q", name)
+		}
+		return err
+	}
+	return nil
+}
+
+// State is what a schedule keeps from run to run.
+type State struct {
+	ID       string       `json:"id"`
+	Schedule api.Schedule `json:"schedule"`
+	// Last is the last moment that was looked at.
+	Last    time.Time        `json:"last,omitzero"`
+	Machine schedule.Machine `json:"machine"`
+	// Running are the runs that are open, and Recent the last ones that were started.
+	Running []api.ScheduledRun `json:"running,omitempty"`
+	Recent  []api.ScheduledRun `json:"recent,omitempty"`
+	Started int                `json:"started,omitempty"`
+	Missed  int                `json:"missed,omitempty"`
+}
+
+// flow is a schedule while it runs.
+type flow struct {
+	State
+	ctx workflow.Context
+	// next is the moment that it waits for; stale says that it has to be found again.
+	next  schedule.Moment
+	stale bool
+	// woken says that something has happened that the main loop has not seen.
+	woken bool
+	// seen is when code last ran.
+	seen time.Time
+}
+
+func run(ctx workflow.Context, s State) (workflow.None, error) {
+	f := &flow{State: s, ctx: ctx, stale: true, seen: workflow.Now(ctx)}
+	if f.Last.IsZero() {
+		f.Last = f.seen
+	}
+	f.handle()
+	for f.Running = nil; f.Machine.Open > 0; { // those of the run before: nobody waits for them any more
+		f.do(f.Machine.Closed())
+	}
+	for {
+		f.woken, f.seen = false, workflow.Now(ctx)
+		f.look()
+		if f.long() {
+			return Workflow.ContinueAsNew(ctx, f.State)
+		}
+		if err := workflow.Select(ctx, f.cases()...); err != nil {
+			return workflow.None{}, err
+		}
+	}
+}
+
+// cases are what the schedule waits for.
+func (f *flow) cases() []workflow.Case {
+	all := []workflow.Case{workflow.OnCondition(func() bool { return f.woken })}
+	if f.ticks() && !f.next.Due.IsZero() {
+		all = append(all, workflow.OnTimer(f.next.Due, nil))
+	}
+	return all
+}
+
+// ticks reports whether moments are looked at as they come.
+func (f *flow) ticks() bool {
+	return !f.Schedule.Paused && !f.Machine.Waits(f.Schedule.Overlap)
+}
+
+// long reports whether it is time for another run: the history is long, and nothing is under way that another run could not go
+// on with. Runs that may overlap anyway are left to themselves.
+func (f *flow) long() bool {
+	quiet := len(f.Running) == 0 || f.Schedule.Overlap == api.OverlapAllowAll
+	return workflow.InfoOf(f.ctx).SuggestContinueAsNew && quiet && workflow.AllHandlersFinished(f.ctx)
+}
+
+// look looks at the moments that have come.
+func (f *flow) look() {
+	if f.ticks() && (f.stale || !f.next.Due.IsZero() && !f.next.Due.After(workflow.Now(f.ctx))) {
+		f.catchUp()
+	}
+}
+
+// moments is what Spec.Moments returns.
+type moments struct {
+	Due  []schedule.Moment `json:"due,omitempty"`
+	Next schedule.Moment   `json:"next"`
+}
+
+// catchUp looks at all moments up to now. What they are is recorded: another build may have other time zones.
+func (f *flow) catchUp() {
+	now, last, spec := workflow.Now(f.ctx), f.Last, f.Schedule.Spec
+	for more := true; more; {
+		m := workflow.SideEffect(f.ctx, func() (m moments) {
+			m.Due, m.Next = f.compile(spec).Moments(last, now)
+			return m
+		})
+		for _, moment := range m.Due {
+			last = moment.At
+			f.come(moment, now)
+		}
+		more = !m.Next.Due.IsZero() && !m.Next.Due.After(now)
+		f.next = m.Next
+	}
+	f.Last, f.stale = last, false
+}
+
+// come is what happens at a moment. One that is late after an outage is missed; one that has come while a run was open is not
+// late.
+func (f *flow) come(m schedule.Moment, now time.Time) {
+	window := time.Duration(f.Schedule.CatchUpWindow)
+	if window == 0 {
+		window = schedule.DefaultCatchUp
+	}
+	if f.Machine.Open == 0 && now.Sub(m.Due) > window {
+		f.Missed++
+		return
+	}
+	f.arrive(api.ScheduledRun{At: m.At, Overlap: f.Schedule.Overlap})
+}
+
+func (f *flow) compile(s api.ScheduleSpec) *schedule.Spec {
+	spec, err := schedule.Compile(f.ID, s)
+	if err != nil {
+		panic(err) // it was checked before: the task fails, and goes on under a build that reads it
+	}
+	return spec
+}

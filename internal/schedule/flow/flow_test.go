@@ -1,0 +1,116 @@
+package flow_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var job = workflow.Declare[string, workflow.None]("job")
+
+func runJob(ctx workflow.Context, takes string) (workflow.None, error) {
+	d, _ := time.ParseDuration(takes) // none is no time
+	return workflow.None{}, workflow.Sleep(ctx, d)
+}
+
+func registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(job, runJob)}
+}
+
+func describe(t *testing.T, s client.Schedule) *client.ScheduleDescription {
+	t.Helper()
+	d, err := s.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// A schedule whose history is long goes on in another run, between two runs of its own, and forgets nothing.
+func TestContinuesAsNew(t *testing.T) {
+	t.Parallel()
+	for _, overlap := range []client.Overlap{client.OverlapSkip, client.OverlapBufferAll, client.OverlapAllowAll, client.OverlapTerminate} {
+		synctest.Test(t, func(t *testing.T) {
+			d := turntest.New(t)
+			p := d.Start(turn.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
+			defer d.Replay(registrations()...)
+			defer p.Stop()
+			s, err := job.Schedule(t.Context(), p.Client, "s", "30s", workflow.ScheduleOptions{Cron: []string{"* * * * *"}, Overlap: overlap})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour + 45*time.Second)
+			got := describe(t, s)
+			if got.Started != 60 || got.Skipped != 0 || len(got.Recent) != 10 || len(got.Running) > 0 {
+				t.Errorf("%s: %d started, %d skipped, %d open", overlap, got.Started, got.Skipped, len(got.Running))
+			}
+			if n := len(d.Runs("weft.schedule:s")); n < 5 {
+				t.Errorf("%s: it has gone on in only %d runs", overlap, n)
+			}
+			if n := len(d.Workflows()); n != 61 {
+				t.Errorf("%s: there are %d workflows, want sixty and the schedule", overlap, n)
+			}
+		})
+	}
+}
+
+// What comes while no process is there comes when one is there again, but for what is too late by then.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{}, registrations()...)
+		o := workflow.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}, Overlap: client.OverlapBufferAll, CatchUpWindow: 150 * time.Minute}
+		if _, err := job.Schedule(t.Context(), p.Client, "s", "", o); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Minute) // the first has come
+		p.Stop()
+		time.Sleep(5 * time.Hour) // from 1:30 to 6:30: those of 2 and 3 are too late
+		p = d.Start(turn.Options{}, registrations()...)
+		time.Sleep(20 * time.Minute)
+		got := describe(t, p.Schedule("s"))
+		if got.Started != 4 || got.Missed != 2 || !got.Recent[1].At.Equal(time.Date(2000, 1, 1, 4, 0, 0, 0, time.UTC)) {
+			t.Errorf("%d started, %d missed: %+v", got.Started, got.Missed, got.Recent)
+		}
+		p.Stop()
+		d.Replay(registrations()...)
+	})
+}
+
+// A schedule that is paused while a run is open leaves out what comes from then on, and not what came before.
+func TestPauseWhileOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := t.Context(), turntest.One(t, registrations()...)
+		o := workflow.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}, Overlap: client.OverlapBufferAll}
+		s, err := job.Schedule(ctx, p.Client, "s", "150m", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(130 * time.Minute) // the run of 1:00 is open, and that of 2:00 waits
+		if err := s.Pause(ctx, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		if got := describe(t, s); len(got.Running) != 1 || len(got.Buffered) != 1 {
+			t.Errorf("%d open, %d wait", len(got.Running), len(got.Buffered))
+		}
+		time.Sleep(10 * time.Hour)
+		if got := describe(t, s); got.Started != 2 || len(got.Running)+len(got.Buffered) > 0 {
+			t.Errorf("paused: %+v", got)
+		}
+		if err := s.Unpause(ctx, ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if got := describe(t, s); got.Started != 3 {
+			t.Errorf("after the pause: %+v", got)
+		}
+	})
+}

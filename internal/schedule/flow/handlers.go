@@ -1,0 +1,126 @@
+package flow
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// handle sets the handlers.
+func (f *flow) handle() {
+	ctx := f.ctx
+	pause.Handle(ctx, func(_ workflow.Context, r api.ScheduleNote) (workflow.None, error) {
+		f.before()
+		f.Schedule.Paused, f.Schedule.Note = true, r.Note
+		return workflow.None{}, nil
+	})
+	unpause.Handle(ctx, func(_ workflow.Context, r api.ScheduleNote) (workflow.None, error) {
+		f.before()
+		f.Schedule.Paused, f.Schedule.Note = false, r.Note
+		return workflow.None{}, nil
+	})
+	change.Handle(ctx, func(_ workflow.Context, r api.UpdateScheduleRequest) (workflow.None, error) {
+		f.before()
+		f.Schedule = *r.Schedule
+		return workflow.None{}, nil
+	}, workflow.Validate(func(r api.UpdateScheduleRequest) error { return schedule.Check(f.ID, r.Schedule) }))
+	trigger.Handle(ctx, func(_ workflow.Context, r api.TriggerScheduleRequest) (workflow.None, error) {
+		f.trigger(r)
+		return workflow.None{}, nil
+	}, workflow.Validate(func(r api.TriggerScheduleRequest) error { return schedule.CheckOverlap(r.Overlap) }))
+	backfill.Handle(ctx, func(_ workflow.Context, r api.BackfillScheduleRequest) (workflow.None, error) {
+		return workflow.None{}, f.backfill(r)
+	}, workflow.Validate(checkBackfill))
+	describe.Handle(ctx, func(workflow.None) (api.ScheduleDescription, error) { return f.description(), nil })
+}
+
+// before is called before something about the moments changes: those that have come still come, and those that follow are found
+// again, from now on.
+func (f *flow) before() {
+	if !f.Schedule.Paused {
+		f.catchUp()
+	}
+	if now := workflow.Now(f.ctx); now.After(f.Last) {
+		f.Last = now
+	}
+	f.next, f.stale, f.woken = schedule.Moment{}, true, true
+}
+
+func (f *flow) policy(o api.Overlap) api.Overlap {
+	if o == "" {
+		return f.Schedule.Overlap
+	}
+	return o
+}
+
+// trigger starts a run now. Its id has a number: another moment, or another trigger, may be of the same second.
+func (f *flow) trigger(r api.TriggerScheduleRequest) {
+	now := workflow.Now(f.ctx)
+	id := fmt.Sprintf("%s-%d", f.workflowID(now), f.Started+len(f.Machine.Buffer)+f.Machine.Skipped+1)
+	f.arrive(api.ScheduledRun{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})
+	f.woken = true
+}
+
+func checkBackfill(r api.BackfillScheduleRequest) error {
+	if r.StartAt.IsZero() || r.EndAt.Before(r.StartAt) {
+		return errors.New("the time to backfill ends before it starts: give startAt and endAt")
+	}
+	return schedule.CheckOverlap(r.Overlap)
+}
+
+// between is what Spec.Between returns.
+type between struct {
+	All  []schedule.Moment `json:"all,omitempty"`
+	More bool              `json:"more,omitempty"`
+}
+
+// backfill starts the runs of the moments of some time, one by one.
+func (f *flow) backfill(r api.BackfillScheduleRequest) error {
+	spec := f.Schedule.Spec
+	found := workflow.SideEffect(f.ctx, func() (b between) {
+		all, more := f.compile(spec).Between(r.StartAt, r.EndAt)
+		for _, at := range all {
+			b.All = append(b.All, schedule.Moment{At: at})
+		}
+		b.More = more
+		return b
+	})
+	if found.More {
+		return workflow.NewError("TooMany", "there are more than 1000 moments in that time: backfill it in parts")
+	}
+	for _, m := range found.All {
+		f.arrive(api.ScheduledRun{At: m.At, Overlap: f.policy(r.Overlap)})
+	}
+	f.woken = true
+	return nil
+}
+
+// nexts is how many moments a description has that are to come.
+const nexts = 5
+
+func (f *flow) description() api.ScheduleDescription {
+	d := api.ScheduleDescription{
+		ScheduleID: f.ID, Schedule: f.Schedule, NextAt: []time.Time{}, Running: orNone(f.Running), Buffered: orNone(f.Machine.Buffer),
+		Recent: orNone(f.Recent), Started: f.Started, Skipped: f.Machine.Skipped, Missed: f.Missed,
+	}
+	if !f.Schedule.Paused {
+		from := f.Last
+		if f.seen.After(from) {
+			from = f.seen
+		}
+		d.NextAt = f.compile(f.Schedule.Spec).Coming(from, nexts)
+	}
+	return d
+}
+
+func orNone(runs []api.ScheduledRun) []api.ScheduledRun {
+	if runs == nil {
+		return []api.ScheduledRun{}
+	}
+	return slices.Clone(runs)
+}

@@ -1,0 +1,115 @@
+package flow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// recent is how many runs a description has that have ended.
+const recent = 10
+
+func (f *flow) arrive(r api.ScheduledRun) { f.do(f.Machine.Arrive(r)) }
+
+// do does what was decided.
+func (f *flow) do(d schedule.Decision) {
+	for _, r := range f.Running {
+		switch {
+		case d.Terminate:
+			workflow.External(r.WorkflowID).Terminate(f.ctx, "the schedule's next run takes its place")
+		case d.Cancel:
+			workflow.External(r.WorkflowID).Cancel(f.ctx, "the schedule's next run takes its place")
+		}
+	}
+	for _, r := range d.Start {
+		f.start(r)
+	}
+}
+
+// start starts a run. It outlives the schedule.
+func (f *flow) start(r api.ScheduledRun) {
+	now := workflow.Now(f.ctx)
+	f.Started++
+	r.StartedAt, r.Status = &now, history.Running.String()
+	if r.WorkflowID == "" {
+		r.WorkflowID = f.workflowID(r.At)
+	}
+	f.Running = append(f.Running, r)
+	f.Recent = append(f.Recent, r)
+	f.Recent = f.Recent[max(len(f.Recent)-recent, 0):]
+	action := f.Schedule.Action
+	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
+		f.closed(r, runChild(ctx, action, workflow.ChildOptions{
+			WorkflowID: r.WorkflowID, ParentClosePolicy: workflow.AbandonChild, RunTimeout: time.Duration(action.RunTimeout),
+		}))
+	})
+}
+
+// workflowID is the id of the run of a moment.
+func (f *flow) workflowID(at time.Time) string {
+	id := f.Schedule.Action.WorkflowID
+	if id == "" {
+		id = f.ID
+	}
+	return id + "-" + at.UTC().Format(time.RFC3339)
+}
+
+// runChild starts a run and waits for its end.
+func runChild(ctx workflow.Context, a api.ScheduleAction, o workflow.ChildOptions) (err error) {
+	if len(a.Input) == 0 {
+		_, err = workflow.Declare[workflow.None, json.RawMessage](a.Type).RunChild(ctx, workflow.None{}, o)
+	} else {
+		_, err = workflow.Declare[json.RawMessage, json.RawMessage](a.Type).RunChild(ctx, a.Input, o)
+	}
+	return err
+}
+
+// closed takes the end of a run: the moments that came while it was open come first.
+func (f *flow) closed(r api.ScheduledRun, err error) {
+	if !f.Schedule.Paused && f.Machine.Waits(f.Schedule.Overlap) {
+		f.catchUp()
+	}
+	same := func(other api.ScheduledRun) bool {
+		return other.WorkflowID == r.WorkflowID && other.StartedAt.Equal(*r.StartedAt)
+	}
+	f.Running = slices.DeleteFunc(f.Running, same)
+	status, why := outcome(err)
+	r.Status, r.Failure = status.String(), why
+	if i := slices.IndexFunc(f.Recent, same); i >= 0 {
+		f.Recent[i] = r
+	}
+	if f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut) {
+		f.Schedule.Paused, f.Schedule.Note = true, fmt.Sprintf("paused because %s is %s", r.WorkflowID, r.Status)
+	}
+	f.do(f.Machine.Closed())
+	f.woken = true
+}
+
+// outcome is how a run ended.
+func outcome(err error) (history.Status, *failure.Failure) {
+	var child *workflow.ChildWorkflowError
+	if errors.As(err, &child) {
+		err = child.Cause
+	}
+	var timeout *workflow.TimeoutError
+	f := failure.FromError(err)
+	switch {
+	case err == nil:
+		return history.Completed, nil
+	case errors.Is(err, workflow.ErrCanceled):
+		return history.Canceled, f
+	case f.Kind == failure.KindTerminated:
+		return history.Terminated, f
+	case errors.As(err, &timeout) && f.Kind == failure.KindTimeout:
+		return history.TimedOut, f
+	}
+	return history.Failed, f
+}

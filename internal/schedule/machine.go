@@ -1,0 +1,84 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// maxBuffer is how many runs may wait for the end of others.
+const maxBuffer = 1000
+
+// Machine decides what becomes of a moment at which runs are open. It is a value: what it decides is what it returns.
+type Machine struct {
+	// Open is how many runs are open, and Ending says that they have been asked to end, or are being terminated.
+	Open   int  `json:"open,omitempty"`
+	Ending bool `json:"ending,omitempty"`
+	// Buffer are the runs that wait for the end of those.
+	Buffer []api.ScheduledRun `json:"buffer,omitempty"`
+	// Skipped counts those that were left out.
+	Skipped int `json:"skipped,omitempty"`
+}
+
+// Decision is what to do.
+type Decision struct {
+	// Start are the runs to start now.
+	Start []api.ScheduledRun
+	// Cancel and Terminate say what is to become of all runs that are open.
+	Cancel, Terminate bool
+}
+
+// Arrive takes a run whose moment has come.
+func (m *Machine) Arrive(r api.ScheduledRun) (d Decision) {
+	if m.Open == 0 && len(m.Buffer) == 0 || r.Overlap == api.OverlapAllowAll {
+		m.Open++
+		d.Start = []api.ScheduledRun{r}
+		return d
+	}
+	switch r.Overlap {
+	case api.OverlapBufferOne:
+		m.buffer(r, 1)
+	case api.OverlapBufferAll:
+		m.buffer(r, maxBuffer)
+	case api.OverlapCancel, api.OverlapTerminate:
+		m.Skipped += len(m.Buffer)
+		m.Buffer = []api.ScheduledRun{r}
+		d.Terminate = r.Overlap == api.OverlapTerminate
+		d.Cancel = !d.Terminate && !m.Ending
+		m.Ending = true
+	default:
+		m.Skipped++
+	}
+	return d
+}
+
+func (m *Machine) buffer(r api.ScheduledRun, most int) {
+	if len(m.Buffer) >= most {
+		m.Skipped++
+		return
+	}
+	m.Buffer = append(m.Buffer, r)
+}
+
+// Closed takes the end of a run.
+func (m *Machine) Closed() (d Decision) {
+	if m.Open--; m.Open > 0 {
+		return d
+	}
+	m.Ending = false
+	if len(m.Buffer) > 0 {
+		m.Open = 1
+		d.Start, m.Buffer = m.Buffer[:1], slices.Clone(m.Buffer[1:])
+	}
+	return d
+}
+
+// Waits reports whether moments that come now can be looked at later, when a run closes: nothing is to be done at them. It
+// saves a schedule whose run takes long from waking up for each.
+func (m *Machine) Waits(o api.Overlap) bool {
+	switch o {
+	case api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate:
+		return false
+	}
+	return m.Open > 0
+}

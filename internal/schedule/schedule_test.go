@@ -1,0 +1,197 @@
+package schedule_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule"
+)
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func ptr(t time.Time) *time.Time { return &t }
+
+// The moments of a spec, from a given one on.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	hour := api.Duration(time.Hour)
+	for name, test := range map[string]struct {
+		spec api.ScheduleSpec
+		from string
+		want []string
+	}{
+		"cron": {
+			api.ScheduleSpec{Cron: []string{"30 9 * * 1-5"}},
+			"2026-11-20T09:30:00Z",
+			[]string{"2026-11-23T09:30:00Z", "2026-11-24T09:30:00Z"},
+		},
+		"several, each moment once": {
+			api.ScheduleSpec{Cron: []string{"0 * * * *", "30 1 * * *"}, Intervals: []api.ScheduleInterval{{Every: hour}}},
+			"2026-11-20T00:10:00Z",
+			[]string{"2026-11-20T01:00:00Z", "2026-11-20T01:30:00Z", "2026-11-20T02:00:00Z"},
+		},
+		"an interval with an offset": {
+			api.ScheduleSpec{Intervals: []api.ScheduleInterval{{Every: 6 * hour, Offset: hour}}},
+			"2026-11-20T01:00:00Z",
+			[]string{"2026-11-20T07:00:00Z", "2026-11-20T13:00:00Z"},
+		},
+		"before 1970": {
+			api.ScheduleSpec{Intervals: []api.ScheduleInterval{{Every: 6 * hour, Offset: hour}}},
+			"1969-12-31T12:00:00Z",
+			[]string{"1969-12-31T13:00:00Z", "1969-12-31T19:00:00Z", "1970-01-01T01:00:00Z"},
+		},
+		"the night in which an hour is missing": {
+			api.ScheduleSpec{Cron: []string{"30 3 * * *"}, TimeZone: "Europe/Berlin"},
+			"2026-03-28T00:00:00Z",
+			[]string{"2026-03-28T02:30:00Z", "2026-03-29T01:30:00Z", "2026-03-30T01:30:00Z"},
+		},
+		"an expression's own time zone": {
+			api.ScheduleSpec{Cron: []string{"CRON_TZ=Asia/Tokyo 0 9 * * *"}, TimeZone: "Europe/Berlin"},
+			"2026-11-20T00:00:00Z",
+			[]string{"2026-11-21T00:00:00Z"},
+		},
+		"from a start to an end, both included": {
+			api.ScheduleSpec{Cron: []string{"0 0 * * *"}, StartAt: ptr(at("2026-11-22T00:00:00Z")), EndAt: ptr(at("2026-11-23T00:00:00Z"))},
+			"2026-01-01T00:00:00Z",
+			[]string{"2026-11-22T00:00:00Z", "2026-11-23T00:00:00Z"},
+		},
+	} {
+		s, err := schedule.Compile("s", test.spec)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		var got []string
+		for _, m := range s.Coming(at(test.from), len(test.want)) {
+			got = append(got, m.Format(time.RFC3339))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Jitter puts a moment off by less than it says, never beyond the next, and each time by the same.
+func TestJitter(t *testing.T) {
+	t.Parallel()
+	s, err := schedule.Compile("s", api.ScheduleSpec{Cron: []string{"* * * * *"}, Jitter: api.Duration(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	different := map[time.Duration]bool{}
+	for _, m := range s.Coming(at("2026-11-20T00:00:00Z"), 50) {
+		by := s.Jittered(m).Sub(m)
+		if by < 0 || by >= time.Minute || s.Jittered(m).Sub(m) != by {
+			t.Errorf("%v is put off by %v", m, by)
+		}
+		different[by] = true
+	}
+	if len(different) < 40 {
+		t.Errorf("fifty moments are put off by only %d different times", len(different))
+	}
+}
+
+// Moments that have passed come together, and the one that follows them.
+func TestMoments(t *testing.T) {
+	t.Parallel()
+	s, err := schedule.Compile("s", api.ScheduleSpec{Intervals: []api.ScheduleInterval{{Every: api.Duration(time.Minute)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	due, next := s.Moments(at("2026-11-20T00:00:00Z"), at("2026-11-20T00:03:30Z"))
+	if len(due) != 3 || !next.At.Equal(at("2026-11-20T00:04:00Z")) {
+		t.Errorf("%v are due, and then %v", due, next)
+	}
+	if due, next = s.Moments(at("2026-11-20T00:00:00Z"), at("2026-11-30T00:00:00Z")); len(due) != 1000 || !next.At.After(due[999].At) {
+		t.Errorf("%d are due at once, and then %v", len(due), next)
+	}
+	if all, more := s.Between(at("2026-11-20T00:01:00Z"), at("2026-11-20T00:03:00Z")); len(all) != 3 || more {
+		t.Errorf("%v, %v", all, more)
+	}
+	if all, more := s.Between(at("2026-11-20T00:00:00Z"), at("2026-11-30T00:00:00Z")); len(all) != 1000 || !more {
+		t.Errorf("%d, %v", len(all), more)
+	}
+}
+
+// What cannot be is refused, with what to do.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	good := api.ScheduleSpec{Cron: []string{"@daily"}}
+	action := api.ScheduleAction{Type: "report"}
+	for want, s := range map[string]*api.Schedule{
+		"is missing":         nil,
+		"no moments":         {Action: action},
+		"cannot be read":     {Action: action, Spec: api.ScheduleSpec{Cron: []string{"now"}}},
+		"no time zone":       {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, TimeZone: "Mars/Phobos"}},
+		"shorter than":       {Action: action, Spec: api.ScheduleSpec{Intervals: []api.ScheduleInterval{{}}}},
+		"jitter is negative": {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, Jitter: -1}},
+		"ends before":        {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, StartAt: ptr(at("2026-01-02T00:00:00Z")), EndAt: ptr(at("2026-01-01T00:00:00Z"))}},
+		"more than 100":      {Action: action, Spec: api.ScheduleSpec{Cron: make([]string, 101)}},
+		"has no type":        {Spec: good},
+		"time of the":        {Action: action, Spec: good, CatchUpWindow: -1},
+		"no overlapPolicy":   {Action: action, Spec: good, Overlap: "all"},
+	} {
+		if err := schedule.Check("s", s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in %v", want, err)
+		}
+	}
+	if err := schedule.Check("s", &api.Schedule{Action: action, Spec: good, Overlap: api.OverlapBufferAll}); err != nil {
+		t.Error(err)
+	}
+}
+
+// What becomes of runs that come (a, b, c, each with a policy) while others are open. A dot is the end of one.
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	policies := map[byte]api.Overlap{
+		's': api.OverlapSkip, 'o': api.OverlapBufferOne, 'b': api.OverlapBufferAll, 'a': api.OverlapAllowAll,
+		'c': api.OverlapCancel, 't': api.OverlapTerminate,
+	}
+	for steps, want := range map[string]string{
+		"s s s . s":   "+1 - - . +5; skipped 2",
+		"o o o . .":   "+1 - - .+2 .; skipped 1",
+		"b b b . . .": "+1 - - .+2 .+3 .; skipped 0",
+		"a a . a":     "+1 +2 . +4; skipped 0",
+		"c c . .":     "+1 cancel .+2 .; skipped 0",
+		"c c c . .":   "+1 cancel - .+3 .; skipped 1",
+		"s t . .":     "+1 terminate .+2 .; skipped 0",
+		"c c t . .":   "+1 cancel terminate .+3 .; skipped 1",
+		"a a s . . s": "+1 +2 - . . +6; skipped 1",
+		"a a b . .":   "+1 +2 - . .+3; skipped 0",
+		"b b s . s":   "+1 - - .+2 -; skipped 2",
+		"":            "; skipped 0",
+	} {
+		m, got := schedule.Machine{}, []string{}
+		for i, step := range strings.Fields(steps) {
+			var d schedule.Decision
+			text := "-"
+			if step == "." {
+				d, text = m.Closed(), "."
+			} else {
+				d = m.Arrive(api.ScheduledRun{At: time.Unix(int64(i)+1, 0), Overlap: policies[step[0]]})
+			}
+			switch {
+			case d.Cancel:
+				text = "cancel"
+			case d.Terminate:
+				text = "terminate"
+			case len(d.Start) > 0:
+				text = strings.TrimPrefix(text, "-") + fmt.Sprintf("+%d", d.Start[0].At.Unix())
+			}
+			got = append(got, text)
+		}
+		if text := fmt.Sprintf("%s; skipped %d", strings.Join(got, " "), m.Skipped); text != want {
+			t.Errorf("%s came to %s, want %s", steps, text, want)
+		}
+	}
+}

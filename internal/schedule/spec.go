@@ -1,0 +1,195 @@
+// Package schedule is what a schedule does, without doing it: which moments it has, and what becomes of a moment at which an
+// earlier run is still open. Package flow is the workflow that does it.
+package schedule
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/cron"
+)
+
+// The limits of a spec: how many expressions and intervals it may have, and how close moments may be.
+const (
+	maxParts    = 100
+	minInterval = time.Second
+)
+
+// DefaultCatchUp is the catch-up window of a schedule that gives none.
+const DefaultCatchUp = 365 * 24 * time.Hour
+
+// Spec is a spec that can be asked for its moments.
+type Spec struct {
+	crons     []cron.Schedule
+	intervals []api.ScheduleInterval
+	startAt   time.Time
+	endAt     time.Time
+	jitter    time.Duration
+	id        string
+}
+
+// Compile checks a spec, and makes it ready to be asked. id is the schedule's: its jitter follows from it.
+func Compile(id string, s api.ScheduleSpec) (*Spec, error) {
+	spec := &Spec{intervals: s.Intervals, jitter: time.Duration(s.Jitter), id: id}
+	if len(s.Cron)+len(s.Intervals) == 0 {
+		return nil, errors.New("the spec has no moments: give cron, intervals, or both")
+	}
+	if len(s.Cron)+len(s.Intervals) > maxParts {
+		return nil, fmt.Errorf("the spec has more than %d expressions and intervals", maxParts)
+	}
+	for _, expression := range s.Cron {
+		c, err := cron.ParseDefault(expression, s.TimeZone)
+		if err != nil {
+			return nil, err
+		}
+		spec.crons = append(spec.crons, c)
+	}
+	if _, err := cron.Zone(s.TimeZone); err != nil {
+		return nil, err
+	}
+	for _, i := range s.Intervals {
+		if time.Duration(i.Every) < minInterval || i.Offset < 0 || i.Offset >= i.Every {
+			return nil, errors.New("an interval is shorter than a second, or its offset is negative or not shorter than it")
+		}
+	}
+	if s.Jitter < 0 {
+		return nil, errors.New("the jitter is negative")
+	}
+	if s.StartAt != nil {
+		spec.startAt = *s.StartAt
+	}
+	if s.EndAt != nil {
+		spec.endAt = *s.EndAt
+	}
+	if !spec.endAt.IsZero() && spec.endAt.Before(spec.startAt) {
+		return nil, errors.New("the spec ends before it starts")
+	}
+	return spec, nil
+}
+
+// Check reports what is wrong with a schedule.
+func Check(id string, s *api.Schedule) error {
+	if s == nil {
+		return errors.New("the schedule is missing")
+	}
+	if _, err := Compile(id, s.Spec); err != nil {
+		return err
+	}
+	if s.Action.Type == "" {
+		return errors.New("the action has no type: give the workflow type to start")
+	}
+	if s.Action.RunTimeout < 0 || s.CatchUpWindow < 0 {
+		return errors.New("a time of the schedule is negative")
+	}
+	return CheckOverlap(s.Overlap)
+}
+
+// CheckOverlap reports a policy that there is none of; empty is the schedule's, or the default.
+func CheckOverlap(o api.Overlap) error {
+	switch o {
+	case "", api.OverlapSkip, api.OverlapBufferOne, api.OverlapBufferAll, api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate:
+		return nil
+	}
+	return fmt.Errorf("there is no overlapPolicy %q: give %s, %s, %s, %s, %s or %s", o, api.OverlapSkip, api.OverlapBufferOne,
+		api.OverlapBufferAll, api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate)
+}
+
+// Next is the first moment after t; zero where there is none.
+func (s *Spec) Next(t time.Time) time.Time {
+	if t.Before(s.startAt) {
+		t = s.startAt.Add(-time.Microsecond)
+	}
+	var next time.Time
+	for _, c := range s.crons {
+		next = sooner(next, c.Next(t))
+	}
+	for _, i := range s.intervals {
+		next = sooner(next, after(i, t))
+	}
+	if !s.endAt.IsZero() && next.After(s.endAt) {
+		return time.Time{}
+	}
+	return next
+}
+
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// after is the first moment of an interval after t.
+func after(i api.ScheduleInterval, t time.Time) time.Time {
+	every, offset := time.Duration(i.Every).Microseconds(), time.Duration(i.Offset).Microseconds()
+	since := t.UnixMicro() - offset
+	n := since / every
+	if since%every < 0 {
+		n-- // it was rounded towards zero
+	}
+	return time.UnixMicro((n+1)*every + offset).UTC()
+}
+
+// Jittered is a moment put off by its jitter: the same for the same moment of the same schedule.
+func (s *Spec) Jittered(t time.Time) time.Time {
+	most := s.jitter
+	if next := s.Next(t); !next.IsZero() {
+		most = min(most, next.Sub(t))
+	}
+	if most <= 0 {
+		return t
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(s.id), uint64(t.UnixMicro())))
+	const steps = 1 << 20
+	return t.Add(most / steps * time.Duration(h.Sum64()%steps)).Truncate(time.Microsecond)
+}
+
+// Moment is a moment of a schedule: as its spec has it, and with its jitter.
+type Moment struct {
+	At  time.Time `json:"at"`
+	Due time.Time `json:"due"`
+}
+
+// maxAtOnce is how many moments are looked at together.
+const maxAtOnce = 1000
+
+// Moments are the moments after one that are due by now, and the one after them: zero where there is none. Of more than a
+// thousand the later ones are left to the next look.
+func (s *Spec) Moments(last, now time.Time) (due []Moment, next Moment) {
+	for {
+		at := s.Next(last)
+		if at.IsZero() {
+			return due, Moment{}
+		}
+		next = Moment{At: at, Due: s.Jittered(at)}
+		if next.Due.After(now) || len(due) == maxAtOnce {
+			return due, next
+		}
+		due, last = append(due, next), at
+	}
+}
+
+// Between are the moments from start to end, both included, at most a thousand.
+func (s *Spec) Between(start, end time.Time) (all []time.Time, more bool) {
+	for at := s.Next(start.Add(-time.Microsecond)); !at.IsZero() && !at.After(end); at = s.Next(at) {
+		if len(all) == maxAtOnce {
+			return all, true
+		}
+		all = append(all, at)
+	}
+	return all, false
+}
+
+// Coming are the next moments after one, at most n.
+func (s *Spec) Coming(t time.Time, n int) []time.Time {
+	all := []time.Time{}
+	for t = s.Next(t); !t.IsZero() && len(all) < n; t = s.Next(t) {
+		all = append(all, t)
+	}
+	return all
+}
