@@ -28,6 +28,7 @@ func (f *flow) handle() {
 		f.before()
 		f.Schedule = *r.Schedule
 		return workflow.None{}, nil
+		//weftvet:ignore runtime time zones come with the program
 	}, workflow.Validate(func(r api.UpdateScheduleRequest) error { return schedule.Check(f.ID, r.Schedule) }))
 	trigger.Handle(ctx, func(_ workflow.Context, r api.TriggerScheduleRequest) (workflow.None, error) {
 		f.trigger(r)
@@ -36,6 +37,7 @@ func (f *flow) handle() {
 	backfill.Handle(ctx, func(_ workflow.Context, r api.BackfillScheduleRequest) (workflow.None, error) {
 		return workflow.None{}, f.backfill(r)
 	}, workflow.Validate(checkBackfill))
+	//weftvet:ignore runtime time zones come with the program
 	describe.Handle(ctx, func(workflow.None) (api.ScheduleDescription, error) { return f.description(), nil })
 }
 
