@@ -20,6 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/locks"
 	"github.com/seed-41655fb1/weft/examples/nightly"
 	"github.com/seed-41655fb1/weft/examples/patches"
+	"github.com/seed-41655fb1/weft/examples/pinned"
 	"github.com/seed-41655fb1/weft/examples/queries"
 	"github.com/seed-41655fb1/weft/examples/retries"
 	"github.com/seed-41655fb1/weft/examples/schedules"
@@ -49,6 +50,7 @@ func Registrations() map[string][]workflow.Registration {
 		"locks":        locks.Registrations(),
 		"nightly":      nightly.Registrations(),
 		"patches":      patches.Registrations(),
+		"pinned":       pinned.Registrations(),
 		"queries":      queries.Registrations(),
 		"retries":      retries.Registrations(),
 		"schedules":    schedules.Registrations(),

@@ -1,0 +1,60 @@
+// Package pinned shows runs that stay with the build that started them, however its code changes meanwhile: look at
+// Registrations. Before and Run do different things in a different order; neither asks what the other does, as
+// [github.com/seed-41655fb1/weft/examples/patches] would. An operator moves a run that is to go on with the newer code, if that can
+// take it: see the test.
+package pinned
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow audits an account, in steps that each version of the code has its own of; Sign lets it end.
+var (
+	Workflow = workflow.Declare[string, []string]("pinned")
+	Sign     = workflow.NewSignal[string]("pinned.sign")
+)
+
+// The steps.
+var (
+	Count = activity.New("pinned.count", func(_ context.Context, account string) (string, error) { return "counted " + account + "'s money", nil })
+	Read  = activity.New("pinned.read", func(_ context.Context, account string) (string, error) { return "read " + account + "'s letters", nil })
+	Limit = activity.New("pinned.limit", func(_ context.Context, account string) (string, error) { return "limited " + account + "'s cards", nil })
+)
+
+// Before is how the code was at first.
+func Before(ctx workflow.Context, account string) ([]string, error) { return audit(ctx, account, Read) }
+
+// Run is the code of today: it does other things.
+func Run(ctx workflow.Context, account string) ([]string, error) {
+	return audit(ctx, account, Limit, Count)
+}
+
+// audit counts, waits for who signs, and takes the other steps.
+func audit(ctx workflow.Context, account string, rest ...activity.Activity[string, string]) (done []string, err error) {
+	for i, step := range append([]activity.Activity[string, string]{Count}, rest...) {
+		if i == 1 {
+			name, err := Sign.Receive(ctx)
+			if err != nil {
+				return done, err
+			}
+			done = append(done, "signed by "+name)
+		}
+		text, err := step.Run(ctx, account)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, text)
+	}
+	return done, nil
+}
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration { return With(Run) }
+
+// With registers another version of the code.
+func With(run func(workflow.Context, string) ([]string, error)) []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, run, workflow.Pinned()), Count, Read, Limit}
+}

@@ -1,0 +1,62 @@
+package pinned_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/examples/pinned"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Two builds are deployed side by side, as two versions of a function would be. A run ends with the code that began it; one that
+// was moved while both versions had done the same so far ends with the other; one that cannot be moved stays.
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, d := t.Context(), turntest.New(t)
+		before := d.Start(turn.Options{Build: "before"}, pinned.With(pinned.Before)...)
+		for _, id := range []string{"ada", "bob", "eve"} {
+			if _, err := pinned.Workflow.Start(ctx, before.Client, id, "ada"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		now := d.Start(turn.Options{Build: "now"}, pinned.Registrations()...)
+		sign := func(id string, c *client.Client) {
+			if err := pinned.Sign.Send(ctx, c, id, "eve"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wants := func(id string, rest ...string) {
+			t.Helper()
+			got, err := pinned.Workflow.Get(now.Client, id).Result(ctx)
+			if want := append([]string{"counted ada's money", "signed by eve"}, rest...); err != nil || !slices.Equal(got, want) {
+				t.Errorf("%s: %q, %v; want %q", id, got, err, want)
+			}
+		}
+		if err := pinned.Sign.Send(ctx, now.Client, "ada", "eve"); !errors.Is(err, client.ErrOtherBuild) {
+			t.Errorf("a build that the run is not pinned to took a signal: %v", err)
+		}
+		sign("ada", before.Client)
+		wants("ada", "read ada's letters")
+
+		move := func(id string) error { return pinned.Workflow.Get(now.Client, id).Move(ctx, workflow.MoveOptions{}) }
+		if err := move("bob"); err != nil {
+			t.Error(err)
+		}
+		sign("bob", now.Client)
+		wants("bob", "limited ada's cards", "counted ada's money")
+
+		sign("eve", before.Client)
+		if err := move("eve"); !errors.Is(err, client.ErrNotReady) {
+			t.Errorf("a run whose history the newer code does not replay was moved: %v", err)
+		}
+		wants("eve", "read ada's letters")
+	})
+}
