@@ -97,6 +97,7 @@ var (
 	ErrInvalid         error = api.Invalid
 	ErrNotFound        error = api.NotFound
 	ErrAlreadyOpen     error = api.AlreadyOpen
+	ErrClosedRecently  error = api.ClosedRecently
 	ErrAlreadyUsed     error = api.AlreadyUsed
 	ErrNotReady        error = api.NotReady
 	ErrOtherBuild      error = api.OtherBuild

@@ -196,6 +196,17 @@ func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (bu
 	return answer.Build, err
 }
 
+// Delete deletes a closed run, with its history and result; runID says which. It is gone when Delete returns. An open run is
+// ErrAlreadyOpen; one that closed less than two hours ago ErrClosedRecently; and one that is not there ErrNotFound.
+func (c *Client) Delete(ctx context.Context, workflowID, runID string) error {
+	unsure := false
+	_, err := c.do(ctx, request{method: http.MethodDelete, path: path(workflowID), query: runQuery(runID), unsure: &unsure})
+	if unsure && errors.Is(err, ErrNotFound) {
+		return nil // an attempt whose answer was lost has deleted it
+	}
+	return err
+}
+
 // Terminate ends a run at once, without asking its code. It has ended when Terminate returns.
 func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string) error {
 	return c.end(ctx, "terminate", workflowID, runID, reason)

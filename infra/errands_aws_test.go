@@ -228,6 +228,17 @@ func (d *deployment) runBefore(v *traveller) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	// One that is deleted on request.
+	asked, err := errand.Start(ctx, c, "unwanted", []string{listen})
+	if err == nil {
+		err = asked.Terminate(ctx, "enough")
+	}
+	if err == nil {
+		err = d.Delete(ctx, "unwanted", asked.RunID)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
 	c = client.ForHandler(httpapi.New(d.before(v, overdue, sent), slog.New(slog.DiscardHandler)))
 	for _, step := range []string{work, nap} {
 		if _, err := errand.Start(ctx, c, "lost-"+step, []string{step}); err != nil {

@@ -28,6 +28,7 @@ var whys = map[string]string{
 	"activity Send": "send activities, timers, and results for the workflow function",
 	"dead Send":     "send again what died, and the results of activities that did",
 	"List":          "list runs",
+	"Erase":         "delete a closed run when it is asked to",
 	"Verify":        "read the key that the tokens of activities are signed with",
 	"Sign":          "read that key, and make it, once",
 	"Shorten":       "make an activity whose process died come back sooner",

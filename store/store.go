@@ -183,6 +183,15 @@ type Keys interface {
 	MakeKey(ctx context.Context, key []byte) error
 }
 
+// Eraser deletes.
+type Eraser interface {
+	// Delete deletes these commits and attempts, in any order, each on the condition that it is still the one that was
+	// read: the commit with this id, the attempt with this number. One that is not there is no error, so that a Delete may
+	// be repeated; another one in its place stays, and is an error that wraps ErrStale. After an error some are deleted.
+	// The last commit of a run goes in a call of its own, after the others: without it a closed run would look open.
+	Delete(ctx context.Context, items []Item, attempts []Attempt) error
+}
+
 // Scanner is for the slow check over all runs: it finds what no message leads to. Nothing that is correct rests on it.
 type Scanner interface {
 	// Scan reads on over all commits of all workflows, from where cursor says; an empty cursor is the beginning. It returns
@@ -192,11 +201,7 @@ type Scanner interface {
 	// meanwhile may be left to the next walk: what it finds is a hint, to be looked at in the Log.
 	// A cursor that Scan did not make is an error that wraps ErrBadToken.
 	Scan(ctx context.Context, cursor string, limit int) (items []Item, next string, err error)
-	// Delete deletes these commits and attempts, in any order, each on the condition that it is still the one that was
-	// read: the commit with this id, the attempt with this number. One that is not there is no error, so that a Delete may
-	// be repeated; another one in its place stays, and is an error that wraps ErrStale. After an error some are deleted.
-	// The last commit of a run goes in a call of its own, after the others: without it a closed run would look open.
-	Delete(ctx context.Context, items []Item, attempts []Attempt) error
+	Eraser
 	// ReadMark returns what WriteMark kept last; nothing at first.
 	ReadMark(ctx context.Context) ([]byte, error)
 	// WriteMark keeps a few bytes of the caller's, for instance a cursor, on the condition that old is what is kept.

@@ -170,6 +170,12 @@ func (r Run[Out]) Move(ctx context.Context, o MoveOptions) error {
 	return err
 }
 
+// Delete deletes the run, which has to have closed two hours ago or before, with its history and result; see
+// client.Client.Delete.
+func (r Run[Out]) Delete(ctx context.Context) error {
+	return r.client.Delete(ctx, r.WorkflowID, r.RunID)
+}
+
 // Terminate ends the run at once, without asking its code.
 func (r Run[Out]) Terminate(ctx context.Context, reason string) error {
 	return r.client.Terminate(ctx, r.WorkflowID, r.RunID, reason)

@@ -4,7 +4,7 @@ locals {
   url  = var.api == "url"
   jwt  = var.api_authorization == "JWT"
 
-  methods = ["GET", "HEAD", "POST"]
+  methods = ["DELETE", "GET", "HEAD", "POST"]
 
   # What an access log has of each request. No body, and no query.
   access_log = {

@@ -46,6 +46,12 @@ locals {
       Resource  = ["${local.table_arn}/index/list"]
       Condition = local.own.list
       }, {
+      Sid       = "Erase"
+      Effect    = "Allow"
+      Action    = ["dynamodb:DeleteItem"]
+      Resource  = [local.table_arn]
+      Condition = local.own.workflows
+      }, {
       Sid       = "Verify"
       Effect    = "Allow"
       Action    = ["dynamodb:Query"]

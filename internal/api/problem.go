@@ -38,6 +38,8 @@ var (
 	MethodNotAllowed = kind("method-not-allowed", http.StatusMethodNotAllowed, "Method not allowed")
 	// AlreadyOpen is a start of a workflow id that has an open run.
 	AlreadyOpen = kind("already-open", http.StatusConflict, "A run of this workflow is open")
+	// ClosedRecently is a run that closed too recently to be deleted.
+	ClosedRecently = kind("closed-recently", http.StatusConflict, "The run has closed too recently")
 	// AlreadyUsed is a start that the id reuse policy forbids.
 	AlreadyUsed = kind("already-used", http.StatusConflict, "This workflow id has been used")
 	// NotReady is a run whose workflow task fails.

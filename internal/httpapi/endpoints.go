@@ -94,6 +94,11 @@ func (h *handler) terminate(r *http.Request) (int, any, error) {
 	return http.StatusOK, struct{}{}, err
 }
 
+func (h *handler) delete(r *http.Request) (int, any, error) {
+	err := h.service.Delete(r.Context(), r.PathValue("id"), runID(r))
+	return http.StatusOK, struct{}{}, err
+}
+
 func (h *handler) reset(r *http.Request) (int, any, error) {
 	var body api.ResetRequest
 	if err := decode(r, &body); err != nil {

@@ -63,6 +63,7 @@ func (h *handler) endpoints() map[string]endpoint {
 		"POST /v1/workflows":                        h.start,
 		"GET /v1/workflows":                         h.list,
 		"GET /v1/workflows/{id}":                    h.describe,
+		"DELETE /v1/workflows/{id}":                 h.delete,
 		"GET /v1/workflows/{id}/result":             h.result,
 		"GET /v1/workflows/{id}/history":            h.history,
 		"POST /v1/workflows/{id}/signals/{name}":    h.signal,
@@ -96,7 +97,7 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	t.handler.serve(func(*http.Request) (int, any, error) {
 		var allowed []string
-		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 			if clean && t.matches(r, method) {
 				allowed = append(allowed, method)
 			}

@@ -148,7 +148,7 @@ func (l newer) Backward(ctx context.Context, workflow string, before, until stor
 // Every operation on a run that a newer version wrote says that it is not ready.
 func TestNewerRuns(t *testing.T) {
 	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
-		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		first := start(t, p, `{"workflowId":"a","type":"counter"}`)
 		waiting := start(t, p, `{"workflowId":"w","type":"waiter"}`)
 		synctest.Wait()
 		d.Ports.Log = newer{d.Store}
@@ -157,6 +157,9 @@ func TestNewerRuns(t *testing.T) {
 			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
 				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum").Replace(o.Path)
 				body := map[string]string{"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`}[o.ID]
+				if o.ID == "deleteWorkflow" {
+					target += "?runId=" + string(first.RunID)
+				}
 				if strings.HasSuffix(o.ID, "Activity") {
 					body = `{"token":"` + turntest.Pass(string(waiting.RunID)) + `"}`
 				}

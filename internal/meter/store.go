@@ -116,22 +116,30 @@ func (k *keys) MakeKey(ctx context.Context, key []byte) error {
 	return err
 }
 
-// Scanner counts what goes through a scanner.
-func Scanner(inner store.Scanner) store.Scanner { return &scanner{inner} }
+// Eraser counts what is deleted.
+func Eraser(inner store.Eraser) store.Eraser { return &eraser{inner} }
 
-type scanner struct{ inner store.Scanner }
+type eraser struct{ inner store.Eraser }
+
+// Delete counts a write for each commit and attempt.
+func (e *eraser) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
+	err := e.inner.Delete(ctx, items, attempts)
+	of(ctx).write(err, int64(len(items)+len(attempts)))
+	return err
+}
+
+// Scanner counts what goes through a scanner.
+func Scanner(inner store.Scanner) store.Scanner { return &scanner{Eraser(inner), inner} }
+
+type scanner struct {
+	store.Eraser
+	inner store.Scanner
+}
 
 // Scan counts a read.
 func (s *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.Item, string, error) {
 	of(ctx).read()
 	return s.inner.Scan(ctx, cursor, limit)
-}
-
-// Delete counts a write for each commit and attempt.
-func (s *scanner) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
-	err := s.inner.Delete(ctx, items, attempts)
-	of(ctx).write(err, int64(len(items)+len(attempts)))
-	return err
 }
 
 // ReadMark counts a read.

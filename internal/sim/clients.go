@@ -76,7 +76,23 @@ func (s *simulation) startClients() {
 // returns is the life of a client who comes back when the runs of a workflow may have been deleted, or are being deleted.
 func (s *simulation) returns(id string, number int, p program) {
 	s.pause(wait{until: s.now.Add(retention + time.Duration(s.random.IntN(4))*checkEvery + time.Duration(s.random.IntN(4000))*time.Millisecond)})
+	if s.random.IntN(2) == 0 {
+		s.erase(id)
+	}
 	s.client(id, number, p)
+}
+
+// erase has one of the runs of a workflow deleted that there were.
+func (s *simulation) erase(id string) {
+	runs := s.audit.runs[id]
+	if len(runs) == 0 {
+		return
+	}
+	run := runs[s.random.IntN(len(runs))].State.RunID
+	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t *turn.Service) error { return t.Delete(ctx, id, run) })
+	if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.AlreadyOpen) && !errors.Is(err, api.ClosedRecently) {
+		s.fail("delete %s of %s: %v", run, id, err)
+	}
 }
 
 func (s *simulation) program() program {

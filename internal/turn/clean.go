@@ -9,6 +9,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
+// errAsked is a run that is kept although it might be deleted: an open one asks it for ids.
+var errAsked = errors.New("turn: an open run asks this one for ids")
+
 // clean deletes a closed run. part is what a scan has seen of it, its last commit at the end: a closed run never changes.
 //
 // The order is what makes it safe:
@@ -28,7 +31,7 @@ import (
 // has the number again. Two processes that do the same do it once.
 //
 // A run that was continued as new is kept while the run after it is open, because that one asks it for the ids of updates
-// and signals that may be sent again. clean reports whether it deleted the run.
+// and signals that may be sent again: the error is errAsked. clean reports whether it deleted the run.
 func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	last := part[len(part)-1]
 	t, err := s.open(ctx, last.Workflow)
@@ -41,12 +44,14 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	if err != nil || len(latest.Items) == 0 { // another process was faster
 		return false, err
 	}
-	if asked, err := t.asks(ctx, latest.Items[0], last); asked || err != nil {
+	if asked, err := t.asks(ctx, latest.Items[0], last); err != nil {
 		return false, err
+	} else if asked {
+		return false, errAsked
 	}
 	attempts, err := s.Attempts.ReadAttempts(ctx, last.Workflow, last.Run)
 	if err == nil && len(attempts) > 0 {
-		err = s.Scanner.Delete(ctx, nil, attempts)
+		err = s.Eraser.Delete(ctx, nil, attempts)
 	}
 	if err == nil {
 		err = s.deleteBefore(ctx, part, last)
@@ -55,12 +60,12 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 		err = t.putVoid(ctx, last.Run+1)
 	}
 	if err == nil {
-		err = s.Scanner.Delete(ctx, []store.Item{last}, nil)
+		err = s.Eraser.Delete(ctx, []store.Item{last}, nil)
 	}
 	if err != nil {
 		return false, err
 	}
-	s.options.Logger.Info("deleted a run whose retention has passed", "workflowId", last.Workflow, "run", last.Run)
+	s.options.Logger.Info("deleted a run", "workflowId", last.Workflow, "run", last.Run)
 	return true, nil
 }
 
@@ -112,7 +117,7 @@ func (s *Service) deleteItems(ctx context.Context, items []store.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
-	return s.Scanner.Delete(ctx, items, nil)
+	return s.Eraser.Delete(ctx, items, nil)
 }
 
 // putVoid makes a run void, if nothing stands there: a run that was started meanwhile does as well.

@@ -209,6 +209,9 @@ func (s *Service) examine(ctx context.Context, r *round, part []store.Item, last
 		return s.resend(ctx, r, id, number, did)
 	case last.Expires == 0 && r.Began.Sub(last.Time) > s.keep():
 		deleted, err := s.clean(ctx, part)
+		if errors.Is(err, errAsked) {
+			return nil
+		}
 		did.Deleted += oneIf(deleted)
 		return err
 	}

@@ -22,7 +22,9 @@ type Ports struct {
 	Lister   store.Lister
 	Scanner  store.Scanner
 	Keys     store.Keys
-	Queue    queue.Sender
+	// Eraser is the scanner, where there is one.
+	Eraser store.Eraser
+	Queue  queue.Sender
 }
 
 // Options are the settings of a service. Zero fields take the defaults of [Defaults].
@@ -117,21 +119,28 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	ports.Log, ports.Attempts = meter.Log(ports.Log), meter.Attempts(ports.Attempts)
-	ports.Timers, ports.Queue = meter.Timers(ports.Timers), meter.Sender(ports.Queue)
-	if ports.Lister != nil {
-		ports.Lister = meter.Lister(ports.Lister)
-	}
-	if ports.Keys != nil {
-		ports.Keys = meter.Keys(ports.Keys)
-	}
-	if ports.Scanner != nil {
-		ports.Scanner = meter.Scanner(ports.Scanner)
-	}
 	return &Service{
-		Ports: ports, registry: registry, world: world, options: o,
+		Ports: counted(ports), registry: registry, world: world, options: o,
 		cache: newCache(o.CacheEntries, o.CacheBytes),
 	}
+}
+
+// counted are ports whose costs are counted.
+func counted(p Ports) Ports {
+	p.Log, p.Attempts, p.Timers, p.Queue = meter.Log(p.Log), meter.Attempts(p.Attempts), meter.Timers(p.Timers), meter.Sender(p.Queue)
+	if p.Lister != nil {
+		p.Lister = meter.Lister(p.Lister)
+	}
+	if p.Keys != nil {
+		p.Keys = meter.Keys(p.Keys)
+	}
+	if p.Scanner != nil {
+		p.Eraser, p.Scanner = p.Scanner, meter.Scanner(p.Scanner)
+	}
+	if p.Eraser != nil {
+		p.Eraser = meter.Eraser(p.Eraser)
+	}
+	return p
 }
 
 func setDefault[T comparable](field *T, value T) {

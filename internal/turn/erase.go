@@ -1,0 +1,68 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Delete deletes a closed run, with all that belongs to it, as its retention does (see clean). It is gone when Delete returns
+// nil; a process that has it in memory may answer from that for up to an hour. The same again finds nothing, or goes on with
+// what a crash has left.
+func (s *Service) Delete(ctx context.Context, workflowID string, runID history.RunID) error {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return err
+	}
+	if runID == "" {
+		return api.Invalid.New("the runId is missing: say which run is to be deleted")
+	}
+	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
+	defer cancel()
+	last, err := s.lastCommit(ctx, workflowID, runID)
+	if err != nil {
+		return s.problem(err)
+	}
+	_, err = s.clean(ctx, []store.Item{*last})
+	switch {
+	case errors.Is(err, errAsked):
+		return api.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
+	case err != nil:
+		s.options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
+		return s.problem(errUnknown)
+	}
+	return nil
+}
+
+// lastCommit is the last commit of a run that may be deleted.
+//
+// One that has closed only now may not: another process may know it as open, and would find a slot empty that has been
+// taken.
+func (s *Service) lastCommit(ctx context.Context, workflowID string, runID history.RunID) (*store.Item, error) {
+	number := runID.Number()
+	page, err := s.Log.Backward(ctx, workflowID, store.Key{Run: number + 1}, store.Key{Run: number}, 1)
+	if err != nil {
+		return nil, readProblem(err)
+	}
+	gone := api.NotFound.New("run %q of workflow %q is not there", runID, workflowID)
+	if len(page.Items) == 0 || s.gone(page.Items[0]) {
+		return nil, gone
+	}
+	c, err := history.Decode(page.Items[0].Slot, page.Items[0].Body)
+	if err != nil {
+		return nil, err
+	}
+	ready := c.Time.Add(2 * maxAge)
+	switch {
+	case c.RunID != runID || c.Status == history.Void:
+		return nil, gone
+	case !c.Status.Closed():
+		return nil, api.AlreadyOpen.New("run %q of workflow %q is open: terminate it, or wait until it has closed", runID, workflowID)
+	case s.now() < ready:
+		return nil, api.ClosedRecently.New("run %q of workflow %q has closed only now: it can be deleted from %s on", runID, workflowID, ready.Time().Format(time.RFC3339))
+	}
+	return &page.Items[0], nil
+}
