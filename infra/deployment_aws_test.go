@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"path"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -43,6 +46,7 @@ type deployment struct {
 	tables    *dynamodb.Client    // not recorded, as queues
 	queues    *sqs.Client
 	urls      map[string]string // of the queues, by their names on the server
+	versions  *httptest.Server  // plays Lambda's API: see lambda
 
 	mu       sync.Mutex
 	running  map[string]*adapter.Function
@@ -77,6 +81,8 @@ func deploy(t *testing.T, stack string, functions map[string]function) *deployme
 		}
 	})
 	d.Client = client.ForHandler(lambdahost.Gateway(d, string(adapter.API)))
+	d.versions = httptest.NewServer(http.HandlerFunc(d.lambda))
+	t.Cleanup(d.versions.Close)
 	return d
 }
 
@@ -105,6 +111,7 @@ func (d *deployment) start(role adapter.Role, variables map[string]string, regis
 		d.recorded[name] = recorder
 	}
 	all := maps.Clone(d.functions[name].variables)
+	_, all["AWS_LAMBDA_FUNCTION_NAME"], _ = strings.Cut(d.functions[name].Function, ":function:") // Lambda sets it
 	maps.Copy(all, variables)
 	for variable, value := range all {
 		if strings.HasPrefix(variable, "WEFT_QUEUE_") {
@@ -126,6 +133,7 @@ func (d *deployment) config() aws.Config {
 	c.BaseEndpoint = nil
 	c.ConfigSources = []any{endpoints{
 		dynamodb.ServiceID: *awstest.DynamoDB(d.t)[0].Config.BaseEndpoint, sqs.ServiceID: *awstest.SQS(d.t)[0].Config.BaseEndpoint,
+		lambda.ServiceID: d.versions.URL,
 	}}
 	return c
 }

@@ -21,7 +21,7 @@ const namespace = "shop"
 func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	t.Parallel()
 	stack := newStack()
-	functions := samFunctions(t, stack, map[string]string{"Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200"})
+	functions := samFunctions(t, stack, map[string]string{"Pinning": "on", "Build": "build-2", "Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200"})
 	uses := everything(t, stack, functions)
 	kinds := map[string][]awsuse.Use{}
 	for name, all := range uses {
@@ -57,6 +57,7 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 	d.deliver()
 	d.runErrands(v)
 	d.runRequests()
+	d.runPinned(v)
 	d.runAfterwards()
 	uses := map[string][]awsuse.Use{}
 	for name, recorder := range d.recorded {

@@ -19,6 +19,7 @@ import (
 // a request, an activity's message, a result or a timer. So each kind of step after each other one shows what each function asks for.
 var (
 	errand = workflow.Declare[[]string, string]("errand")
+	pinned = workflow.Declare[[]string, string]("pinned errand") // which stays with its build
 	detour = workflow.NewUpdate[[]string, string]("detour")
 	note   = workflow.NewSignal[[]string]("note")
 	left   = workflow.NewQuery[workflow.None, int]("left")
@@ -145,5 +146,5 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 }
 
 func (v *traveller) registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(errand, v.run), working, failing, beating, asking}
+	return []workflow.Registration{workflow.Bind(errand, v.run), workflow.Bind(pinned, v.run, workflow.Pinned()), working, failing, beating, asking}
 }

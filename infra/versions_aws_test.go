@@ -1,0 +1,66 @@
+//go:build aws
+
+package infra_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// lambda plays Lambda's API for functions that look for their version with build-1, which is not here and does nothing: it lists
+// version 7 with that build, and answers that what it is handed succeeded.
+func (d *deployment) lambda(w http.ResponseWriter, r *http.Request) {
+	answer := `{"batchItemFailures":[]}`
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/versions"):
+		answer = `{"Versions":[{"Version":"7","Environment":{"Variables":{"WEFT_BUILD":"build-1"}}}]}`
+	case strings.HasSuffix(r.URL.Path, "-api/invocations"):
+		answer = `{"statusCode":202,"body":"{}"}`
+	}
+	_, _ = io.WriteString(w, answer)
+}
+
+// runPinned hands each function what a run of build-1 needs: a request, a timer and an activity.
+func (d *deployment) runPinned(v *traveller) {
+	d.t.Helper()
+	l, ctx := &letters{}, d.t.Context()
+	c := client.ForHandler(httpapi.New(d.build1(v, l), slog.New(slog.DiscardHandler)))
+	for _, step := range []string{work, nap} {
+		if _, err := pinned.Start(ctx, c, "pinned-"+step, []string{step}); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	if err := note.Send(ctx, d.Client, "pinned-work", nil); err != nil {
+		d.t.Errorf("a request that a version answers: %v", err)
+	}
+	for i, role := range []adapter.Role{adapter.Activity, adapter.Workflow} {
+		m, err := turn.DecodeMessage(l.sent[i].Body)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		m.Due = 0
+		d.hand(role, body(d.t, m))
+	}
+}
+
+// build1 is a process of build-1 on the same table.
+func (d *deployment) build1(v *traveller, l *letters) *turn.Service {
+	d.t.Helper()
+	s, err := dynamo.New(d.tables, dynamo.Options{Table: d.table(), Namespace: namespace})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	o := turn.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
+	service := turn.New(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), turn.RealWorld{}, o)
+	d.t.Cleanup(service.Close)
+	return service
+}
