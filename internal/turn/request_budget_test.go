@@ -127,7 +127,9 @@ func TestBudgets(t *testing.T) {
 				}
 				b.requests(reads)
 				b.timers(reads)
+				b.longTimers(reads)
 				b.chains(reads)
+				b.schedule(reads)
 				b.activities(reads)
 				b.longHistories(reads)
 				b.d.CheckReplay(b.process())
@@ -187,6 +189,57 @@ func (b *bench) timers(reads int64) {
 		}
 		b.drain()
 	})
+}
+
+// longTimers measures timers that the store keeps. A year costs what a day does, and one that is canceled has cost as much
+// when its moment comes.
+func (b *bench) longTimers(reads int64) {
+	sweep := func() {
+		if _, err := b.process().Service.Sweep(b.total.Counting(context.Background())); err != nil {
+			b.t.Error(err)
+		}
+	}
+	b.measure("a timer of a year, with the run's start", meter.Cost{Writes: 4, Reads: 2, Messages: 1}, func() {
+		b.do(http.MethodPost, "", `{"type":"sleeper","input":"8760h"}`)
+		time.Sleep(365*24*time.Hour - time.Minute)
+		sweep()
+		b.drain()
+	})
+	// The run ends, and its timer stays in the store until its moment: it is sent, and found to be moot.
+	b.measure("a timer of a day that is canceled, with the run's start", meter.Cost{Writes: 4, Reads: 3 + reads, Messages: 1}, func() {
+		b.do(http.MethodPost, "", `{"workflowId":"napper","type":"sleeper","input":"24h"}`)
+		b.do(http.MethodPost, "/napper/cancel", "")
+		time.Sleep(24*time.Hour - time.Minute)
+		sweep()
+		b.drain()
+	})
+	// A sweep after an outage reads pages of a hundred. All runs go on in their own time.
+	const n = 120
+	b.measure(fmt.Sprintf("%d timers of a day, due in one second, after an outage of a day", n), meter.Cost{Writes: 4 * n, Reads: n + 2, Messages: n}, func() {
+		for range n {
+			b.do(http.MethodPost, "", `{"type":"sleeper","input":"24h"}`)
+		}
+		time.Sleep(48 * time.Hour)
+		sweep()
+		b.drain()
+	})
+}
+
+// schedule measures a schedule's moment: its timer, the start of a run, and its end. The run itself is one of one task.
+func (b *bench) schedule(reads int64) {
+	b.do(http.MethodPost, "", `{"workflowId":"weft.schedule:s","type":"weft.schedule","input":{"id":"s","schedule":{"spec":{"cron":["* * * * *"]},`+
+		`"action":{"type":"flaky"}}}}`)
+	// Two commits of the schedule, one of the run; the timer, the start and the end. Each is a message, and reads the other's log.
+	b.measure("a moment of a schedule, with a run of one task", meter.Cost{Writes: 3, Reads: 3*reads + 2, Messages: 3}, func() {
+		b.next(time.Minute)
+	})
+	b.do(http.MethodPost, "/weft.schedule:s/terminate", "")
+	b.drain()
+}
+
+// next delivers what is due within a time.
+func (b *bench) next(within time.Duration) {
+	b.d.DrainFor(b.total.Counting(context.Background()), within, func(string) *turntest.Process { return b.process() })
 }
 
 // chains measures runs that follow each other by themselves. The put that closes one opens the next: two items.

@@ -12,6 +12,13 @@ import (
 // that next returns for its queue. It lets time pass where a message is delayed. Nothing sweeps.
 func (d *Deployment) Drain(ctx context.Context, next func(queue string) *Process) {
 	d.t.Helper()
+	d.DrainFor(ctx, time.Until(endOfTime), next)
+}
+
+// DrainFor is Drain for messages that are due within a time.
+func (d *Deployment) DrainFor(ctx context.Context, within time.Duration, next func(queue string) *Process) {
+	d.t.Helper()
+	end := time.Now().Add(within)
 	names := []string{queue.Activities, queue.Timers, queue.Workflow}
 	for {
 		delivered := false
@@ -22,7 +29,7 @@ func (d *Deployment) Drain(ctx context.Context, next func(queue string) *Process
 			}
 		}
 		at, more := d.Queue.Next()
-		if !more {
+		if !more || !delivered && at.After(end) {
 			return
 		}
 		if !delivered {
