@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -66,6 +67,25 @@ func operations() []operation {
 		{
 			name: "start, an activity completed from outside, end", budget: counts{4, 6, 1}, times: 5, ends: true, prepare: completed, run: completed,
 			stepFunctions: 2*transition + invocation, durable: 2 * durableOperation, temporal: 2 * action,
+		},
+		{
+			name: "start, fails, is tried again as a whole, end", budget: counts{4, 3, 2}, times: 5, ends: true,
+			run: func(ctx context.Context, d *deployment, id string) error {
+				_, err := flaky.Start(ctx, d.Client, id, true, workflow.StartOptions{Retry: &workflow.Retry{}})
+				return err
+			},
+			temporal: 2 * action,
+		},
+		{
+			name: "a schedule for one moment, and its run of one task", budget: counts{4, 6, 3}, times: 5,
+			run: func(ctx context.Context, d *deployment, id string) error {
+				at := time.Now().Truncate(time.Second).Add(2 * time.Second)
+				_, err := flaky.Schedule(ctx, d.Client, id, false, workflow.ScheduleOptions{
+					Every: []client.Every{{Interval: time.Second}}, StartAt: at, EndAt: at,
+				})
+				return err
+			},
+			temporal: 3 * action,
 		},
 	}
 	for _, o := range []operation{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -34,6 +35,7 @@ var (
 	fanOut   = workflow.Declare[job, string]("fanOut")
 	sleeper  = workflow.Declare[job, string]("sleeper")
 	counter  = workflow.Declare[workflow.None, int]("counter")
+	flaky    = workflow.Declare[bool, int]("flaky")
 
 	add  = workflow.NewUpdate[int, int]("add")
 	work = workflow.NewUpdate[job, string]("work")
@@ -97,6 +99,15 @@ func runSleeper(ctx workflow.Context, j job) (string, error) {
 	return "awake", workflow.Sleep(ctx, j.Nap)
 }
 
+// runFlaky fails in its first attempt, if it is to.
+func runFlaky(ctx workflow.Context, fails bool) (int, error) {
+	attempt := workflow.InfoOf(ctx).Attempt
+	if fails && attempt == 1 {
+		return 0, errors.New("not at once")
+	}
+	return attempt, nil
+}
+
 func runCounter(ctx workflow.Context, _ workflow.None) (int, error) {
 	n, done := 0, false
 	sum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
@@ -127,7 +138,7 @@ func registry() (*engine.Registry, error) {
 	var wrong []error
 	for _, registration := range []workflow.Registration{
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
-		workflow.Bind(counter, runCounter), workflow.Bind(asker, runAsker), step, ask,
+		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), flow.Registration(), workflow.Bind(asker, runAsker), step, ask,
 	} {
 		wrong = append(wrong, registration.Register(r))
 	}
