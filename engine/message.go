@@ -83,8 +83,9 @@ type Message struct {
 	Seen uint32 `cbor:"15,keyasint,omitempty"`
 	// Details are what the last heartbeat of the attempts before left for this one.
 	Details history.Payload `cbor:"16,keyasint,omitempty"`
-	// Again says that it may have been delivered before, where its receiver knows. It is not sent.
-	Again bool `cbor:"-"`
+	// Again says that it may have been delivered before: its receiver finds out, or a copy that came back from the dead
+	// letters says so.
+	Again bool `cbor:"17,keyasint,omitempty"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
@@ -206,6 +207,12 @@ func (r *Run) Needed(m *Message) bool {
 	return false
 }
 
+// underWay reports whether a child that a message is about is known to have started: whoever started it has its message until
+// all that follows from that has been sent.
+func (r *Run) underWay(m *Message) bool {
+	return m.Kind == SettleChild && !r.State.Status.Closed() && r.State.Children[m.EventID].RunID != ""
+}
+
 // Owed lists what the waves of these messages schedule and what is still needed, except what the commit except schedules
 // and what a message before them has sent again. Whoever holds a message sends these, with the message's wave, before it
 // deletes the message: the one who made those commits may have died before it sent them.
@@ -220,7 +227,7 @@ func (r *Run) Owed(triggers []*Message, except *history.Commit) []Message {
 			continue
 		}
 		for _, m := range r.Messages(c) {
-			if r.Needed(&m) {
+			if r.Needed(&m) && !r.underWay(&m) {
 				m.Wave, m.Seen = triggers[i].Wave, r.State.NextSlot
 				owed = append(owed, m)
 			}

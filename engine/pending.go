@@ -43,6 +43,21 @@ func (p *PendingExternal) ChildEventID() int64 {
 	return p.Cancel.ChildEventID
 }
 
+// Command is the event that a message is about, as the commit that the message names has it; nil where it has none.
+func (r *Run) Command(m *Message) history.Attributes {
+	for _, c := range r.Log {
+		if c.ID != m.Commit {
+			continue
+		}
+		for part := range c.Parts() {
+			if i := m.EventID - part.FirstCommandID(); i >= 0 && i < int64(len(part.Commands)) {
+				return part.Commands[i].Attributes
+			}
+		}
+	}
+	return nil
+}
+
 // Resolved names what an event resolves, by the id of the event that scheduled it: one field is set, or none.
 type Resolved struct{ Activity, Timer, Child, External int64 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 var errDied = errors.New("the process died")
@@ -101,6 +102,8 @@ func (s *simulation) program() program {
 		Steps: r.IntN(4), Fan: []int{0, 0, 2, 5, 12}[r.IntN(5)], Nap: []time.Duration{0, time.Second, 10 * time.Minute, 40 * time.Minute, 26 * time.Hour}[r.IntN(5)],
 		Most: 5 + r.IntN(60), Poison: []int{0, 0, 1, 2}[r.IntN(4)], Flaky: r.IntN(3), Once: r.IntN(6) == 0, Inline: r.IntN(3) == 0,
 		Laps: []int{0, 0, 1}[r.IntN(3)], Notes: r.IntN(3), Ask: r.IntN(4) == 0,
+		Kids: []int{0, 0, 1, 2, 5}[r.IntN(5)], Leave: r.IntN(3) == 0, Policy: workflow.ParentClosePolicy(r.IntN(3)),
+		Tells: []string{"", "", fmt.Sprint("w", r.IntN(s.plan.workflows))}[r.IntN(3)],
 	}
 	if p.Laps == 0 && r.IntN(3) == 0 {
 		p.Fails = 1

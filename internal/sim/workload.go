@@ -35,6 +35,10 @@ type program struct {
 	Notes  int           // how many notes it reads before it continues as new
 	Fails  int           // how many runs fail after their steps, and are followed by another
 	Ask    bool          // activities go on outside, and somebody completes them, or nobody does
+	Kids   int           // children at once
+	Leave  bool          // it does not wait for its children
+	Policy workflow.ParentClosePolicy
+	Tells  string // the workflow to which it sends a note when its steps are done; empty for none
 }
 
 // tally is the result of a ledger.
@@ -42,6 +46,7 @@ type tally struct {
 	Sum   int
 	Notes int
 	Done  []string
+	Kids  []string
 }
 
 const finish = "finish"
@@ -84,6 +89,9 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		}
 	})
 	if err := l.steps(ctx, p, &t); err != nil {
+		return t, err
+	}
+	if err := l.family(ctx, p, &t); err != nil {
 		return t, err
 	}
 	if fails {
@@ -189,7 +197,7 @@ func (l *code) registry() *engine.Registry {
 	if l.pinned {
 		how = append(how, workflow.Pinned())
 	}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), l.work(program{})} {
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), l.work(program{})} {
 		if err := registration.Register(r); err != nil {
 			panic(err)
 		}

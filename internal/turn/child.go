@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -23,6 +25,9 @@ func (s *Service) settleChild(ctx context.Context, m *engine.Message) (found boo
 		e, found, err := s.errand(ctx, m)
 		if e == nil || err != nil {
 			return found, err
+		}
+		if e.done != "" {
+			return true, s.repairForeign(ctx, e.done, m)
 		}
 		if e.closed && e.child.Policy != history.AbandonChild {
 			return true, s.endChild(ctx, e)
@@ -45,9 +50,11 @@ type errand struct {
 	external *engine.PendingExternal
 	// closed says that the run has closed, so that nobody waits for news.
 	closed bool
+	// done is the workflow at which all has been done already, by another delivery; empty where something is to be done.
+	done string
 }
 
-// errand finds what a message asks for. It is nil where that is done already, or will not be.
+// errand finds what a message asks for. It is nil where that will not be done, or was and nothing is left to be repaired.
 func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, found bool, err error) {
 	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
 		run, place, err := t.named(ctx, m)
@@ -58,9 +65,15 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 		needed, closed := run.Needed(m), run.State.Status.Closed()
 		if !needed || closed {
 			// An earlier delivery may have closed the run, and died before it sent what follows from that.
-			if err := t.repair(ctx, run, m); err != nil || !needed {
+			if err := t.repair(ctx, run, m); err != nil {
 				return err
 			}
+		}
+		if !needed {
+			if to := target(run.Command(m)); to != "" && m.Again {
+				e = &errand{message: m, done: to}
+			}
+			return nil
 		}
 		e = &errand{message: m, closed: closed}
 		child := m.EventID
@@ -77,12 +90,80 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 	return e, found, err
 }
 
-// foreign is a message as the trigger of a commit in the log of another workflow: what it says of slots is not of that.
+// target is the workflow that a command reaches out to.
+func target(command history.Attributes) string {
+	switch a := command.(type) {
+	case *history.StartChildWorkflowExecutionInitiated:
+		return a.WorkflowID
+	case *history.SignalExternalWorkflowExecutionInitiated:
+		return a.WorkflowID
+	case *history.RequestCancelExternalWorkflowExecutionInitiated:
+		return a.WorkflowID
+	}
+	return ""
+}
+
+// repairForeign is session.repairForeign, at the gate of a workflow.
+func (s *Service) repairForeign(ctx context.Context, workflowID string, m *engine.Message) error {
+	return s.at(ctx, workflowID, func(ctx context.Context, t *session) error {
+		if err := t.current(ctx); err != nil {
+			return err
+		}
+		return t.repairForeign(ctx, m)
+	})
+}
+
+// repairForeign sends again what the commits of another workflow owe that an earlier delivery of a message has made. They are
+// in runs that were open since it was sent.
+func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
+	run := t.run()
+	if run == nil || !m.Again {
+		return nil
+	}
+	trigger := foreign(m)
+	repair := func(run *engine.Run) error {
+		owed := run.Owed([]*engine.Message{trigger}, nil)
+		if m.Kind == engine.SettleChild { // its handler tells the parent itself
+			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.ReportChild })
+		}
+		return t.send(ctx, owed)
+	}
+	if err := repair(run); err != nil {
+		return err
+	}
+	for number := run.Number - 1; number > 0; number-- {
+		first, err := t.firstCommit(ctx, number)
+		if first == nil || err != nil {
+			return err
+		}
+		if first.Status == history.Void {
+			continue
+		}
+		run, err := t.other(ctx, first.RunID)
+		if run == nil || err != nil || run.State.CloseTime.Add(clockSkew) < m.Sent {
+			return err
+		}
+		if err := repair(run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreign is a message as the trigger of a commit in the log of another workflow. There its wave is the one with which it was
+// sent first, whoever has sent it again: so all its copies repair the same commits, and a wave does not run to and fro between
+// two logs. One that has not been delivered before has left nothing there to be repaired.
 func foreign(m *engine.Message) *engine.Message {
 	other := *m
-	other.Seen = 0
+	other.Wave, other.Seen = history.NewWave(m.Commit, m.EventID), nothing
+	if m.Again {
+		other.Seen = 0
+	}
 	return &other
 }
+
+// nothing is a Message.Seen with which nothing is sent again.
+const nothing = math.MaxUint32
 
 // ensureChild makes sure that a child has started, and returns what there is to tell its parent: that it has, or could not
 // be, or how it ended; nil where there is nothing.
@@ -139,7 +220,7 @@ func (t *session) ensure(ctx context.Context, e *errand, r *api.StartRequest, st
 	trigger := foreign(e.message)
 	switch {
 	case run != nil:
-		if err := t.repair(ctx, run, trigger); err != nil {
+		if err := t.repairForeign(ctx, e.message); err != nil {
 			return nil, err
 		}
 	case started == nil:
@@ -214,7 +295,7 @@ func (s *Service) endChild(ctx context.Context, e *errand) error {
 		case err != nil || run == nil:
 			return err
 		case run.State.Status.Closed(), asks && run.State.CancelRequested:
-			return t.repair(ctx, run, trigger)
+			return t.repairForeign(ctx, e.message)
 		case asks:
 			return t.bring(ctx, run, history.Of(&history.WorkflowExecutionCancelRequested{Reason: parentClosed}), trigger)
 		}
@@ -274,7 +355,10 @@ func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, 
 func (s *Service) handOverNews(ctx context.Context, m *engine.Message, news history.Attributes) error {
 	e := history.Of(news)
 	to := *m
-	to.Kind, to.Result, to.Due, to.Sent, to.Scheduled = engine.TakeResult, &e, 0, 0, 0
+	to.Kind, to.Result, to.Due, to.Sent, to.Scheduled, to.Again = engine.TakeResult, &e, 0, 0, 0, false
+	if to.Seen == nothing {
+		to.Seen = 0
+	}
 	return s.send(ctx, []engine.Message{to})
 }
 
@@ -308,7 +392,7 @@ func (s *Service) reportChild(ctx context.Context, m *engine.Message) (found boo
 			to = t.addressed(parent, child.Started.RequestID, m)
 		}
 		if to == nil {
-			return t.repairParent(ctx, parent, m)
+			return t.repairForeign(ctx, m) // who told it before may have died before he sent what followed
 		}
 		return t.take(ctx, t.run(), to, news)
 	})
@@ -332,19 +416,4 @@ func (t *session) addressed(parent *history.Parent, requestID string, m *engine.
 	to := foreign(m)
 	to.WorkflowID, to.RunID, to.Slot, to.Commit, to.EventID = t.workflowID, run.State.RunID, p.Slot, p.Commit, p.EventID
 	return to
-}
-
-// repairParent sends again what a parent's log owes, where the parent knew already how its child ended: whoever told it may
-// have died before he sent what followed.
-func (t *session) repairParent(ctx context.Context, parent *history.Parent, m *engine.Message) error {
-	run := t.run()
-	if run == nil {
-		return nil
-	}
-	trigger := foreign(m)
-	trigger.WorkflowID, trigger.RunID = t.workflowID, parent.RunID
-	if err := t.repair(ctx, run, trigger); err != nil || run.Number <= parent.RunID.Number() {
-		return err
-	}
-	return t.repairPast(ctx, run, trigger)
 }

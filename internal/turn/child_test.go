@@ -185,3 +185,263 @@ func TestChildErrors(t *testing.T) {
 		f.Deployment.Replay(append(f.registrations, workflow.Bind(unknown, runKid))...)
 	})
 }
+
+func TestChildIsSignaledAndCanceled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFamily(t, func(ctx workflow.Context, _ string) (string, error) {
+			first := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k1"})
+			if _, err := kidGo.SendTo(ctx, first, "hello").Get(ctx); err != nil {
+				return "", err
+			}
+			heard, err := first.Get(ctx)
+			if err != nil {
+				return "", err
+			}
+			if _, err := kidGo.SendTo(ctx, first, "again").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
+				return "", fmt.Errorf("a signal to a child that has closed: %w", err)
+			}
+			if _, err := kidGo.SendTo(ctx, workflow.External("nobody"), "").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
+				return "", fmt.Errorf("a signal to nobody: %w", err)
+			}
+			if _, err := workflow.External("nobody").Cancel(ctx, "").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
+				return "", fmt.Errorf("a request to nobody: %w", err)
+			}
+			second := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k2"})
+			if _, err := second.Cancel(ctx, "enough").Get(ctx); err != nil {
+				return "", err
+			}
+			if _, err := second.Get(ctx); !errors.Is(err, workflow.ErrCanceled) {
+				return "", fmt.Errorf("the canceled child: %w", err)
+			}
+			third := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k3"})
+			if _, err := third.Started(ctx); err != nil {
+				return "", err
+			}
+			if _, err := kidGo.SendTo(ctx, workflow.External("k3"), "you").Get(ctx); err != nil {
+				return "", err
+			}
+			said, err := third.Get(ctx)
+			return heard + ", " + said, err
+		})
+		if got, err := f.play(""); err != nil || got != "heard hello, heard you" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if f.status("k2") != history.Canceled {
+			t.Errorf("the canceled child is %v", f.status("k2"))
+		}
+		f.check("k1", history.TypeWorkflowExecutionSignaled)
+		f.check("k2", history.TypeWorkflowExecutionCancelRequested)
+	})
+}
+
+// Whoever cancels the context of a child asks it to end, and waits for that if he has said so.
+func TestCanceledScopeOfAChild(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+			o := workflow.ChildOptions{WorkflowID: how, WaitCancellation: how == "waits", ParentClosePolicy: workflow.AbandonChild}
+			inner, cancel := workflow.WithCancel(ctx)
+			child := kid.StartChild(inner, map[string]string{"waits": "stubborn"}[how]+map[string]string{"leaves": "stubborn", "never": "wait"}[how], o)
+			if how != "never" {
+				if _, err := child.Started(ctx); err != nil {
+					return "", err
+				}
+			}
+			cancel()
+			got, err := child.Get(inner)
+			if how == "waits" {
+				return got, err
+			}
+			if !errors.Is(err, workflow.ErrCanceled) {
+				return "", fmt.Errorf("the canceled child came to %q, %w", got, err)
+			}
+			return "left", nil
+		})
+		for how, want := range map[string]string{"waits": "heard it", "leaves": "left", "never": "left"} {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if got, err := f.play(how); err != nil || got != want {
+					t.Errorf("%s: %q, %v", how, got, err)
+				}
+			}()
+			time.Sleep(time.Minute)
+			if how == "never" {
+				if _, err := f.Client.Describe(context.Background(), how, ""); err == nil {
+					t.Error("a child was started that was canceled in the same task")
+				}
+			} else {
+				f.check(how, history.TypeWorkflowExecutionCancelRequested)
+				if err := kidGo.Send(context.Background(), f.Client, how, "it"); err != nil {
+					t.Error(err)
+				}
+			}
+			<-done
+		}
+		f.Deployment.Replay(f.registrations...)
+	})
+}
+
+// What becomes of children when their parent closes, in each way in which it can.
+func TestParentClosePolicies(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []string{"returns", "fails", "continues", "terminated", "times out", "at once"} {
+		t.Run(ends, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+					if how == "over" {
+						return how, nil
+					}
+					var all []workflow.Child[string]
+					for id, policy := range []workflow.ParentClosePolicy{workflow.TerminateChild, workflow.RequestCancelChild, workflow.AbandonChild} {
+						all = append(all, kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: fmt.Sprint("k", id), ParentClosePolicy: policy}))
+					}
+					if how != "at once" {
+						for _, child := range all {
+							if _, err := child.Started(ctx); err != nil {
+								return "", err
+							}
+						}
+					}
+					switch how {
+					case "fails":
+						return "", errSour
+					case "continues":
+						return parent.ContinueAsNew(ctx, "over")
+					case "terminated", "times out":
+						return "", workflow.Sleep(ctx, time.Hour)
+					}
+					return "over", nil
+				})
+				run, err := parent.Start(t.Context(), f.Client, "p", ends, workflow.StartOptions{RunTimeout: 10 * time.Minute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if ends == "terminated" {
+					if err := run.Terminate(t.Context(), ""); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(15 * time.Minute)
+				want := []history.Status{history.Terminated, history.Canceled, history.Running}
+				for i, status := range want {
+					id := fmt.Sprint("k", i)
+					if ends == "at once" && i < 2 {
+						if _, err := f.Client.Describe(t.Context(), id, ""); err == nil {
+							t.Errorf("child %s was started by a parent that had closed", id)
+						}
+					} else if got := f.status(id); got != status {
+						t.Errorf("child %s is %v, want %v", id, got, status)
+					}
+				}
+				f.Deployment.Replay(f.registrations...)
+			})
+		})
+	}
+}
+
+// A child that continues as new, or is reset, is waited for to its end.
+func TestParentWaitsForTheWholeChain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+			return kid.RunChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k"})
+		})
+		run, err := parent.Start(t.Context(), f.Client, "p", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		child, err := kid.Get(f.Client, "k").Reset(t.Context(), workflow.ResetOptions{EventID: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if f.status("p") != history.Running {
+			t.Fatal("a reset of the child has resolved it")
+		}
+		if err := kidGo.Send(t.Context(), f.Client, child.WorkflowID, "you"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := run.Result(t.Context()); err != nil || got != "heard you" {
+			t.Errorf("%q, %v", got, err)
+		}
+		f.check("p", history.TypeStartChildWorkflowExecutionInitiated, history.TypeChildWorkflowExecutionStarted, history.TypeChildWorkflowExecutionCompleted)
+	})
+}
+
+// A run that goes on from before the start of a child, or from after it: it has the outcome of the child once, and a child that
+// it does not know is dealt with by its policy.
+func TestResetOfAParent(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"open", "closed", "reported", "before"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFamily(t, func(ctx workflow.Context, _ string) (string, error) {
+					if err := workflow.Sleep(ctx, time.Minute); err != nil {
+						return "", err
+					}
+					child := kid.StartChild(ctx, "wait")
+					if _, err := child.Started(ctx); err != nil {
+						return "", err
+					}
+					text, err := child.Get(ctx)
+					if err != nil {
+						return "", err
+					}
+					return child.WorkflowID() + " " + text, workflow.Sleep(ctx, time.Hour)
+				})
+				run, err := parent.Start(t.Context(), f.Client, "p", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(2 * time.Minute)
+				d, err := f.Client.Describe(t.Context(), "p", "")
+				if err != nil || len(d.PendingChildren) != 1 {
+					t.Fatalf("pending children: %+v, %v", d, err)
+				}
+				first := d.PendingChildren[0].WorkflowID
+				speak := func(id string) {
+					t.Helper()
+					if err := kidGo.Send(t.Context(), f.Client, id, "it"); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Minute)
+				}
+				if when == "reported" {
+					speak(first)
+				}
+				to := workflow.ResetOptions{EventID: 13} // the task after the child's start
+				if when == "before" {
+					to.EventID = 7 // the task that starts it
+				}
+				again, err := run.Reset(t.Context(), to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				id := first
+				if when == "before" {
+					if f.status(first) != history.Terminated {
+						t.Errorf("the child that the new run does not know is %v", f.status(first))
+					}
+					if d, err = f.Client.Describe(t.Context(), "p", ""); err != nil || len(d.PendingChildren) != 1 || d.PendingChildren[0].WorkflowID == first {
+						t.Fatalf("pending children after the reset: %+v, %v", d, err)
+					}
+					id = d.PendingChildren[0].WorkflowID
+				}
+				if when != "reported" {
+					speak(id)
+				}
+				if got, err := again.Result(t.Context()); err != nil || got != id+" heard it" {
+					t.Errorf("%q, %v", got, err)
+				}
+				f.check("p", history.TypeStartChildWorkflowExecutionInitiated, history.TypeChildWorkflowExecutionStarted, history.TypeChildWorkflowExecutionCompleted)
+			})
+		})
+	}
+}

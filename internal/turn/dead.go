@@ -60,6 +60,7 @@ func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
 
 func (s *Service) sendLater(ctx context.Context, m *engine.Message, delay time.Duration) error {
 	later := *m
+	later.Again = true
 	later.Due = max(m.Due, s.now().Add(delay))
 	return s.send(ctx, []engine.Message{later})
 }

@@ -17,6 +17,9 @@ func (s *Service) reachOut(ctx context.Context, m *engine.Message) (found bool, 
 	if e == nil || err != nil {
 		return found, err
 	}
+	if e.done != "" {
+		return true, s.repairForeign(ctx, e.done, m)
+	}
 	if child := e.child; child != nil && child.RunID == "" {
 		start := *m
 		start.Kind, start.EventID, start.Slot, start.Commit = engine.SettleChild, child.EventID, child.Slot, child.Commit
@@ -88,22 +91,22 @@ func noSuchOpenRun(workflowID string) string { return "workflow " + workflowID +
 
 // receive brings what another workflow has sent to the latest run, and reports false where there is none that takes it.
 func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err error) {
-	run, trigger := t.run(), foreign(e.message)
+	run := t.run()
 	if run == nil {
 		return false, nil
 	}
-	if id := e.external.ChildEventID(); id != 0 && (e.child == nil || run.State.Started.RequestID != e.child.RequestID) {
-		return false, nil // the child has closed, or never was
-	}
+	gone := e.external.ChildEventID() != 0 && (e.child == nil || run.State.Started.RequestID != e.child.RequestID)
 	there, err := t.has(ctx, run, e.external)
 	switch {
 	case err != nil:
 		return false, err
-	case there:
-		return true, t.repair(ctx, run, trigger)
-	case run.State.Status.Closed():
-		return false, t.repair(ctx, run, trigger)
+	case gone && e.external.Cancel != nil:
+		there = false // the child has closed, or never was, and this run is another's
 	}
+	if there || gone || run.State.Status.Closed() {
+		return there, t.repairForeign(ctx, e.message)
+	}
+	trigger := foreign(e.message)
 	if c := e.external.Cancel; c != nil && c.Terminate {
 		t.dropInstance()
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason})

@@ -36,6 +36,8 @@ type openPart struct {
 type Upkeep struct {
 	// Commits were looked at, Deleted runs deleted, and Sent messages sent again. Failed runs are left to the next round.
 	Commits, Deleted, Sent, Failed int
+	// Asked are the children that were asked how they are.
+	Asked int
 	// Ended says that the walk has come by everything.
 	Ended bool
 }

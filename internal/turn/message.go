@@ -65,7 +65,7 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 // handleNamed does what a message asks for if the commit that it names is in the log. found is false where it is not
 // there yet, and may still come.
 func (s *Service) handleNamed(ctx context.Context, d Delivery) (found bool, err error) {
-	d.Again = d.Received > 1
+	d.Again = d.Again || d.Received > 1
 	switch d.Kind {
 	case engine.RunActivity:
 		return s.handleActivity(ctx, d)
@@ -241,6 +241,9 @@ func (t *session) repair(ctx context.Context, run *engine.Run, m *engine.Message
 // past is what a message of a run before the latest comes to. What that run does to others outlives it: its children, its
 // parent, and what it has sent.
 func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Message) (*engine.Run, place, error) {
+	if err := t.repairPast(ctx, latest, m); err != nil {
+		return latest, never, err
+	}
 	switch m.Kind {
 	case engine.SettleChild, engine.ReportChild, engine.ReachOut:
 		run, err := t.other(ctx, m.RunID)
@@ -249,29 +252,36 @@ func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Messag
 		}
 		return run, inLog, nil
 	}
-	return latest, never, t.repairPast(ctx, latest, m)
+	return latest, never, nil
 }
 
 // repairPast is repair for a message of a run before the latest. Whoever closed that run on its behalf may have died before
 // he sent what follows from that, also in the run that the same put opened.
 func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.Message) error {
-	if err := t.repairNext(ctx, latest, m); err != nil || !m.Again && m.Seen == 0 {
-		return err // a message that comes for the first time has closed nothing
+	if !m.Again && m.Seen == 0 {
+		return t.repairNext(ctx, latest, m) // which needs no read: a message that comes for the first time has closed nothing
 	}
 	run, err := t.other(ctx, m.RunID)
-	if run == nil || err != nil {
+	if err != nil {
 		return err
+	}
+	if run == nil {
+		return t.repairNext(ctx, latest, m)
+	}
+	if int(m.Seen) >= len(run.Log) {
+		return nil // the run had closed when this was sent, and all that follows was sent again then
 	}
 	if err := t.repair(ctx, run, m); err != nil {
 		return err
 	}
-	id := run.State.Next()
-	if id == "" || id == latest.State.RunID {
-		return nil
-	}
-	next, err := t.other(ctx, id)
-	if next == nil || err != nil {
-		return err
+	next := latest
+	if id := run.State.Next(); id != latest.State.RunID {
+		if id == "" {
+			return nil
+		}
+		if next, err = t.other(ctx, id); next == nil || err != nil {
+			return err
+		}
 	}
 	return t.repairNext(ctx, next, m)
 }

@@ -171,13 +171,14 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 		return nil, api.Invalid.New("%v", err)
 	}
 	var changes []*change
+	var messages []engine.Message
 	if !run.State.Status.Closed() {
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "the run was reset", NewRunID: w.RunID, ResetEventID: commits[len(commits)-1].TaskScheduledID()})
 		ended := &change{run: run, commit: run.End(t.writer(), end)}
 		if err := t.encode([]*change{ended}); err != nil {
 			return nil, err
 		}
-		changes = append(changes, ended)
+		changes, messages = append(changes, ended), run.Messages(ended.commit)
 	}
 	opened := engine.NewRun(t.workflowID, w.RunID.Number())
 	draft := engine.NewRun(t.workflowID, opened.Number)
@@ -195,7 +196,7 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 		return nil, resetTooLarge(engine.ErrResetTooLarge)
 	}
 	return opened, t.undoing(changes, func() error {
-		if err := t.send(ctx, waiting(draft)); err != nil {
+		if err := t.send(ctx, append(messages, waiting(draft)...)); err != nil {
 			return err
 		}
 		return t.put(ctx, changes)

@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A ledger has children, the entries.
+var (
+	entry = workflow.Declare[draft, string]("entry")
+	goOn  = workflow.NewSignal[int]("goOn")
+)
+
+// draft is the input of an entry.
+type draft struct {
+	Number int
+	Waits  bool // for a signal of its parent's
+	Again  bool // it continues as new
+	Fails  bool
+}
+
+// patience is how long an entry waits for its parent, and alone its result when that has passed.
+const (
+	patience = 30 * time.Hour
+	alone    = "alone"
+)
+
+func (l *code) entry(ctx workflow.Context, d draft) (string, error) {
+	if d.Waits {
+		gone := false
+		err := workflow.Select(ctx, workflow.OnSignal(goOn, nil), workflow.OnTimeout(patience, func() { gone = true }))
+		if err != nil || gone {
+			return alone, err
+		}
+	}
+	if _, err := l.work(program{}).Run(ctx, fmt.Sprintf("entry %d", d.Number)); err != nil {
+		return "", err
+	}
+	switch {
+	case d.Again:
+		return entry.ContinueAsNew(ctx, draft{Number: d.Number, Fails: d.Fails})
+	case d.Fails:
+		return "", workflow.NewError("fails", "this entry fails")
+	}
+	return fmt.Sprint("entry ", d.Number), nil
+}
+
+// family has the children of a ledger do their work, and tells another workflow that its own is done.
+func (l *code) family(ctx workflow.Context, p program, t *tally) error {
+	var group workflow.WaitGroup
+	for i := range p.Kids {
+		group.Go(ctx, func(ctx workflow.Context) {
+			d, o := draft{Number: i, Waits: i%2 == 1, Again: i%3 == 1, Fails: i == 4}, workflow.ChildOptions{ParentClosePolicy: p.Policy}
+			var result string
+			var err error
+			if d.Waits {
+				child := entry.StartChild(ctx, d, o)
+				if !p.Leave {
+					_, err = goOn.SendTo(ctx, child, i).Get(ctx)
+				}
+				if err == nil {
+					result, err = child.Get(ctx)
+				}
+			} else {
+				result, err = entry.RunChild(ctx, d, o)
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				result = err.Error()
+			}
+			t.Kids = append(t.Kids, result)
+		})
+	}
+	if p.Leave {
+		if p.Kids > 0 {
+			return workflow.Sleep(ctx, time.Second) // so that they are started
+		}
+	} else if err := group.Wait(ctx); err != nil {
+		return err
+	}
+	if p.Tells != "" {
+		_, _ = note.SendTo(ctx, workflow.External(p.Tells), "told").Get(ctx)
+	}
+	return ctx.Err()
+}
+
+// family is what the audit knows of a child: the runs that its start has made, and the runs that had it started.
+type family struct {
+	made    []*engine.Run // without those that continue others
+	last    *engine.Run   // of the chain
+	parents []*engine.Run
+	events  []int64 // that initiated it, in the parents
+	policy  history.ParentClosePolicy
+}
+
+// families are those of all children, by the request id of their start.
+func (a *audit) families() map[string]*family {
+	all := map[string]*family{}
+	of := func(request string) *family {
+		if all[request] == nil {
+			all[request] = &family{}
+		}
+		return all[request]
+	}
+	for _, runs := range a.runs {
+		for _, run := range runs {
+			if run.Void() {
+				continue
+			}
+			if started := run.State.Started; started.Parent != nil {
+				f := of(started.RequestID)
+				f.last = run
+				if started.ContinuedFrom == "" && started.OriginalRunID == "" {
+					f.made = append(f.made, run)
+				}
+			}
+			for _, c := range run.Log {
+				for _, e := range c.Events() {
+					if i, ok := e.Attributes.(*history.StartChildWorkflowExecutionInitiated); ok {
+						f := of(i.RequestID)
+						f.parents, f.events, f.policy = append(f.parents, run), append(f.events, e.ID), i.Policy
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// checkFamilies demands that each child was started once, that each parent knows how its child ended, and that none was left
+// that its close policy ends.
+func (a *audit) checkFamilies() {
+	families := a.families()
+	for _, request := range slices.Sorted(maps.Keys(families)) {
+		f := families[request]
+		if len(f.made) > 1 && !a.s.plan.upkeep { // a parent that is reset after its child was deleted starts it again
+			a.s.fail("child %s was started %d times", request, len(f.made))
+		}
+		if len(f.parents) == 0 {
+			a.s.fail("child %s was started, and nobody asked for it", request)
+			continue
+		}
+		for i, p := range f.parents {
+			a.checkOutcome(request, f, p, f.events[i])
+		}
+		if a.s.plan.purgeAfter == 0 {
+			a.checkPolicy(request, f)
+		}
+	}
+}
+
+// checkOutcome compares what a parent knows of how its child ended with how it did.
+func (a *audit) checkOutcome(request string, f *family, parent *engine.Run, event int64) {
+	for _, c := range parent.Log {
+		for _, e := range c.Events() {
+			done, ok := e.Attributes.(*history.ChildWorkflowExecutionCompleted)
+			if !ok || done.InitiatedEventID != event {
+				continue
+			}
+			if f.last == nil {
+				a.s.fail("child %s completed, and never was", request)
+			} else if result, _ := f.last.State.Outcome(); string(result) != string(done.Result) {
+				a.s.fail("child %s ended with %s; its parent was told %s", request, result, done.Result)
+			}
+		}
+	}
+}
+
+// checkPolicy demands that no child outlives its parent by long that its close policy ends.
+func (a *audit) checkPolicy(request string, f *family) {
+	if f.last == nil {
+		if last := f.parents[len(f.parents)-1]; f.policy == history.AbandonChild && last.State.Next() == "" {
+			a.s.fail("child %s was to outlive its parent, and was never started", request)
+		}
+		return
+	}
+	result, _ := f.last.State.Outcome()
+	left := f.policy != history.AbandonChild && string(result) == `"`+alone+`"`
+	for _, p := range f.parents {
+		left = left && f.last.State.CloseTime.Sub(p.State.CloseTime) > patience/2
+	}
+	if left {
+		a.s.fail("child %s was to end with its parent, and was left alone", request)
+	}
+}
