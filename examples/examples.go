@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/callbacks"
 	"github.com/seed-41655fb1/weft/examples/cancellation"
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/examples/children"
 	"github.com/seed-41655fb1/weft/examples/conditions"
 	"github.com/seed-41655fb1/weft/examples/continued"
 	"github.com/seed-41655fb1/weft/examples/determinism"
@@ -41,6 +42,7 @@ func Registrations() map[string][]workflow.Registration {
 		"cancellation": cancellation.Registrations(),
 		"continued":    continued.Registrations(),
 		"cart":         cart.Registrations(),
+		"children":     children.Registrations(),
 		"conditions":   conditions.Registrations(),
 		"determinism":  determinism.Registrations(),
 		"documents":    documents.Registrations(),

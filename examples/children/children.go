@@ -1,0 +1,116 @@
+// Package children shows a workflow that is made of workflows: a trip has a child for each of its parts, a flight or a hotel,
+// which runs for itself, and has a history and an id of its own. A part tells its parent when it has a seat or a room, and waits
+// for the parent's word; one that is asked to end gives back what it has. Look at Run: if a part cannot be had, canceling one
+// context undoes all the others, and the error is the one of that part.
+package children
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow books a trip; Part, its child, one part of it.
+var (
+	Workflow = workflow.Declare[Trip, []string]("children")
+	Part     = workflow.Declare[Booking, string]("children.part")
+
+	Held    = workflow.NewSignal[string]("held")           // from a part to its trip
+	Confirm = workflow.NewSignal[workflow.None]("confirm") // from the trip to a part
+
+	Reserve = activity.New("children.reserve", reserve)
+	Release = activity.New("children.release", release)
+)
+
+// ErrSoldOut is why a part cannot be had.
+var ErrSoldOut = workflow.NewError("soldOut", "sold out")
+
+// Trip is what to book.
+type Trip struct {
+	Traveller string   `json:"traveller"`
+	Parts     []string `json:"parts"`
+}
+
+// Booking is a part of a trip.
+type Booking struct {
+	Traveller string `json:"traveller"`
+	What      string `json:"what"`
+}
+
+// Run books all parts of a trip, or none.
+func Run(ctx workflow.Context, trip Trip) ([]string, error) {
+	booking, undo := workflow.WithCancel(ctx)
+	var parts []workflow.Child[string]
+	for _, what := range trip.Parts {
+		parts = append(parts, Part.StartChild(booking, Booking{trip.Traveller, what}, workflow.ChildOptions{WaitCancellation: true}))
+	}
+	if err := allHeld(ctx, parts); err != nil {
+		undo()
+		for _, part := range parts {
+			_, _ = part.Get(ctx) // it gives back what it has; why all this is, is known already
+		}
+		return nil, err
+	}
+	var tickets []string
+	for _, part := range parts {
+		if _, err := Confirm.SendTo(ctx, part, workflow.None{}).Get(ctx); err != nil {
+			return nil, err
+		}
+		ticket, err := part.Get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		tickets = append(tickets, ticket)
+	}
+	return tickets, nil
+}
+
+// allHeld waits until each part holds what it is to book, or one cannot.
+func allHeld(ctx workflow.Context, parts []workflow.Child[string]) (err error) {
+	held := 0
+	for held < len(parts) && err == nil {
+		cases := []workflow.Case{workflow.OnSignal(Held, func(string) { held++ })}
+		for _, part := range parts {
+			cases = append(cases, workflow.OnFuture(part.Result(), func(_ string, failed error) { err = failed }))
+		}
+		if waitErr := workflow.Select(ctx, cases...); waitErr != nil {
+			return waitErr
+		}
+	}
+	return err
+}
+
+// RunPart books a part of a trip. Whoever asks it to end before it was confirmed has it given back.
+func RunPart(ctx workflow.Context, b Booking) (string, error) {
+	seat, err := Reserve.Run(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	trip := workflow.External(workflow.InfoOf(ctx).Parent.WorkflowID)
+	if _, err = Held.SendTo(ctx, trip, seat).Get(ctx); err == nil {
+		_, err = Confirm.Receive(ctx)
+	}
+	if err != nil {
+		if _, releaseErr := Release.Run(workflow.Disconnected(ctx), seat); releaseErr != nil {
+			return "", releaseErr
+		}
+		return "", err
+	}
+	return seat, nil
+}
+
+// reserve and release stand for what a travel agency offers.
+func reserve(_ context.Context, b Booking) (string, error) {
+	if b.What == "a room with a view" {
+		return "", ErrSoldOut.Final()
+	}
+	return b.What + " for " + b.Traveller, nil
+}
+
+func release(_ context.Context, seat string) (string, error) { return seat + " is free again", nil }
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), workflow.Bind(Part, RunPart), Reserve, Release}
+}

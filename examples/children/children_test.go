@@ -1,0 +1,50 @@
+package children_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/examples/children"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+func TestATripIsBooked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := t.Context(), turntest.One(t, children.Registrations()...)
+		run, err := children.Workflow.Start(ctx, p.Client, "trip-1", children.Trip{Traveller: "Ada", Parts: []string{"a flight", "a room"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets, err := run.Result(ctx)
+		if want := []string{"a flight for Ada", "a room for Ada"}; err != nil || !slices.Equal(tickets, want) {
+			t.Errorf("tickets %q, %v", tickets, err)
+		}
+		events, err := p.History(ctx, "trip-1")
+		if err != nil || turntest.Count(events, history.TypeChildWorkflowExecutionCompleted) != 2 {
+			t.Errorf("the history is %v, %v; want two children that completed", events, err)
+		}
+	})
+}
+
+func TestATripThatCannotBeHadIsUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := t.Context(), turntest.One(t, children.Registrations()...)
+		run, err := children.Workflow.Start(ctx, p.Client, "trip-1", children.Trip{Traveller: "Ada", Parts: []string{"a flight", "a room with a view"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tickets, err := run.Result(ctx)
+		var part *workflow.ChildWorkflowError
+		if !errors.Is(err, children.ErrSoldOut) || !errors.As(err, &part) {
+			t.Fatalf("tickets %q, %v; want why the room cannot be had", tickets, err)
+		}
+		events, err := p.History(ctx, "trip-1")
+		if err != nil || turntest.Count(events, history.TypeChildWorkflowExecutionCanceled) != 1 {
+			t.Errorf("the history is %v, %v; want the flight canceled", events, err)
+		}
+	})
+}
