@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
@@ -79,12 +77,9 @@ func (in *Instance) callID() string {
 	return fmt.Sprintf("%s:%d", in.base, in.calls)
 }
 
-// departs makes the ids of calls those of the run that goes on from a reset: the run that was reset has made some after that
-// point, too.
-func (in *Instance) departs(r *history.Reset) {
-	sum := sha256.Sum256([]byte(r.RequestID))
-	in.base = string(r.BaseRunID) + "." + hex.EncodeToString(sum[:8])
-}
+// departs makes the ids of calls those of the run that goes on from a reset: the run that was reset, which is that only once,
+// has made some after that point, too.
+func (in *Instance) departs(r *history.Reset) { in.base = string(r.BaseRunID) + ".r" }
 
 // event is the id that names the child to others; -1 where it was taken back in the activation that started it.
 func (c *Child) event() int64 {
