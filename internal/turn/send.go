@@ -110,7 +110,11 @@ func route(m *engine.Message) (name, group string) {
 
 // timerID names a message among those that are due at the same moment. Sent again, it has the same name.
 func timerID(m *engine.Message) string {
-	return fmt.Sprintf("%s-%d-%d-%d", hex.EncodeToString(m.Commit[:]), m.Kind, m.EventID, m.Attempt)
+	id := fmt.Sprintf("%s-%d-%d-%d", hex.EncodeToString(m.Commit[:]), m.Kind, m.EventID, m.Attempt)
+	if m.Result != nil {
+		id += fmt.Sprintf("-%d", m.Result.Type()) // of a child there is news twice: that it has started, and how it ended
+	}
+	return id
 }
 
 // encodeMessage returns the body of a message. A large input stays behind.
