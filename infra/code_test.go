@@ -43,9 +43,8 @@ func TestMetrics(t *testing.T) {
 	want(t, "its dimension", at(t, stuck, "Dimensions").([]any)[0].(map[string]any)["Name"], emf.Dimension)
 }
 
-// notSet are variables of the functions that no template sets: how long a message waits for its commit costs, and does no more;
-// a key of payloads and a bucket have policies of their owner's.
-var notSet = []string{"WEFT_GRACE", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS", "WEFT_BUCKET"}
+// notSet are variables of the functions that no deployment needs: how long a message waits for its commit costs, and does no more.
+var notSet = []string{"WEFT_GRACE"}
 
 var variableName = regexp.MustCompile(`"(WEFT_[A-Z_]+)"`)
 

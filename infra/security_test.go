@@ -36,6 +36,10 @@ var whys = map[string]string{
 	"HandOn":        "hand it what belongs to runs that are pinned to that build",
 	"Sweep":         "find the timers that have become near, and delete those that were sent",
 	"Clean":         "delete runs whose retention has passed, and look after those that wait in vain",
+	"Seal":          "make data keys, and unwrap those that it meets, where `PayloadKeys` are set",
+	"Blobs":         "keep large commits and messages, and read them, where there is a `Bucket`",
+	"timer Blobs":   "read them, and delete those that nobody refers to",
+	"FindBlobs":     "find those",
 	"Mark":          "remember where the check over all runs stands",
 	"Check":         "find those runs. A scan has no partition keys, so that IAM cannot hold it to a namespace; the store passes over the others",
 }
@@ -44,7 +48,8 @@ var whys = map[string]string{
 // `go test ./infra -run TestSecurityTables -tables`.
 func TestSecurityTables(t *testing.T) {
 	t.Parallel()
-	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE", "Pinning": "on", "Build": "BUILD"})
+	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE", "Pinning": "on", "Build": "BUILD",
+		"PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/payloads", "Bucket": "bucket"})
 	holdTables(t, filepath.Join("..", "docs", "security.md"), map[string][]string{
 		"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable(),
 	})
@@ -133,6 +138,10 @@ func places(s iam.Statement) string {
 			all = append(all, "index `"+index+"`")
 		case strings.HasPrefix(name, "table/"):
 			all = append(all, "table")
+		case strings.Contains(resource, ":kms:"):
+			all = append(all, "the payload keys")
+		case strings.Contains(resource, ":s3:"):
+			all = append(all, map[bool]string{true: "the bucket's objects `NAMESPACE/*`", false: "the bucket"}[strings.HasSuffix(resource, "/*")])
 		case strings.Contains(resource, ":lambda:"):
 			all = append(all, map[bool]string{true: "its versions", false: "itself"}[strings.HasSuffix(resource, ":*")])
 		default:

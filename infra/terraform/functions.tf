@@ -39,6 +39,9 @@ resource "aws_lambda_function" "function" {
         WEFT_RETENTION_DAYS         = var.retention_days
         WEFT_CHECK_COMMITS          = var.check_commits
         WEFT_VISIBILITY             = "${var.activity_visibility}s"
+        WEFT_PAYLOAD_KEY            = join(",", concat(var.payload_encryption || length(var.payload_keys) == 0 ? [] : ["none"], var.payload_keys))
+        WEFT_COMPRESS               = var.compress
+        WEFT_BUCKET                 = var.bucket
         WEFT_METRICS                = var.metrics
         WEFT_LOG_LEVEL              = var.log_level
         WEFT_UPDATES_IN_FLIGHT      = var.updates_in_flight

@@ -1,8 +1,8 @@
 # What each function may do: the items of its namespace (all keys begin with it: NS/w/ the workflows, NS/t/ the timers, NS/l/ the
 # list, NS/m the mark of the check, NS/k the key of tokens) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
-# Kms are what Lambda and other services do with the role; the rest is what the program does itself. Three resources end in a
-# star, because AWS knows no other form: the streams of a log group, the versions of a function, and X-Ray, whose actions have
-# none.
+# Kms are what Lambda and other services do with the role; the rest is what the program does itself. Four resources end in a
+# star, because AWS knows no other form: the streams of a log group, the versions of a function, the objects of a namespace in a
+# bucket, and X-Ray, whose actions have none.
 locals {
   # Conditions on the partition keys of items.
   own = { for kind, keys in { workflows = "w/*", timers = "t/*", list = "l/*", mark = "m", signing = "k" } : kind => {
@@ -115,6 +115,28 @@ locals {
     Resource = ["${local.function_arn[role]}:*"]
   }] if var.pinning }
 
+  # What is stored and sent is encrypted, and kept in a bucket where it is large, if there are keys and a bucket.
+  seal = {
+    Sid       = "Seal"
+    Effect    = "Allow"
+    Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
+    Resource  = var.payload_keys
+    Condition = { StringEquals = { "kms:EncryptionContext:weft-namespace" = [var.namespace] } }
+  }
+  blobs = { for role in keys(local.functions) : role => {
+    Sid      = "Blobs"
+    Effect   = "Allow"
+    Action   = role == "timer" ? ["s3:GetObject", "s3:DeleteObject"] : ["s3:PutObject", "s3:GetObject"]
+    Resource = ["arn:${local.partition}:s3:::${var.bucket}/${var.namespace}/*"]
+  } }
+  find_blobs = {
+    Sid       = "FindBlobs"
+    Effect    = "Allow"
+    Action    = ["s3:ListBucket"]
+    Resource  = ["arn:${local.partition}:s3:::${var.bucket}"]
+    Condition = { StringLike = { "s3:prefix" = ["${var.namespace}/*"] } }
+  }
+
   # What Lambda does with the roles.
   poller = { for role, f in local.functions : role => {
     Sid      = "Poller"
@@ -160,6 +182,9 @@ resource "aws_iam_role_policy" "function" {
     Statement = concat(
       local.rights[each.key],
       lookup(local.versions, each.key, []),
+      [for statement in [local.seal] : statement if length(var.payload_keys) > 0],
+      [for statement in [local.blobs[each.key]] : statement if var.bucket != ""],
+      [for statement in [local.find_blobs] : statement if var.bucket != "" && each.key == "timer"],
       [for role, statement in local.poller : statement if role == each.key],
       [local.logs[each.key]],
       [for statement in [local.tracing] : statement if var.tracing],

@@ -442,6 +442,45 @@ variable "kms" {
   }
 }
 
+variable "payload_keys" {
+  description = "The ARNs of the KMS keys of payloads. The first encrypts what users give before it is stored and sent, all of them open it; empty leaves that to AWS's encryption at rest."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for arn in var.payload_keys : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", arn))])
+    error_message = "Give the ARNs of keys (not of aliases)."
+  }
+}
+
+variable "payload_encryption" {
+  description = "Whether what is new is encrypted with the first of payload_keys; false still opens what was."
+  type        = bool
+  default     = true
+}
+
+variable "compress" {
+  description = "What compresses payloads before they are stored and sent, off or zstd."
+  type        = string
+  default     = "off"
+
+  validation {
+    condition     = contains(["off", "zstd"], var.compress)
+    error_message = "Give off or zstd."
+  }
+}
+
+variable "bucket" {
+  description = "The name of the S3 bucket of large payloads, which is there already; empty takes none of more than 256 KiB."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.bucket == "" || can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.bucket))
+    error_message = "Give the name of a bucket."
+  }
+}
+
 variable "log_retention_days" {
   description = "Days for which logs are kept."
   type        = number

@@ -7,6 +7,7 @@ package privilege
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -176,12 +177,15 @@ func Wild(r Role) (wild []string) {
 	for _, s := range r.Statements {
 		allowed := append(ByAWS[s.Sid].resources(r), r.Function+":*")
 		if slices.ContainsFunc(s.Actions, isWild) || slices.ContainsFunc(s.Resources, func(resource string) bool {
-			return isWild(resource) && !slices.Contains(allowed, resource)
+			return isWild(resource) && !slices.Contains(allowed, resource) && !objects.MatchString(resource)
 		}) {
 			wild = append(wild, Text(s))
 		}
 	}
 	return wild
 }
+
+// objects are the objects of a namespace in a bucket: their keys begin with it.
+var objects = regexp.MustCompile(`^arn:[a-z-]+:s3:::[a-z0-9.-]+/[A-Za-z0-9_.-]+/\*$`)
 
 func isWild(text string) bool { return strings.ContainsAny(text, "*?") }
