@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/seed-41655fb1/weft/internal/iam"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 )
 
 // Use is a right that a request needs.
@@ -23,14 +24,25 @@ type Use struct {
 	Operation string
 	// Action and Resource are what IAM asks about.
 	Action, Resource string
-	// Keys are the partition keys of the items that it is about; nil where it names none.
+	// Keys are the partition keys of the items that it is about, the prefix of the objects that are listed, or the namespace in
+	// KMS's encryption context; nil where it names none.
 	Keys []string
 }
 
-// Request is what a policy is asked about the use. Of the context keys only dynamodb:LeadingKeys is known.
+// Request is what a policy is asked about the use, with the one context key that is known of it.
 func (u Use) Request() iam.Request {
-	return iam.Request{Action: u.Action, Resource: u.Resource, Context: map[string][]string{LeadingKeys: u.Keys}}
+	key := LeadingKeys
+	switch {
+	case strings.HasPrefix(u.Action, "kms:"):
+		key = EncryptionContext
+	case u.Action == "s3:ListBucket":
+		key = "s3:prefix"
+	}
+	return iam.Request{Action: u.Action, Resource: u.Resource, Context: map[string][]string{key: u.Keys}}
 }
+
+// EncryptionContext is the context key for the namespace in a request to KMS.
+const EncryptionContext = "kms:EncryptionContext:" + awskms.Context
 
 // LeadingKeys is the context key for the partition keys of a request.
 const LeadingKeys = "dynamodb:LeadingKeys"

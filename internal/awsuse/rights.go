@@ -11,9 +11,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
@@ -21,6 +24,10 @@ import (
 const (
 	authorizationDynamoDB = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon DynamoDB"`
 	authorizationLambda   = `Service Authorization Reference, "Actions, resources, and condition keys for AWS Lambda"`
+	authorizationKMS      = `Service Authorization Reference, "Actions, resources, and condition keys for AWS Key Management Service"`
+	authorizationS3       = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon S3"`
+	lists                 = `Amazon S3 API Reference, "ListObjectsV2"`
+	deletions             = `Amazon S3 API Reference, "DeleteObjects"`
 	authorizationSQS      = `Service Authorization Reference, "Actions, resources, and condition keys for Amazon SQS"`
 	transactions          = `Amazon DynamoDB Developer Guide, "Using IAM with DynamoDB transactions"`
 	batches               = `Amazon SQS API Reference, "AddPermission": an action covers its batch version`
@@ -39,8 +46,14 @@ func Actions() []Action {
 		{"DynamoDB.Query", "dynamodb:Query", authorizationDynamoDB},
 		{"DynamoDB.Scan", "dynamodb:Scan", authorizationDynamoDB},
 		{"DynamoDB.TransactWriteItems/Put", "dynamodb:PutItem", transactions},
+		{"KMS.Decrypt", "kms:Decrypt", authorizationKMS},
+		{"KMS.GenerateDataKey", "kms:GenerateDataKey", authorizationKMS},
 		{"Lambda.Invoke", "lambda:InvokeFunction", authorizationLambda},
 		{"Lambda.ListVersionsByFunction", "lambda:ListVersionsByFunction", authorizationLambda},
+		{"S3.DeleteObjects", "s3:DeleteObject", deletions},
+		{"S3.GetObject", "s3:GetObject", authorizationS3},
+		{"S3.ListObjectsV2", "s3:ListBucket", lists},
+		{"S3.PutObject", "s3:PutObject", authorizationS3},
 		{"SQS.ChangeMessageVisibility", "sqs:ChangeMessageVisibility", authorizationSQS},
 		{"SQS.SendMessageBatch", "sqs:SendMessage", batches},
 	}
@@ -55,6 +68,8 @@ type need struct {
 	// queue is the URL of a queue; table and index are of DynamoDB.
 	queue, table, index string
 	function            string // with the version, where it is about one
+	key                 string // the ARN of a key of KMS
+	bucket, object      string // of S3; no object is the bucket itself
 	keys                []string
 }
 
@@ -83,6 +98,12 @@ func (n need) arn(arn ARN) string {
 	switch {
 	case n.queue != "":
 		return arn("sqs", path.Base(n.queue)) // a URL ends with the name
+	case n.key != "":
+		return n.key
+	case n.object != "":
+		return "arn:aws:s3:::" + n.bucket + "/" + n.object
+	case n.bucket != "":
+		return "arn:aws:s3:::" + n.bucket
 	case n.function != "":
 		return arn("lambda", "function:"+n.function)
 	case n.index != "":
@@ -110,12 +131,32 @@ func needsOf(input any) ([]need, error) {
 		return []need{{function: aws.ToString(in.FunctionName) + ":" + aws.ToString(in.Qualifier)}}, nil
 	case *lambda.ListVersionsByFunctionInput:
 		return []need{{function: aws.ToString(in.FunctionName)}}, nil
+	case *kms.GenerateDataKeyInput:
+		return []need{{key: aws.ToString(in.KeyId), keys: []string{in.EncryptionContext[awskms.Context]}}}, nil
+	case *kms.DecryptInput:
+		return []need{{key: aws.ToString(in.KeyId), keys: []string{in.EncryptionContext[awskms.Context]}}}, nil
+	case *s3.PutObjectInput:
+		return []need{{bucket: aws.ToString(in.Bucket), object: aws.ToString(in.Key)}}, nil
+	case *s3.GetObjectInput:
+		return []need{{bucket: aws.ToString(in.Bucket), object: aws.ToString(in.Key)}}, nil
+	case *s3.ListObjectsV2Input:
+		return []need{{bucket: aws.ToString(in.Bucket), keys: []string{aws.ToString(in.Prefix)}}}, nil
+	case *s3.DeleteObjectsInput:
+		return deletedNeeds(in), nil
 	case *sqs.SendMessageBatchInput:
 		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
 	case *sqs.ChangeMessageVisibilityInput:
 		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
 	}
 	return nil, fmt.Errorf("nobody has said what a %T is about: add it to rights.go", input)
+}
+
+// deletedNeeds are those of the objects of a batch: IAM is asked about each.
+func deletedNeeds(in *s3.DeleteObjectsInput) (needs []need) {
+	for _, o := range in.Delete.Objects {
+		needs = append(needs, need{bucket: aws.ToString(in.Bucket), object: aws.ToString(o.Key)})
+	}
+	return needs
 }
 
 func itemNeeds(part string, table *string, items ...item) ([]need, error) {
