@@ -45,9 +45,5 @@ func (r *Retry) request() *api.RetryPolicy {
 	if r == nil {
 		return nil
 	}
-	p := r.Policy()
-	return &api.RetryPolicy{
-		InitialInterval: api.Duration(p.InitialInterval), BackoffCoefficient: p.BackoffCoefficient,
-		MaximumInterval: api.Duration(p.MaximumInterval), MaximumAttempts: p.MaximumAttempts, NonRetryableTypes: p.NonRetryableTypes,
-	}
+	return api.RetryOf(r.Policy())
 }

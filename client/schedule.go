@@ -60,6 +60,8 @@ type ScheduleOptions struct {
 	WorkflowID string
 	// RunTimeout is how long each run may stay open; 0 is for ever.
 	RunTimeout time.Duration
+	// Retry is as in StartOptions. The end of a run is that of its last attempt.
+	Retry *Retry
 	// RequestID recognises the creation, or the change, when it is sent again; empty, one is made.
 	RequestID string
 }
@@ -87,6 +89,7 @@ func (o ScheduleOptions) schedule(workflowType string, input history.Payload) ap
 		},
 		Action: api.ScheduleAction{
 			Type: workflowType, Input: json.RawMessage(input), WorkflowID: o.WorkflowID, RunTimeout: api.Duration(o.RunTimeout),
+			Retry: o.Retry.request(),
 		},
 		Overlap: o.Overlap, CatchUpWindow: api.Duration(o.CatchUpWindow), PauseOnFailure: o.PauseOnFailure, Paused: o.Paused, Note: o.Note,
 	}

@@ -41,6 +41,19 @@ type ChildOptions struct {
 	RunTimeout time.Duration
 	// StartDelay is how long the child's first task waits, unless a signal or a request to end comes before; 0 is not at all.
 	StartDelay time.Duration
+	// Retry, Cron and ExecutionTimeout are as in StartOptions: the child's result is that of its last run.
+	Retry            *Retry
+	Cron             string
+	ExecutionTimeout time.Duration
+}
+
+// retry is the child's retry policy as it is recorded.
+func (o *ChildOptions) retry() *history.RetryPolicy {
+	if o.Retry == nil {
+		return nil
+	}
+	p := o.Retry.Policy()
+	return &p
 }
 
 // Child is a run that workflow code started as its child.
@@ -74,6 +87,7 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions, quiet
 		StartChildWorkflowExecutionInitiated: history.StartChildWorkflowExecutionInitiated{
 			WorkflowType: name, WorkflowID: o.WorkflowID, Policy: o.ParentClosePolicy, IDReusePolicy: o.IDReusePolicy,
 			RunTimeout: history.Duration(o.RunTimeout), StartDelay: history.Duration(o.StartDelay), Quiet: quiet,
+			Retry: o.retry(), Cron: o.Cron, ExecutionTimeout: history.Duration(o.ExecutionTimeout),
 		},
 		WaitCancellation: o.WaitCancellation,
 		Encode:           func() history.Payload { return mustEncode(in) },

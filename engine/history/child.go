@@ -69,6 +69,10 @@ type StartChildWorkflowExecutionInitiated struct {
 	Quiet bool `cbor:"9,keyasint,omitempty" json:"quiet,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: the start fails.
 	Oversize int `cbor:"10,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
+	// Retry, Cron and ExecutionTimeout are as in a start: the outcome is that of the last run.
+	Retry            *RetryPolicy `cbor:"16,keyasint,omitempty" json:"retryPolicy,omitempty"`
+	Cron             string       `cbor:"17,keyasint,omitempty" json:"cronSchedule,omitempty"`
+	ExecutionTimeout Duration     `cbor:"18,keyasint,omitempty" json:"executionTimeout,omitempty"`
 }
 
 // Type is TypeStartChildWorkflowExecutionInitiated.

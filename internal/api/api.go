@@ -38,6 +38,25 @@ type StartRequest struct {
 	ExecutionTimeout Duration `json:"executionTimeout,omitempty"`
 }
 
+// RetryOf is a retry policy as a request has it.
+func RetryOf(p history.RetryPolicy) *RetryPolicy {
+	return &RetryPolicy{
+		InitialInterval: Duration(p.InitialInterval), BackoffCoefficient: p.BackoffCoefficient, MaximumInterval: Duration(p.MaximumInterval),
+		MaximumAttempts: p.MaximumAttempts, NonRetryableTypes: p.NonRetryableTypes,
+	}
+}
+
+// History is the retry policy as it is recorded.
+func (p *RetryPolicy) History() *history.RetryPolicy {
+	if p == nil {
+		return nil
+	}
+	return &history.RetryPolicy{
+		InitialInterval: history.Duration(p.InitialInterval), BackoffCoefficient: p.BackoffCoefficient,
+		MaximumInterval: history.Duration(p.MaximumInterval), MaximumAttempts: p.MaximumAttempts, NonRetryableTypes: p.NonRetryableTypes,
+	}
+}
+
 // RetryPolicy says when a run that failed is followed by another. What is absent has its default.
 type RetryPolicy struct {
 	InitialInterval    Duration `json:"initialInterval,omitempty"`

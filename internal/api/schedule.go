@@ -81,6 +81,8 @@ type ScheduleAction struct {
 	WorkflowID string `json:"workflowId,omitempty"`
 	// RunTimeout is how long a run may stay open; absent, for ever.
 	RunTimeout Duration `json:"runTimeout,omitempty"`
+	// Retry says when another run follows one that failed; absent, never. The end of the run is that of the last one.
+	Retry *RetryPolicy `json:"retryPolicy,omitempty"`
 }
 
 // NewSchedule is what the workflow of a schedule is started with.

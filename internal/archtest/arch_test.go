@@ -103,7 +103,7 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/cron", nil},
 	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/payload", "internal/schedule"}},
-	{"internal/schedule", []string{"engine/history", "internal/api", "internal/cron"}},
+	{"internal/schedule", []string{"engine", "internal/api", "internal/cron"}},
 	{"internal/limits", []string{"engine"}},
 	{"internal/attempt", nil},
 	{"internal/awsmeter", nil},

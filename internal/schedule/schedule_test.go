@@ -138,6 +138,7 @@ func TestCheck(t *testing.T) {
 		"ends before":        {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, StartAt: ptr(at("2026-01-02T00:00:00Z")), EndAt: ptr(at("2026-01-01T00:00:00Z"))}},
 		"more than 100":      {Action: action, Spec: api.ScheduleSpec{Cron: make([]string, 101)}},
 		"has no type":        {Spec: good},
+		"retryPolicy":        {Action: api.ScheduleAction{Type: "report", Retry: &api.RetryPolicy{MaximumAttempts: -1}}, Spec: good},
 		"time of the":        {Action: action, Spec: good, CatchUpWindow: -1},
 		"no overlapPolicy":   {Action: action, Spec: good, Overlap: "all"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/cron"
 )
@@ -84,6 +85,11 @@ func Check(id string, s *api.Schedule) error {
 	}
 	if s.Action.RunTimeout < 0 || s.CatchUpWindow < 0 {
 		return errors.New("a time of the schedule is negative")
+	}
+	if p := s.Action.Retry.History(); p != nil {
+		if _, err := engine.CompleteRetry(*p); err != nil {
+			return fmt.Errorf("the retryPolicy of the action cannot be: %w", err)
+		}
 	}
 	return CheckOverlap(s.Overlap)
 }

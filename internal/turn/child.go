@@ -202,10 +202,14 @@ func (s *Service) ensureChild(ctx context.Context, e *errand) (history.Attribute
 // startOf is the start of a child as a request.
 func startOf(c *engine.PendingChild) *api.StartRequest {
 	id := c.WorkflowID
-	return &api.StartRequest{
+	r := &api.StartRequest{
 		WorkflowID: &id, Type: c.WorkflowType, Input: json.RawMessage(c.Input), RequestID: c.RequestID, IDReusePolicy: c.IDReusePolicy,
-		RunTimeout: api.Duration(c.RunTimeout), StartDelay: api.Duration(c.StartDelay),
+		RunTimeout: api.Duration(c.RunTimeout), StartDelay: api.Duration(c.StartDelay), Cron: c.Cron, ExecutionTimeout: api.Duration(c.ExecutionTimeout),
 	}
+	if p := c.Retry; p != nil {
+		r.Retry = api.RetryOf(*p)
+	}
+	return r
 }
 
 // ensure is ensureChild at the child's gate.

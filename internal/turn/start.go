@@ -121,11 +121,7 @@ func (s *Service) checkTimes(r *api.StartRequest) (*history.RetryPolicy, error) 
 	if err := s.checkCron(r.Cron); err != nil || r.Retry == nil {
 		return nil, err
 	}
-	p, err := engine.CompleteRetry(history.RetryPolicy{
-		InitialInterval: history.Duration(r.Retry.InitialInterval), BackoffCoefficient: r.Retry.BackoffCoefficient,
-		MaximumInterval: history.Duration(r.Retry.MaximumInterval), MaximumAttempts: r.Retry.MaximumAttempts,
-		NonRetryableTypes: r.Retry.NonRetryableTypes,
-	})
+	p, err := engine.CompleteRetry(*r.Retry.History())
 	if err != nil {
 		return nil, api.Invalid.New("the retryPolicy cannot be: %v", err)
 	}

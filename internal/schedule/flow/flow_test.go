@@ -114,3 +114,35 @@ func TestPauseWhileOpen(t *testing.T) {
 		}
 	})
 }
+
+// A run that fails is tried again by the schedule's retry policy; the schedule waits for the last attempt.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		bad := workflow.Declare[workflow.None, int]("bad")
+		all := []workflow.Registration{workflow.Bind(bad, func(ctx workflow.Context, _ workflow.None) (int, error) {
+			if attempt := workflow.InfoOf(ctx).Attempt; attempt > 2 {
+				return attempt, nil
+			}
+			return 0, workflow.NewError("bad", "not yet")
+		})}
+		ctx, p := t.Context(), turntest.One(t, all...)
+		s, err := bad.Schedule(ctx, p.Client, "s", workflow.None{}, workflow.ScheduleOptions{
+			Every: []client.Every{{Interval: time.Hour}}, PauseOnFailure: true, Retry: &client.Retry{InitialInterval: 5 * time.Minute},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(65 * time.Minute)
+		if got := describe(t, s); len(got.Running) != 1 {
+			t.Errorf("between two attempts: %+v", got)
+		}
+		time.Sleep(20 * time.Minute)
+		if got := describe(t, s); len(got.Running) != 0 || got.Recent[0].Status != "completed" || got.Schedule.Paused {
+			t.Errorf("after the third attempt: %+v", got)
+		}
+		if n, err := bad.Get(p.Client, "s-2000-01-01T01:00:00Z").Result(ctx); n != 3 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}

@@ -48,9 +48,24 @@ func (f *flow) start(r api.ScheduledRun) {
 	action := f.Schedule.Action
 	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
 		f.closed(r, runChild(ctx, action, workflow.ChildOptions{
-			WorkflowID: r.WorkflowID, ParentClosePolicy: workflow.AbandonChild, RunTimeout: time.Duration(action.RunTimeout),
+			WorkflowID: r.WorkflowID, ParentClosePolicy: workflow.AbandonChild, RunTimeout: time.Duration(action.RunTimeout), Retry: retry(action.Retry),
 		}))
 	})
+}
+
+// retry is a retry policy as workflow code has it.
+func retry(p *api.RetryPolicy) *workflow.Retry {
+	if p == nil {
+		return nil
+	}
+	r := &workflow.Retry{
+		InitialInterval: time.Duration(p.InitialInterval), BackoffCoefficient: p.BackoffCoefficient,
+		MaxInterval: time.Duration(p.MaximumInterval), MaxAttempts: p.MaximumAttempts,
+	}
+	for _, typ := range p.NonRetryableTypes {
+		r.NonRetryable = append(r.NonRetryable, workflow.NewError(typ, ""))
+	}
+	return r
 }
 
 // workflowID is the id of the run of a moment.
