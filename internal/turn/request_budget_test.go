@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // bench is a deployment whose operations are counted, one after the other. Cold, each request and each message finds a
@@ -70,7 +71,7 @@ func (b *bench) process() *turntest.Process {
 		if b.last != nil {
 			b.last.Stop()
 		}
-		b.last = b.d.Idle(turn.Options{}, turntest.Workload("build-2")...)
+		b.last = b.d.Idle(turn.Options{}, append(turntest.Workload("build-2"), brood()...)...)
 	}
 	return b.last
 }
@@ -131,6 +132,7 @@ func TestBudgets(t *testing.T) {
 				b.chains(reads)
 				b.schedule(reads)
 				b.activities(reads)
+				b.children(reads)
 				b.longHistories(reads)
 				b.d.CheckReplay(b.process())
 				t.Log(b.table())
@@ -253,6 +255,55 @@ func (b *bench) chains(reads int64) {
 		b.do(http.MethodPost, "", `{"type":"flaky","cronSchedule":"@every 1m","executionTimeout":"150s"}`)
 		b.drain()
 	})
+}
+
+// brood are workflows whose children are measured: one that waits for the result of one, one that also waits for its start,
+// one that has many at once, and one that sends a signal to another workflow.
+func brood() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, how string) (string, error) {
+		switch how {
+		case "run":
+			return kid.RunChild(ctx, "ok")
+		case "start":
+			child := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "signaled"})
+			if _, err := child.Started(ctx); err != nil {
+				return "", err
+			}
+			return child.Get(ctx)
+		case "tell":
+			_, err := kidGo.SendTo(ctx, workflow.External("told"), "").Get(ctx)
+			return "", err
+		}
+		var all []workflow.Child[string]
+		for range 100 {
+			all = append(all, kid.StartChild(ctx, "ok"))
+		}
+		for _, child := range all {
+			if _, err := child.Get(ctx); err != nil {
+				return "", err
+			}
+		}
+		return "", nil
+	})}
+}
+
+// children measures whole runs of parents and their children.
+func (b *bench) children(reads int64) {
+	run := func(how string) func() {
+		return func() {
+			b.do(http.MethodPost, "", `{"type":"parent","input":"`+how+`"}`)
+			b.drain()
+		}
+	}
+	b.measure("a child whose result is waited for, both runs", meter.Cost{Writes: 3, Reads: 2 + 2*reads, Messages: 2}, run("run"))
+	b.measure("a child whose start is waited for, and a signal to it", meter.Cost{Writes: 5, Reads: 1 + 4*reads, Messages: 2}, func() {
+		run("start")()
+		b.do(http.MethodPost, "/signaled/signals/go", `{"input":""}`)
+		b.drain()
+	})
+	b.measure("100 children at once, all runs", meter.Cost{Writes: 111, Reads: 100 + 320*reads, Messages: 400}, run("many"))
+	b.do(http.MethodPost, "", `{"workflowId":"told","type":"kid","input":"wait"}`)
+	b.measure("a signal to another workflow, both runs", meter.Cost{Writes: 3, Reads: 1 + reads, Messages: 1}, run("tell"))
 }
 
 // activities measures whole runs.
