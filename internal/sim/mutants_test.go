@@ -30,6 +30,18 @@ var mutants = []mutant{
 		old: "done := handle(ctx, part)", new: "for _, d := range part {\n_ = p.Receiver.Delete(ctx, name, d.Receipt)\n}\ndone := handle(ctx, part)",
 	},
 	{
+		name: "the children of a run that closes are left to themselves", file: "engine/closing.go",
+		old: "for _, id := range children {", new: "for _, id := range children[:0] {",
+	},
+	{
+		name: "a parent is not told how its child ended", file: "engine/closing.go",
+		old: "o.add(ReportChild, 0)", new: "_ = o",
+	},
+	{
+		name: "what a message did to another workflow is not repaired", file: "internal/turn/child.go",
+		old: "if run == nil || !m.Again {", new: "if run == nil || !m.Again || true {",
+	},
+	{
 		name: "the instance is kept after an activation that was discarded", file: "internal/turn/session.go",
 		old: "	if t.tainted {\n		t.forget()\n	} else {\n		t.dropInstance()\n	}", new: "",
 		guard: "in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot",
@@ -94,7 +106,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a reset puts, and sends nothing", file: "internal/turn/reset.go",
-		old: "		if err := t.send(ctx, waiting(draft)); err != nil {\n			return err\n		}\n", new: "", more: true,
+		old: "		if err := t.send(ctx, append(messages, waiting(draft)...)); err != nil {\n			return err\n		}\n", new: "", more: true,
 	},
 	{
 		name: "a reset that is sent again resets again", file: "internal/turn/reset.go",

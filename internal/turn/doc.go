@@ -24,6 +24,26 @@
 // and its author has said so, the process that committed the result goes on with that activity (continuation). The message
 // that began it all is deleted at the end; delivered again before, it sends what is pending, as after any crash.
 //
+// # Two workflows
+//
+// A child, a signal to another workflow and a request that it end are in two logs, and no put spans them. A message carries
+// each step from one log to the other:
+//
+//	the parent's log          the child's log                     the parent's log
+//	Initiated ── SettleChild ─▶ Started, first task ─┐
+//	                                                 └───────────▶ ChildWorkflowExecutionStarted
+//	                            ... closes ── ReportChild ───────▶ ChildWorkflowExecutionCompleted
+//	closes ───── SettleChild ─▶ terminated, asked to end, or left
+//	Initiated ── ReachOut ────▶ Signaled ────────────────────────▶ ExternalWorkflowExecutionSignaled
+//
+// Each is done once because its receiver knows it again: the child by the request id of its start, a signal by its own, news by
+// what is pending. The commit that closes a run schedules messages like any other, for its parent, its children and what it
+// has sent; so "the run has closed" never means only "delete".
+//
+// A handler of such a message commits in a log that is not the message's. There the commit has the wave with which the message
+// was sent first, whoever has sent it again, and only a message that was delivered before looks there for what is owed: so
+// copies repair the same commits, and do not multiply between two logs (foreign, repairForeign).
+//
 // # What a message comes to
 //
 //	the slot that it names     what it is about        what happens
