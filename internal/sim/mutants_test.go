@@ -120,6 +120,10 @@ var mutants = []mutant{
 		name: "a cancellation comes before the results of its own task", file: "engine/activation.go",
 		old: "		in.cancel = a\n", new: "		in.root.Cancel(a.Reason)\n", more: true,
 	},
+	{
+		name: "nobody looks after an attempt that goes on outside", file: "internal/turn/pending.go",
+		old: "	return s.send(ctx, []engine.Message{w.lookAfter(kept)})", new: "	return nil", more: true,
+	},
 }
 
 // TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation finds it. The broken
