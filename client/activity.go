@@ -41,6 +41,6 @@ func (c *Client) HeartbeatActivity(ctx context.Context, token string, details hi
 }
 
 func (c *Client) activity(ctx context.Context, verb string, body, answer any) error {
-	_, err := c.do(ctx, request{method: http.MethodPost, path: "/v1/activities/" + verb, body: body, answer: answer})
+	_, err := c.do(ctx, request{Request: Request{verb + " activity", "", ""}, method: http.MethodPost, path: "/v1/activities/" + verb, body: body, answer: answer})
 	return err
 }

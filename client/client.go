@@ -20,6 +20,7 @@ type Client struct {
 	pause  func(ctx context.Context, d time.Duration) error
 	header http.Header
 	newID  func() string
+	around []Interceptor
 }
 
 // Options tunes a Client. The zero value is the default.
@@ -31,6 +32,8 @@ type Options struct {
 	// NewID makes the ids of requests and updates that are given none; nil makes random ones. It is for tests that want the
 	// same ids each time: two requests with one id are one request.
 	NewID func() string
+	// Interceptors stand around each call, the first outermost.
+	Interceptors []Interceptor
 }
 
 // New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect.
@@ -43,6 +46,7 @@ func New(address string, options ...Options) *Client {
 		if o.Header != nil {
 			c.header = o.Header
 		}
+		c.around = append(c.around, o.Interceptors...)
 		if o.NewID != nil {
 			c.newID = o.NewID
 		}

@@ -18,6 +18,9 @@ import (
 
 // request is one request of the HTTP API.
 type request struct {
+	Request
+	// start is the start that it has; nil where it has none.
+	start  *api.StartRequest
 	method string
 	path   string
 	query  url.Values
@@ -29,9 +32,20 @@ type request struct {
 	unsure *bool
 }
 
-// do sends a request, again and again while the answer is lost, busy or unknown and the context allows it, and returns
-// the status of the answer. Every request can be sent twice: those that write carry an id.
+// do sends a request, with all that stands around it.
 func (c *Client) do(ctx context.Context, r request) (status int, err error) {
+	err = c.intercepted(ctx, r.Request, func(ctx context.Context) (err error) {
+		if err = carry(ctx, r.start); err == nil {
+			status, err = c.send(ctx, r)
+		}
+		return err
+	})
+	return status, err
+}
+
+// send sends a request, again and again while the answer is lost, busy or unknown and the context allows it, and returns
+// the status of the answer. Every request can be sent twice: those that write carry an id.
+func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 	var body []byte
 	if r.body != nil {
 		if body, err = json.Marshal(r.body); err != nil {

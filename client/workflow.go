@@ -86,7 +86,9 @@ func (c *Client) Start(ctx context.Context, workflowID, workflowType string, inp
 		r.WorkflowID = &workflowID
 	}
 	var answer api.StartResponse
-	_, err = c.do(ctx, request{method: http.MethodPost, path: "/v1/workflows", body: r, answer: &answer})
+	_, err = c.do(ctx, request{
+		Request: Request{"start", workflowID, workflowType}, start: r, method: http.MethodPost, path: "/v1/workflows", body: r, answer: &answer,
+	})
 	if err == nil && answer.RunID == "" {
 		err = errForm("start")
 	}
@@ -112,9 +114,11 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 	if err := o.Start.err(); err != nil {
 		return err
 	}
+	start := c.opening(o.Start, "")
 	_, err := c.do(ctx, request{
+		Request: Request{"signal", workflowID, name}, start: start,
 		method: http.MethodPost, path: path(workflowID, "signals", url.PathEscape(name)), query: runQuery(o.RunID),
-		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()), Start: c.opening(o.Start, "")},
+		body: api.SignalRequest{Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()), Start: start},
 	})
 	return err
 }
@@ -123,7 +127,8 @@ func (c *Client) Signal(ctx context.Context, workflowID, name string, input hist
 func (c *Client) Query(ctx context.Context, workflowID, runID, name string, input history.Payload) (history.Payload, error) {
 	var answer api.QueryResponse
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: path(workflowID, "queries", url.PathEscape(name)), query: runQuery(runID),
+		Request: Request{"query", workflowID, name},
+		method:  http.MethodPost, path: path(workflowID, "queries", url.PathEscape(name)), query: runQuery(runID),
 		body: api.QueryRequest{Input: json.RawMessage(input)}, answer: &answer,
 	})
 	return answer.Result, err
@@ -159,7 +164,8 @@ type ResetOptions struct {
 func (c *Client) Reset(ctx context.Context, workflowID string, o ResetOptions) (history.RunID, error) {
 	var answer api.ResetResponse
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: path(workflowID, "reset"), query: runQuery(o.RunID), answer: &answer,
+		Request: Request{"reset", workflowID, ""},
+		method:  http.MethodPost, path: path(workflowID, "reset"), query: runQuery(o.RunID), answer: &answer,
 		body: api.ResetRequest{
 			EventID: o.EventID, To: o.To, Build: o.Build, Exclude: o.Exclude, Reason: o.Reason,
 			RequestID: cmp.Or(o.RequestID, c.newID()),
@@ -187,7 +193,8 @@ type MoveOptions struct {
 func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (build string, err error) {
 	var answer api.MoveResponse
 	_, err = c.do(ctx, request{
-		method: http.MethodPost, path: path(workflowID, "move"), query: runQuery(o.RunID), answer: &answer,
+		Request: Request{"move", workflowID, ""},
+		method:  http.MethodPost, path: path(workflowID, "move"), query: runQuery(o.RunID), answer: &answer,
 		body: api.MoveRequest{Build: o.Build, Unpin: o.Unpin},
 	})
 	if err == nil && answer.RunID == "" {
@@ -215,7 +222,7 @@ func (c *Client) Terminate(ctx context.Context, workflowID, runID, reason string
 func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string) error {
 	unsure := false
 	_, err := c.do(ctx, request{
-		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), body: api.EndRequest{Reason: reason}, unsure: &unsure,
+		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), Request: Request{how, workflowID, ""}, body: api.EndRequest{Reason: reason}, unsure: &unsure,
 	})
 	if unsure && errors.Is(err, ErrNotFound) {
 		// An attempt whose answer was lost has probably ended the run. It is over in any case, if there was one.
@@ -240,7 +247,9 @@ func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.
 	q.Set("wait", longPoll)
 	for {
 		var answer api.ResultResponse
-		status, err := c.do(ctx, request{method: http.MethodGet, path: path(workflowID, "result"), query: q, answer: &answer})
+		status, err := c.do(ctx, request{
+			Request: Request{"result", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "result"), query: q, answer: &answer,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -263,7 +272,9 @@ func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.
 // Describe returns what is known of a run.
 func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.Description, error) {
 	var answer api.Description
-	_, err := c.do(ctx, request{method: http.MethodGet, path: path(workflowID), query: runQuery(runID), answer: &answer})
+	_, err := c.do(ctx, request{
+		Request: Request{"describe", workflowID, ""}, method: http.MethodGet, path: path(workflowID), query: runQuery(runID), answer: &answer,
+	})
 	if err == nil && answer.RunID == "" {
 		err = errForm("request for a description")
 	}
@@ -279,7 +290,9 @@ func (c *Client) History(ctx context.Context, workflowID, runID string) (*Histor
 	all := &History{}
 	for {
 		var page History
-		_, err := c.do(ctx, request{method: http.MethodGet, path: path(workflowID, "history"), query: q, answer: &page})
+		_, err := c.do(ctx, request{
+			Request: Request{"history", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "history"), query: q, answer: &page,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -357,9 +370,11 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 		return nil, err
 	}
 	var answer api.UpdateResponse
+	start := c.opening(o.Start, "useExisting")
 	_, err := c.do(ctx, request{
+		Request: Request{"update", workflowID, name}, start: start,
 		method: http.MethodPost, path: path(workflowID, "updates", url.PathEscape(name)), query: runQuery(o.RunID),
-		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: c.opening(o.Start, "useExisting")},
+		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: start},
 		answer: &answer, also: http.StatusUnprocessableEntity,
 	})
 	if err != nil {
@@ -396,7 +411,8 @@ func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 	for u.outcome == nil {
 		var answer api.UpdateResponse
 		_, err := u.client.do(ctx, request{
-			method: http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, answer: &answer,
+			Request: Request{"poll", u.WorkflowID, u.ID},
+			method:  http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, answer: &answer,
 		})
 		if err != nil {
 			return nil, err

@@ -26,6 +26,7 @@ type Instance struct {
 	// cancel is the request to end, once it has been delivered.
 	cancel *history.WorkflowExecutionCancelRequested
 	info   Info
+	header history.Header // what travels on from the run
 
 	replaying bool
 	commands  []*command // of this activation, in the order in which they were issued
@@ -145,6 +146,7 @@ func (in *Instance) Err() error { return in.s.Err() }
 func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 	in.info.WorkflowType, in.info.Parent, in.info.Started = e.WorkflowType, e.Parent, e
 	in.largest = e.MaxPayload
+	in.header = e.Header
 	if e.OriginalRunID != "" {
 		in.seed(e.OriginalRunID) // a reset has copied what follows from them
 	}

@@ -29,6 +29,8 @@ type Workflow struct {
 	CheckInput func(history.Payload) error
 	// Run is the code. It runs in the run's first coroutine, under its outermost scope.
 	Run func(in *Instance, scope *coro.Scope, input history.Payload) (history.Payload, error)
+
+	registry *Registry // that it was added to
 }
 
 // Activity is an activity type: its name and its code, which is ordinary code that may do anything.
@@ -37,14 +39,20 @@ type Activity struct {
 	// Where is the place at which it was registered, for messages.
 	Where string
 	// Run is one attempt. The context ends when the attempt's time is over.
-	Run func(ctx context.Context, input history.Payload) (history.Payload, error)
+	Run ActivityCode
 }
+
+// ActivityCode is one attempt at an activity.
+type ActivityCode = func(ctx context.Context, input history.Payload) (history.Payload, error)
 
 // Registry is the set of workflow and activity types that a program knows. Fill it before it is used; it is read-only
 // from then on.
 type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
+
+	aroundWorkflows  []any
+	aroundActivities []func(next ActivityCode) ActivityCode
 }
 
 // AddWorkflow adds a workflow type. A second one of the same name is an error that names both places.
@@ -58,7 +66,9 @@ func (r *Registry) AddWorkflow(w *Workflow) error {
 	if r.workflows == nil {
 		r.workflows = map[string]*Workflow{}
 	}
-	r.workflows[w.Name] = w
+	own := *w // it may be in several registries
+	own.registry = r
+	r.workflows[w.Name] = &own
 	return nil
 }
 

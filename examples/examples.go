@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/errors"
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/examples/heartbeats"
+	"github.com/seed-41655fb1/weft/examples/interceptors"
 	"github.com/seed-41655fb1/weft/examples/locks"
 	"github.com/seed-41655fb1/weft/examples/nightly"
 	"github.com/seed-41655fb1/weft/examples/patches"
@@ -49,6 +50,7 @@ func Registrations() map[string][]workflow.Registration {
 		"errors":       errors.Registrations(),
 		"fanout":       fanout.Registrations(),
 		"heartbeats":   heartbeats.Registrations(),
+		"interceptors": interceptors.Registrations(),
 		"locks":        locks.Registrations(),
 		"nightly":      nightly.Registrations(),
 		"patches":      patches.Registrations(),

@@ -86,7 +86,7 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions, quiet
 	child := ctx.instance().StartChild(ctx.scope, engine.ChildCall{
 		StartChildWorkflowExecutionInitiated: history.StartChildWorkflowExecutionInitiated{
 			WorkflowType: name, WorkflowID: o.WorkflowID, Policy: o.ParentClosePolicy, IDReusePolicy: o.IDReusePolicy,
-			RunTimeout: history.Duration(o.RunTimeout), StartDelay: history.Duration(o.StartDelay), Quiet: quiet,
+			RunTimeout: history.Duration(o.RunTimeout), StartDelay: history.Duration(o.StartDelay), Quiet: quiet, Header: ctx.starting(name, true),
 			Retry: o.retry(), Cron: o.Cron, ExecutionTimeout: history.Duration(o.ExecutionTimeout),
 		},
 		WaitCancellation: o.WaitCancellation,

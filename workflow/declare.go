@@ -54,7 +54,11 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), opti
 			if err != nil {
 				panic(fmt.Errorf("the input of workflow type %q does not decode: %w", t.name, err))
 			}
-			result, err := run(ctx, value)
+			var result Out
+			err = ctx.aroundRun(func(ctx Context) (err error) {
+				result, err = run(ctx, value)
+				return err
+			})
 			if err != nil {
 				return nil, err
 			}

@@ -92,6 +92,7 @@ type ActivityCall struct {
 
 // StartActivity starts an activity; authors call the Start or Run of an activity instead.
 func StartActivity[Out any](ctx Context, call ActivityCall) Future[Out] {
+	call.Scheduled.Header = ctx.starting(call.Scheduled.ActivityType, false)
 	raw := ctx.instance().StartActivity(ctx.scope, call.Scheduled, func() history.Payload { return mustEncode(call.Input) })
 	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.Scheduled.ActivityType}}
 }

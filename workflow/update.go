@@ -55,7 +55,11 @@ func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), 
 		Handle: func(scope *coro.Scope, input any) (history.Payload, error) {
 			inner := ctx
 			inner.scope = scope
-			out, err := fn(inner, as[In](input))
+			var out Out
+			err := inner.aroundUpdate(u.name, func(ctx Context) (err error) {
+				out, err = fn(ctx, as[In](input))
+				return err
+			})
 			if err != nil {
 				return nil, err
 			}

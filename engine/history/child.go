@@ -67,6 +67,8 @@ type StartChildWorkflowExecutionInitiated struct {
 	StartDelay Duration `cbor:"8,keyasint,omitempty" json:"startDelay,omitempty"`
 	// Quiet says that nobody waits for the start: ChildWorkflowExecutionStarted is recorded together with the outcome.
 	Quiet bool `cbor:"9,keyasint,omitempty" json:"quiet,omitempty"`
+	// Header is that of the parent, and what was added for this child.
+	Header Header `cbor:"20,keyasint,omitempty" json:"header,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: the start fails.
 	Oversize int `cbor:"10,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 	// Retry, Cron and ExecutionTimeout are as in a start: the outcome is that of the last run.

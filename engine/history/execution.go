@@ -25,6 +25,8 @@ type WorkflowExecutionStarted struct {
 	// MaxPayload is the largest input or result of the run's code, in bytes, where it is more than usual: large payloads were
 	// kept when the run was opened. It stands here because a replay has to decide as the first run did.
 	MaxPayload int `cbor:"25,keyasint,omitempty" json:"maxPayloadBytes,omitempty"`
+	// Header travels on to activities, children and the runs that follow.
+	Header Header `cbor:"40,keyasint,omitempty" json:"header,omitempty"`
 	// Build is the build that the run is pinned to; empty where the newest runs it.
 	Build string `cbor:"24,keyasint,omitempty" json:"build,omitempty"`
 	// Parent is the run that waits for the outcome, where another run started this one as its child; nil otherwise. A run

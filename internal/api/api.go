@@ -17,6 +17,8 @@ type StartRequest struct {
 	WorkflowID *string         `json:"workflowId,omitempty"`
 	Type       string          `json:"type"`
 	Input      json.RawMessage `json:"input,omitempty"`
+	// Header travels with the run to its activities, its children and the runs that follow it: at most 4 KiB.
+	Header history.Header `json:"header,omitempty"`
 	// RequestID recognises the request when it is sent again; absent, one is made.
 	RequestID string `json:"requestId,omitempty"`
 	// IDReusePolicy says whether an id may be used again after its run closed: allowDuplicate (the default),

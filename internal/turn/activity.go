@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/attempt"
+	"github.com/seed-41655fb1/weft/internal/header"
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
@@ -220,7 +221,7 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 		var o attemptOutcome
 		o.failure = &failure.Failure{Kind: failure.KindMisuse, Message: "the activity ended its goroutine"}
 		defer func() { outcome <- o }()
-		o = callActivity(limited, code, a.Input)
+		o = callActivity(header.Into(limited, a.Header), s.registry.Code(code), a.Input)
 	})
 	if !ended {
 		s.options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
@@ -250,13 +251,13 @@ type attemptOutcome struct {
 	pending bool
 }
 
-func callActivity(ctx context.Context, code *engine.Activity, input history.Payload) (o attemptOutcome) {
+func callActivity(ctx context.Context, code engine.ActivityCode, input history.Payload) (o attemptOutcome) {
 	defer func() {
 		if value := recover(); value != nil {
 			o = attemptOutcome{failure: failure.Panic(value, debug.Stack())}
 		}
 	}()
-	result, err := code.Run(ctx, input)
+	result, err := code(ctx, input)
 	return attemptOutcome{result, failure.FromError(err), errors.Is(err, attempt.ErrPending)}
 }
 

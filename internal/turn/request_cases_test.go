@@ -35,6 +35,7 @@ var cases = map[string]string{
 	"limits":    "98",
 	"warning":   "78",
 	"large":     "99",
+	"header":    "", // the list has none
 	"beyond":    "", // what else could be tried
 	"pinned":    "", // the list knows no builds
 	"reset":     "", // no case of the list has it: update-semantics, section 22

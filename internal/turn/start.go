@@ -90,6 +90,9 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	if err := workflow.CheckInput(history.Payload(r.Input)); err != nil {
 		return nil, api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}
+	if err := engine.CheckHeader(r.Header); err != nil {
+		return nil, api.Invalid.New("%v", err)
+	}
 	build := ""
 	if workflow.Pinned {
 		build = s.options.Build
@@ -97,7 +100,7 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	return &history.WorkflowExecutionStarted{
 		Build: build, WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), TraceParent: s.Observed().TraceParent(ctx),
-		Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
+		Header: r.Header, Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
 		MaxPayload: s.options.Engine.Largest(),
 	}, nil
 }

@@ -63,7 +63,7 @@ func isWeft(path string) bool {
 	if !ok || rest == "" {
 		return ok
 	}
-	for _, p := range []string{"/workflow", "/activity", "/client", "/engine", "/internal/payload", "/internal/where", "/internal/attempt"} {
+	for _, p := range []string{"/workflow", "/activity", "/client", "/engine", "/internal/header", "/internal/payload", "/internal/where", "/internal/attempt"} {
 		if rest == p || strings.HasPrefix(rest, p+"/") {
 			return true
 		}
@@ -111,7 +111,7 @@ var callbacks = map[string]callback{
 }
 
 // harmless are the functions of package workflow that take a Context and only look.
-var harmless = map[string]bool{"Context.Err": true, "InfoOf": true, "LastResult": true, "LastFailure": true, "Logger": true, "AllHandlersFinished": true}
+var harmless = map[string]bool{"Context.Err": true, "InfoOf": true, "Header": true, "LastResult": true, "LastFailure": true, "Logger": true, "AllHandlersFinished": true}
 
 // elsewhere are the functions that get a function which is not workflow code.
 var elsewhere = map[string]bool{activityPath + ".New": true, workflowPath + ".SideEffect": true}

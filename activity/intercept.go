@@ -1,0 +1,51 @@
+package activity
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/header"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Interceptor stands around each attempt at the activities of a program. It calls next, or returns an error without it: an
+// attempt that has failed. InfoOf and Header say which attempt it is, and for whom.
+type Interceptor func(ctx context.Context, next func(context.Context) error) error
+
+// Intercept has interceptors stand around all activities of the registry, wherever in it they are registered. The first is
+// the outermost.
+//
+//	weft.Register(activity.Intercept(timed), cart.Charge)
+func Intercept(interceptors ...Interceptor) workflow.Registration { return intercepted(interceptors) }
+
+type intercepted []Interceptor
+
+// Register adds the interceptors to the registry.
+func (all intercepted) Register(r *engine.Registry) error {
+	for _, i := range all {
+		r.AroundActivities(i.around)
+	}
+	return nil
+}
+
+// around calls next within the interceptor.
+func (i Interceptor) around(next engine.ActivityCode) engine.ActivityCode {
+	return func(ctx context.Context, input history.Payload) (result history.Payload, err error) {
+		err = i(ctx, func(ctx context.Context) (err error) {
+			result, err = next(ctx, input)
+			return err
+		})
+		return result, err
+	}
+}
+
+// Header is a field of the header of the workflow that the attempt is made for. ok is false where there is no such field, or
+// where it is no T. Workflows that the activity starts with this context have the header, too.
+func Header[T any](ctx context.Context, name string) (v T, ok bool) {
+	h, err := header.From(ctx)
+	if err != nil {
+		return v, false
+	}
+	return header.Get[T](h, name)
+}

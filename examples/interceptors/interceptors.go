@@ -1,0 +1,72 @@
+// Package interceptors shows what stands around all workflows and activities of a program, and a header that travels with
+// them: here the tenant that an order belongs to, whom its workflows and activities refuse to do without.
+package interceptors
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// What callers name.
+var (
+	Workflow = workflow.Declare[string, string]("interceptors")
+	Shipping = workflow.Declare[string, string]("interceptors.shipping")
+	Pack     = activity.New("interceptors.pack", pack)
+
+	ErrNoTenant = workflow.NewError("noTenant", "start it with a header that names the tenant")
+)
+
+// tenant is the name of the header field.
+const tenant = "tenant"
+
+// WithTenant returns a context for a client's calls: what is started with it belongs to a tenant.
+func WithTenant(ctx context.Context, name string) context.Context {
+	return client.WithHeader(ctx, tenant, name)
+}
+
+// Run has an order shipped by a child, which has the header, too.
+func Run(ctx workflow.Context, item string) (string, error) { return Shipping.RunChild(ctx, item) }
+
+// Ship packs what is shipped.
+func Ship(ctx workflow.Context, item string) (string, error) { return Pack.Run(ctx, item) }
+
+func pack(ctx context.Context, item string) (string, error) {
+	of, _ := activity.Header[string](ctx, tenant)
+	step, _ := activity.Header[string](ctx, "startedBy")
+	return item + " of " + of + ", packed by " + step, nil
+}
+
+// needTenant stands around workflows. Those of no tenant fail at once.
+var needTenant = workflow.Interceptor{
+	Run: func(ctx workflow.Context, next func(workflow.Context) error) error {
+		if _, ok := workflow.Header[string](ctx, tenant); !ok {
+			return ErrNoTenant
+		}
+		return next(ctx)
+	},
+	Start: func(ctx workflow.Context, s *workflow.Starting) {
+		s.SetHeader("startedBy", workflow.InfoOf(ctx).WorkflowType)
+	},
+}
+
+// needTenantToo stands around activities.
+func needTenantToo(ctx context.Context, next func(context.Context) error) error {
+	if _, ok := activity.Header[string](ctx, tenant); !ok {
+		return ErrNoTenant.Final()
+	}
+	return next(ctx)
+}
+
+// Registrations is all that a program has to register to run it, besides the interceptors.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), workflow.Bind(Shipping, Ship), Pack}
+}
+
+// Interceptors are what a program registers besides. They stand around all that it registers, so that the examples, which are
+// one program, leave them out.
+func Interceptors() []workflow.Registration {
+	return []workflow.Registration{workflow.Intercept(needTenant), activity.Intercept(needTenantToo)}
+}

@@ -1,0 +1,172 @@
+package workflow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/weftest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	guarded  = workflow.Declare[int, string]("guarded")
+	nested   = workflow.Declare[workflow.None, string]("nested")
+	nudge    = workflow.NewUpdate[workflow.None, string]("nudge")
+	seen     = activity.New("seen", sees)
+	errSaved = workflow.NewError("saved", "an interceptor has made something else of it")
+)
+
+// sees says what an activity sees of the header.
+func sees(ctx context.Context, _ workflow.None) (string, error) {
+	text := ""
+	for _, name := range []string{"tenant", "path", "more"} {
+		value, ok := activity.Header[string](ctx, name)
+		text += fmt.Sprintf("%s=%s,%t ", name, value, ok)
+	}
+	return text, nil
+}
+
+func nests(ctx workflow.Context, _ workflow.None) (string, error) {
+	if number, ok := workflow.Header[int](ctx, "tenant"); ok {
+		return fmt.Sprint(number), nil
+	}
+	return seen.Run(ctx, workflow.None{})
+}
+
+func guard(ctx workflow.Context, left int) (string, error) {
+	nudged := false
+	nudge.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (string, error) {
+		nudged = true
+		return "nudged", nil
+	})
+	if left > 0 {
+		return guarded.ContinueAsNew(ctx, left-1)
+	}
+	if left == -2 {
+		return "", workflow.Await(ctx, func() bool { return nudged })
+	}
+	if left < 0 {
+		return "", errors.New("it fails")
+	}
+	workflow.SetHeader(ctx, "more", "yes")
+	return nested.RunChild(ctx, workflow.None{})
+}
+
+// layer is an interceptor that writes its name wherever it comes by.
+func layer(name string, log *[]string) workflow.Interceptor {
+	say := func(what string) { *log = append(*log, name+" "+what) }
+	return workflow.Interceptor{
+		Run: func(ctx workflow.Context, next func(workflow.Context) error) error {
+			say("begins " + workflow.InfoOf(ctx).WorkflowType)
+			err := next(ctx)
+			say("ends " + workflow.InfoOf(ctx).WorkflowType)
+			if err != nil && err.Error() == "it fails" {
+				return errSaved
+			}
+			return err
+		},
+		Update: func(ctx workflow.Context, update string, next func(workflow.Context) error) error {
+			say("begins " + update)
+			defer say("ends " + update)
+			return next(ctx)
+		},
+		Start: func(ctx workflow.Context, s *workflow.Starting) {
+			before, _ := workflow.Header[string](ctx, "path")
+			s.SetHeader("path", before+"/"+name)
+		},
+	}
+}
+
+func TestInterceptors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log, attempts []string
+		around := func(name string) activity.Interceptor {
+			return func(ctx context.Context, next func(context.Context) error) error {
+				attempts = append(attempts, name+" "+activity.InfoOf(ctx).ActivityType)
+				return next(ctx)
+			}
+		}
+		env := weftest.New(t, workflow.Bind(guarded, guard), workflow.Bind(nested, nests), seen,
+			workflow.Intercept(layer("outer", &log), layer("inner", &log)), activity.Intercept(around("first"), around("second")))
+		ctx := client.WithHeader(t.Context(), "tenant", "acme")
+		run, err := guarded.Start(ctx, env.Client(), "w", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "tenant=acme,true path=/inner/inner,true more=yes,true "
+		if result, err := run.Result(t.Context()); err != nil || result != want {
+			t.Errorf("%q, %v; want %q", result, err, want)
+		}
+		text := strings.Join(log, ", ")
+		for _, order := range []string{
+			"outer begins guarded, inner begins guarded, inner ends guarded, outer ends guarded, ",
+			", outer begins nested, inner begins nested, inner ends nested, outer ends nested, ",
+		} {
+			if !strings.Contains(text, order) {
+				t.Errorf("%q has no %q", text, order)
+			}
+		}
+		if !slices.Equal(attempts, []string{"first seen", "second seen"}) {
+			t.Errorf("attempts: %q", attempts)
+		}
+		runs := env.Runs("w")
+		for _, h := range runs {
+			started := h.Events[0].Attributes.(*history.WorkflowExecutionStarted)
+			if value, ok := started.Header.Get("tenant"); !ok || string(value) != `"acme"` || len(started.Header) != 1 {
+				t.Errorf("the run has the header %v", started.Header)
+			}
+		}
+		if len(runs) != 2 {
+			t.Errorf("there are %d runs", len(runs))
+		}
+	})
+}
+
+func TestInterceptedErrorsAndUpdates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log []string
+		env := weftest.New(t, workflow.Bind(guarded, guard), seen, workflow.Intercept(layer("only", &log)))
+		run, err := guarded.Start(t.Context(), env.Client(), "w", -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Result(t.Context()); !errors.Is(err, errSaved) {
+			t.Errorf("it ended with %v", err)
+		}
+		if _, err := guarded.Start(t.Context(), env.Client(), "u", -2); err != nil {
+			t.Fatal(err)
+		}
+		log = nil
+		if result, err := nudge.Call(t.Context(), env.Client(), "u", workflow.None{}); err != nil || result != "nudged" {
+			t.Errorf("%q, %v", result, err)
+		}
+		if want := []string{"only begins nudge", "only ends nudge", "only ends guarded"}; !slices.Equal(log, want) {
+			t.Errorf("%q, want %q", log, want)
+		}
+	})
+}
+
+func TestAClientsInterceptors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := weftest.New(t, workflow.Bind(nested, nests), seen)
+		large := client.WithHeader(t.Context(), "tenant", strings.Repeat("x", 4096))
+		if _, err := nested.Start(large, env.Client(), "w", workflow.None{}); err == nil || !strings.Contains(err.Error(), "give at most 4096") {
+			t.Errorf("a large header: %v", err)
+		}
+		odd := client.WithHeader(t.Context(), "tenant", func() {})
+		if _, err := nested.Start(odd, env.Client(), "w", workflow.None{}); err == nil || !strings.Contains(err.Error(), `header field "tenant"`) {
+			t.Errorf("a header that JSON does not have: %v", err)
+		}
+	})
+}
