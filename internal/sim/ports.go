@@ -24,8 +24,11 @@ type floating struct {
 	after time.Time
 }
 
-// chance draws whether something of this probability happens. In a calm simulation nothing bad does.
-func (s *simulation) chance(p float64) bool { return !s.calm && s.random.Float64() < p }
+// chance draws whether something of this probability happens. In a calm simulation nothing bad does, nor in
+// the second half of a long one: what has piled up by then has to come to its end.
+func (s *simulation) chance(p float64) bool {
+	return !s.calm && s.steps < maxSteps/2 && s.random.Float64() < p
+}
 
 const beforePut = "before a put"
 
