@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,11 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 		address, err := url.Parse(text)
 		return &deployment{address: address, stack: name}, err
 	}
+	return deployStack()
+})
+
+// deployStack deploys infra/sam as a stack of its own, with these parameters besides what is shortened.
+func deployStack(parameters ...string) (*deployment, error) {
 	build, err := os.MkdirTemp("", "weft-build-")
 	if err != nil {
 		return nil, err
@@ -58,7 +64,7 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 	defer func() { _ = os.RemoveAll(build) }()
 	stack := fmt.Sprintf("weft-%d", time.Now().UnixNano()) // a LocalStack of one's own keeps what earlier runs deployed
 	var complaints bytes.Buffer
-	command := exec.Command("./deploy", append([]string{os.Getenv("WEFT_LOCALSTACK"), build + "/build", stack}, shortened...)...)
+	command := exec.Command("./deploy", slices.Concat([]string{os.Getenv("WEFT_LOCALSTACK"), build + "/build", stack}, shortened, parameters)...)
 	command.Stderr = &complaints
 	out, err := command.Output()
 	if err != nil {
@@ -66,16 +72,23 @@ var deploy = sync.OnceValues(func() (*deployment, error) {
 	}
 	address, err := url.Parse(strings.TrimSpace(string(out)))
 	return &deployment{address: address, stack: stack}, err
-})
+}
 
 // deployed is the one deployment of all tests, and the context in which a test has to come to its end.
 func deployed(t *testing.T) (context.Context, *deployment) {
 	t.Helper()
-	server := awstest.LocalStack(t)
+	awstest.LocalStack(t)
 	d, err := deploy()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return d.within(t)
+}
+
+// within is a deployment as a test uses it, and the context in which the test has to come to its end.
+func (d *deployment) within(t *testing.T) (context.Context, *deployment) {
+	t.Helper()
+	server := awstest.LocalStack(t)
 	ctx := t.Context()
 	if end, limited := t.Deadline(); limited {
 		const toReport = 10 * time.Second
