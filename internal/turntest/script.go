@@ -289,6 +289,10 @@ var short = map[string]string{
 	"ActivityTaskCompleted": "ActDone", "ActivityTaskFailed": "ActFailed", "ActivityTaskTimedOut": "ActTimedOut",
 	"ActivityTaskCancelRequested": "ActCancelReq", "ActivityTaskCanceled": "ActCanceled", "TimerStarted": "TimerSet",
 	"TimerFired": "TimerFired", "TimerCanceled": "TimerCanceled",
+	"StartChildWorkflowExecutionInitiated": "ChildInit", "StartChildWorkflowExecutionFailed": "ChildStartFailed",
+	"ChildWorkflowExecutionStarted": "ChildStarted", "ChildWorkflowExecutionCompleted": "ChildDone", "ChildWorkflowExecutionFailed": "ChildFailed",
+	"ChildWorkflowExecutionTerminated": "ChildTerminated", "SignalExternalWorkflowExecutionInitiated": "SignalInit",
+	"ExternalWorkflowExecutionSignaled": "SignalArrived",
 }
 
 // String is the event in short, as the update cases write it.
@@ -348,6 +352,7 @@ func (s *Script) history(id, run string) string {
 // brought are the events that a task brings to the code, which stand before it.
 var brought = map[string]bool{
 	"ExecStarted": true, "Signaled": true, "CancelReq": true, "ActDone": true, "ActFailed": true, "ActTimedOut": true,
+	"ChildStarted": true, "ChildDone": true, "ChildFailed": true, "ChildTerminated": true, "ChildStartFailed": true, "SignalArrived": true,
 	"ActCanceled": true, "TimerFired": true, "ExecTerminated": true, "ExecTimedOut": true,
 	"OptsUpdated": true,
 }

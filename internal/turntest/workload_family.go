@@ -1,0 +1,49 @@
+package turntest
+
+import (
+	"strings"
+
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Family has a child for each word of its input, which does what the word says, and joins what they come to. Word is where a
+// member waits for a word.
+var (
+	Family = workflow.Declare[[]string, string]("family")
+	Member = workflow.Declare[string, string]("member")
+	Word   = workflow.NewSignal[string]("word")
+)
+
+func runFamily(ctx workflow.Context, words []string) (string, error) {
+	var all []workflow.Child[string]
+	for _, word := range words {
+		all = append(all, Member.StartChild(ctx, word, workflow.ChildOptions{WorkflowID: "member-" + word}))
+	}
+	var came []string
+	for _, child := range all {
+		if _, err := child.Started(ctx); err != nil {
+			return "", err
+		}
+	}
+	for _, child := range all {
+		text, err := child.Get(ctx)
+		if err != nil {
+			text = err.Error()
+		}
+		came = append(came, text)
+	}
+	return strings.Join(came, ", "), nil
+}
+
+func runMember(ctx workflow.Context, word string) (string, error) {
+	switch word {
+	case "fail":
+		return "", ErrSour
+	case "wait":
+		return Word.Receive(ctx)
+	case "tell":
+		_, err := Word.SendTo(ctx, workflow.External("member-wait"), "told by another").Get(ctx)
+		return word, err
+	}
+	return word, nil
+}
