@@ -58,6 +58,20 @@ func (r *Run) Command(m *Message) history.Attributes {
 	return nil
 }
 
+// ChildRequest is the request id of the start of the child that an event names, pending or not; empty where it names none.
+func (r *Run) ChildRequest(event int64) string {
+	for _, c := range r.Log {
+		for part := range c.Parts() {
+			if i := event - part.FirstCommandID(); i >= 0 && i < int64(len(part.Commands)) {
+				if a, ok := part.Commands[i].Attributes.(*history.StartChildWorkflowExecutionInitiated); ok {
+					return a.RequestID
+				}
+			}
+		}
+	}
+	return ""
+}
+
 // Resolved names what an event resolves, by the id of the event that scheduled it: one field is set, or none.
 type Resolved struct{ Activity, Timer, Child, External int64 }
 

@@ -48,6 +48,8 @@ type errand struct {
 	message  *engine.Message
 	child    *engine.PendingChild
 	external *engine.PendingExternal
+	// request is the request id of the start of the child that external is for.
+	request string
 	// closed says that the run has closed, so that nobody waits for news.
 	closed bool
 	// done is the workflow at which all has been done already, by another delivery; empty where something is to be done.
@@ -80,6 +82,7 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 		if m.Kind == engine.ReachOut {
 			e.external = run.State.Externals[m.EventID]
 			child = e.external.ChildEventID()
+			e.request = run.ChildRequest(child)
 		}
 		if p := run.State.Children[child]; p != nil {
 			now := *p

@@ -95,7 +95,7 @@ func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err err
 	if run == nil {
 		return false, nil
 	}
-	gone := e.external.ChildEventID() != 0 && (e.child == nil || run.State.Started.RequestID != e.child.RequestID)
+	gone := e.external.ChildEventID() != 0 && run.State.Started.RequestID != e.request
 	there, err := t.has(ctx, run, e.external)
 	switch {
 	case err != nil:
