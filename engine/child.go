@@ -78,8 +78,8 @@ func (in *Instance) callID() string {
 }
 
 // departs makes the ids of calls those of the run that goes on from a reset: the run that was reset, which is that only once,
-// has made some after that point, too.
-func (in *Instance) departs(r *history.Reset) { in.base = string(r.BaseRunID) + ".r" }
+// has made some after that point, too. A reset to the first task comes before the event that opened the run is brought.
+func (in *Instance) departs(r *history.Reset) { in.base, in.departed = string(r.BaseRunID)+".r", true }
 
 // event is the id that names the child to others; -1 where it was taken back in the activation that started it.
 func (c *Child) event() int64 {

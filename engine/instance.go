@@ -38,13 +38,15 @@ type Instance struct {
 	externals  map[int64]*external
 	unnumbered []waiter // those of all these that this activation started
 	base       string   // the ids of calls begin with it
-	calls      int      // counts what the code asked other workflows
-	canceled   map[history.Timestamp]*timer
-	signals    map[string]*coro.Channel[history.Payload]
-	signaled   []history.Event // the signals that arrived, in order
-	queries    map[string]*QueryHandler
-	updates    updates
-	markers    markers
+	// departed says that a reset has made base another: that of its own calls.
+	departed bool
+	calls    int // counts what the code asked other workflows
+	canceled map[history.Timestamp]*timer
+	signals  map[string]*coro.Channel[history.Payload]
+	signaled []history.Event // the signals that arrived, in order
+	queries  map[string]*QueryHandler
+	updates  updates
+	markers  markers
 
 	finished bool // the workflow's function has returned
 	result   history.Payload
@@ -93,7 +95,9 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 
 // seed makes the random numbers, and the ids of calls, those of a run.
 func (in *Instance) seed(runID history.RunID) {
-	in.base = string(runID)
+	if !in.departed {
+		in.base = string(runID)
+	}
 	seed := sha256.Sum256([]byte(in.id + "\x00" + string(runID)))
 	in.random = rand.New(&source{&in.s, rand.NewChaCha8(seed)})
 }

@@ -21,8 +21,6 @@ var (
 	kidGo   = workflow.NewSignal[string]("go")
 	kidEnd  = workflow.NewUpdate[workflow.None, string]("end")
 	parent  = workflow.Declare[string, string]("parent")
-	other   = workflow.Declare[string, string]("other")
-	toldOf  = workflow.NewSignal[string]("told")
 	errSour = workflow.NewError("sour", "this kid is sour")
 )
 
