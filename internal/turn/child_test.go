@@ -443,3 +443,27 @@ func TestResetOfAParent(t *testing.T) {
 		})
 	}
 }
+
+// A run that was taken back to its first task starts a child of its own: that of the run before was another's.
+func TestChildAfterResetToTheFirstTask(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFamily(t, func(ctx workflow.Context, _ string) (string, error) {
+			child := kid.StartChild(ctx, "ok")
+			_, err := child.Get(ctx)
+			return child.WorkflowID(), err
+		})
+		first, err := f.play("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parent.Get(f.Client, "p").Reset(t.Context(), workflow.ResetOptions{To: "firstTask"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := again.Result(t.Context()); err != nil || second == "" || second == first {
+			t.Errorf("the children were %q and %q, %v", first, second, err)
+		}
+		f.check("p", history.TypeStartChildWorkflowExecutionInitiated, history.TypeChildWorkflowExecutionStarted, history.TypeChildWorkflowExecutionCompleted)
+	})
+}
