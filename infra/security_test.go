@@ -48,8 +48,10 @@ var whys = map[string]string{
 // `go test ./infra -run TestSecurityTables -tables`.
 func TestSecurityTables(t *testing.T) {
 	t.Parallel()
-	functions := samFunctions(t, "weft", map[string]string{"Namespace": "NAMESPACE", "Pinning": "on", "Build": "BUILD",
-		"PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/payloads", "Bucket": "bucket"})
+	functions := samFunctions(t, "weft", map[string]string{
+		"Namespace": "NAMESPACE", "Pinning": "on", "Build": "BUILD",
+		"PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/payloads", "Bucket": "bucket",
+	})
 	holdTables(t, filepath.Join("..", "docs", "security.md"), map[string][]string{
 		"rights": rightsTable(t, functions), "by AWS": byAWSTable(), "actions": actionsTable(),
 	})

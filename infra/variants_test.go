@@ -19,8 +19,10 @@ var variants = map[string]inputs{
 		"throttling_rate": 7, "throttling_burst": 9, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
 		"metrics": "otlp", "log_level": "debug", "updates_in_flight": "none", "update_bytes_in_flight": "1000", "updates_in_total": "2000",
 	},
-	"rest_signed": {"otlp_endpoint": "http://localhost:4318", "layers": []string{"arn:aws:lambda:us-east-1:000000000000:layer:collector:1"}, "api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234",
-		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/5678"}, "payload_encryption": false},
+	"rest_signed": {
+		"otlp_endpoint": "http://localhost:4318", "layers": []string{"arn:aws:lambda:us-east-1:000000000000:layer:collector:1"}, "api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234",
+		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/5678"}, "payload_encryption": false,
+	},
 	"url":  {"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false},
 	"open": {"api_authorization": "NONE", "jwt_scopes": []string{"s"}},
 	"full": {

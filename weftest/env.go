@@ -65,7 +65,7 @@ type Env struct {
 // keep is how long runs are kept, and requests wait: longer than any test.
 const keep = 100 * 365 * 24 * time.Hour
 
-// New returns an environment that knows these workflows and activities: what weft.Register is given, or what it returns.
+// New returns an environment that knows these workflows and activities: what weft.Register is given.
 // Call it in a bubble of testing/synctest, one to a bubble. It ends with the test.
 func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	t.Helper()
