@@ -18,13 +18,14 @@ type kind struct {
 var identities = map[string]string{
 	"AWS::SQS::Queue": "QueueName", "AWS::IAM::Role": "RoleName", "AWS::Lambda::Function": "FunctionName", "AWS::Lambda::EventSourceMapping": "EventSourceArn",
 	"AWS::Logs::LogGroup": "LogGroupName", "AWS::Lambda::Permission": "Principal", "AWS::CloudWatch::Alarm": "AlarmName", "AWS::Events::Rule": "Name",
+	"AWS::KMS::Key": "Description", "AWS::KMS::Alias": "AliasName",
 	"AWS::ApiGatewayV2::Route": "RouteKey", "AWS::ApiGateway::Resource": "PathPart", "AWS::ApiGateway::Method": "ResourceId",
 }
 
 // Properties that are lists of objects (Terraform has lists of one where CloudFormation has objects), those that are objects
 // with names of the user's, and those that are JSON in both, or in one.
 var (
-	lists    = []string{"AttributeDefinitions", "GlobalSecondaryIndexes", "Metrics", "Policies", "Targets", "MethodSettings"}
+	lists    = []string{"AttributeDefinitions", "GlobalSecondaryIndexes", "Metrics", "Policies", "Targets", "MethodSettings", "ServerSideEncryptionConfiguration", "Rules"}
 	verbatim = []string{"Variables", "Dimensions"}
 	jsons    = []string{
 		"RedrivePolicy", "RedriveAllowPolicy", "PolicyDocument", "AssumeRolePolicyDocument", "KeyPolicy", "DashboardBody", "Format",
@@ -76,6 +77,20 @@ var kinds = map[string]kind{
 		"arn": "", "key_id": "",
 	}},
 	"aws_kms_alias": {is: "AWS::KMS::Alias", names: map[string]string{"name": "AliasName", "target_key_id": "TargetKeyId"}},
+	"aws_s3_bucket": {is: "AWS::S3::Bucket", names: map[string]string{"bucket": "", "force_destroy": ""}},
+	"aws_s3_bucket_public_access_block": {is: "AWS::S3::Bucket", of: "bucket", in: "PublicAccessBlockConfiguration", names: map[string]string{
+		"bucket": "", "block_public_acls": "BlockPublicAcls", "block_public_policy": "BlockPublicPolicy", "ignore_public_acls": "IgnorePublicAcls",
+		"restrict_public_buckets": "RestrictPublicBuckets",
+	}},
+	"aws_s3_bucket_server_side_encryption_configuration": {is: "AWS::S3::Bucket", of: "bucket", in: "BucketEncryption", names: map[string]string{
+		"bucket": "", "rule": "ServerSideEncryptionConfiguration", "apply_server_side_encryption_by_default": "ServerSideEncryptionByDefault",
+		"sse_algorithm": "SSEAlgorithm", "kms_master_key_id": "KMSMasterKeyID", "bucket_key_enabled": "BucketKeyEnabled",
+	}},
+	"aws_s3_bucket_lifecycle_configuration": {is: "AWS::S3::Bucket", of: "bucket", in: "LifecycleConfiguration", names: map[string]string{
+		"bucket": "", "rule": "Rules", "id": "Id", "status": "Status", "abort_incomplete_multipart_upload": "AbortIncompleteMultipartUpload",
+		"days_after_initiation": "DaysAfterInitiation",
+	}},
+	"aws_s3_bucket_policy": {is: "AWS::S3::BucketPolicy", names: map[string]string{"bucket": "Bucket", "policy": "PolicyDocument"}},
 	"aws_cloudwatch_log_group": {is: "AWS::Logs::LogGroup", names: map[string]string{
 		"name": "LogGroupName", "retention_in_days": "RetentionInDays", "kms_key_id": "KmsKeyId", "arn": "",
 	}},

@@ -31,6 +31,7 @@ func mocks() map[string]any {
 		})
 	}
 	override(&resources, "aws_kms_key.this[0]", map[string]string{"arn": lambdahost.ARN("kms", "key/weft-Key"), "key_id": "weft-Key"})
+	override(&resources, "aws_kms_key.payloads[0]", map[string]string{"arn": lambdahost.ARN("kms", "key/weft-PayloadKey"), "key_id": "weft-PayloadKey"})
 	override(&resources, "aws_cloudwatch_log_group.access[0]", map[string]string{"arn": lambdahost.ARN("logs", "log-group:/aws/vendedlogs/weft-access")})
 	override(&resources, "aws_cloudwatch_event_rule.sweep", map[string]string{"arn": lambdahost.ARN("events", "rule/weft-sweep")})
 	override(&resources, "aws_apigatewayv2_api.this[0]", map[string]string{"id": "weft-HttpApi", "execution_arn": lambdahost.ARN("execute-api", "weft-HttpApi")})

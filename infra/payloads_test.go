@@ -3,7 +3,10 @@ package infra_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"path"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,8 +32,14 @@ const (
 	oldKey   = "arn:aws:kms:us-east-1:000000000000:key/old"
 )
 
-// payloadUses is what the program asks of KMS and S3 for a namespace: all of it, and what the timer function does.
-func payloadUses(t *testing.T, namespace string) (all, timer []awsuse.Use) {
+// madeKey and madeBucket are those that the template makes.
+var madeKey = lambdahost.ARN("kms", "key/weft-PayloadKey")
+
+const madeBucket = "weft-payloadbucket"
+
+// payloadUses is what the program asks of KMS and S3 for a namespace, with two keys and a bucket: all of it, and what the timer
+// function does.
+func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string) (all, timer []awsuse.Use) {
 	t.Helper()
 	var r *awsuse.Recorder
 	c := aws.Config{
@@ -38,7 +47,7 @@ func payloadUses(t *testing.T, namespace string) (all, timer []awsuse.Use) {
 		Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 	}
 	c.APIOptions = append(c.APIOptions, awsuse.Install(lambdahost.ARN, func(context.Context) *awsuse.Recorder { return r }))
-	keys, blobs := awskms.New(kms.NewFromConfig(c), []string{youngKey, oldKey}), s3.New(awss3.NewFromConfig(c), "payloads")
+	keys, blobs := awskms.New(kms.NewFromConfig(c), keyARNs), s3.New(awss3.NewFromConfig(c), bucket)
 	record := func(calls ...func(ctx context.Context) error) []awsuse.Use {
 		r = &awsuse.Recorder{}
 		for _, call := range calls {
@@ -54,10 +63,13 @@ func payloadUses(t *testing.T, namespace string) (all, timer []awsuse.Use) {
 	seal := []func(ctx context.Context) error{
 		func(ctx context.Context) error { _, _, err := keys.Generate(ctx, namespace); return err },
 		func(ctx context.Context) error {
-			_, err := keys.Unwrap(ctx, namespace, "young", []byte("x"))
+			_, err := keys.Unwrap(ctx, namespace, path.Base(keyARNs[0]), []byte("x"))
 			return err
 		},
-		func(ctx context.Context) error { _, err := keys.Unwrap(ctx, namespace, "old", []byte("x")); return err },
+		func(ctx context.Context) error {
+			_, err := keys.Unwrap(ctx, namespace, path.Base(keyARNs[1]), []byte("x"))
+			return err
+		},
 	}
 	get := func(ctx context.Context) error { _, err := blobs.Get(ctx, namespace+"/00000000/message/x"); return err }
 	all = record(append(seal, get, func(ctx context.Context) error {
@@ -73,21 +85,41 @@ func payloadUses(t *testing.T, namespace string) (all, timer []awsuse.Use) {
 }
 
 // With keys of payloads and a bucket each function may do with them what the program asks for, and nothing else: nothing more, and
-// nothing of another namespace.
+// nothing of another namespace. So it is with those that are given, and with those that are made.
 func TestRightsToPayloads(t *testing.T) {
 	t.Parallel()
-	functions := samFunctions(t, "weft", map[string]string{"Namespace": namespaceHere, "PayloadKeys": youngKey + "," + oldKey, "Bucket": "payloads"})
-	all, timer := payloadUses(t, namespaceHere)
-	otherAll, otherTimer := payloadUses(t, namespaceHere+"2")
+	checkRightsToPayloads(t, []string{youngKey, oldKey}, youngKey+","+oldKey, "payloads", "payloads")
+	checkRightsToPayloads(t, []string{madeKey, oldKey}, "create,"+oldKey, madeBucket, "create")
+	checkRightsToPayloads(t, []string{youngKey, madeKey}, youngKey+",create", madeBucket, "create")
+	for name, f := range samFunctions(t, "weft", nil) {
+		for _, s := range f.Statements {
+			if slices.Contains(ofPayloads, s.Sid) {
+				t.Errorf("%s has %s without keys and a bucket", name, s.Sid)
+			}
+		}
+	}
+}
+
+// ofPayloads are the statements that let functions use keys of payloads and the bucket.
+var ofPayloads = []string{"Seal", "Blobs", "FindBlobs"}
+
+// checkRightsToPayloads wants what the parameters come to, and rights to just that.
+func checkRightsToPayloads(t *testing.T, keyARNs []string, payloadKeys, bucket, parameter string) {
+	t.Helper()
+	functions := samFunctions(t, "weft", map[string]string{"Namespace": namespaceHere, "PayloadKeys": payloadKeys, "Bucket": parameter})
+	all, timer := payloadUses(t, namespaceHere, keyARNs, bucket)
+	otherAll, otherTimer := payloadUses(t, namespaceHere+"2", keyARNs, bucket)
 	for _, name := range roleNames(functions) {
 		r := functions[name].Role
 		var own []iam.Statement
 		for _, s := range r.Statements {
-			if s.Sid == "Seal" || s.Sid == "Blobs" || s.Sid == "FindBlobs" {
+			if slices.Contains(ofPayloads, s.Sid) {
 				own = append(own, s)
 			}
 		}
 		r.Statements = own
+		want(t, name+"'s keys", functions[name].variables["WEFT_PAYLOAD_KEY"], keyARNs[0]+","+keyARNs[1])
+		want(t, name+"'s bucket", functions[name].variables["WEFT_BUCKET"], bucket)
 		uses, others := all, otherAll
 		if name == "timer" {
 			uses, others = timer, otherTimer
@@ -96,7 +128,7 @@ func TestRightsToPayloads(t *testing.T) {
 		if err != nil || len(missing) > 0 || len(uses) < 5 {
 			t.Errorf("%s may not do %v of %d, %v", name, missing, len(uses), err)
 		}
-		unused, err := privilege.Unused(r, withOldWrites(uses))
+		unused, err := privilege.Unused(r, withOldWrites(uses, keyARNs[1]))
 		if err != nil || len(unused) > 0 {
 			t.Errorf("%s has no use for %v, %v", name, unused, err)
 		}
@@ -106,12 +138,66 @@ func TestRightsToPayloads(t *testing.T) {
 			}
 		}
 	}
-	for name, f := range samFunctions(t, "weft", nil) {
-		for _, s := range f.Statements {
-			if s.Sid == "Seal" || s.Sid == "Blobs" || s.Sid == "FindBlobs" {
-				t.Errorf("%s has %s without keys and a bucket", name, s.Sid)
+}
+
+// The key that is made is used by the functions, for their namespace, and by nobody else, and the account can always manage it; the
+// bucket that is made is closed to everybody else, and keeps what it has. Both stay when the stack is deleted.
+func TestMadeForPayloads(t *testing.T) {
+	t.Parallel()
+	given := map[string]string{"Namespace": namespaceHere, "PayloadKeys": "create", "Bucket": "create"}
+	c := load(t, path.Join("sam", "template.yaml"), "weft", given)
+	for _, id := range []string{"PayloadKey", "PayloadBucket", "PayloadBucketPolicy"} {
+		want(t, id+"'s deletion policy", c.resources[id]["DeletionPolicy"], "RetainExceptOnCreate")
+		want(t, id+"'s replacement policy", c.resources[id]["UpdateReplacePolicy"], "Retain")
+	}
+	d := declaredByTemplate(t, given)
+	statements := at(t, d["AWS::KMS::Key The payloads of weft"], "KeyPolicy", "Statement").([]any)
+	users := map[string]any{} // of the key, by what they may do
+	for _, s := range statements {
+		for _, action := range at(t, s, "Action").([]any) {
+			if users[action.(string)] = at(t, s, "Principal", "AWS"); action == "kms:*" {
+				t.Error("whoever may use keys may use the one of payloads")
 			}
 		}
+	}
+	var roles []any
+	for _, id := range []string{"ApiRole", "WorkflowRole", "ActivityRole", "TimerRole", "DeadRole"} {
+		roles = append(roles, lambdahost.ARN("iam", "role/weft-"+id))
+	}
+	want(t, "who decrypts", users["kms:Decrypt"], roles)
+	want(t, "who makes data keys", users["kms:GenerateDataKey"], roles)
+	want(t, "who may mend the policy", users["kms:PutKeyPolicy"], "arn:aws:iam::"+lambdahost.Account+":root")
+	want(t, "for which namespace", at(t, statements[1], "Condition", "StringEquals", "kms:EncryptionContext:weft-namespace"), []any{namespaceHere})
+
+	bucket := d["AWS::S3::Bucket"].(map[string]any)
+	for _, what := range []string{"BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"} {
+		want(t, what, at(t, bucket, "PublicAccessBlockConfiguration", what), true)
+	}
+	for _, one := range at(t, bucket, "LifecycleConfiguration", "Rules").([]any) {
+		does := slices.DeleteFunc(slices.Sorted(maps.Keys(one.(map[string]any))), func(name string) bool { return name == "Id" || name == "Status" })
+		want(t, "what a rule of the bucket does", does, []string{"AbortIncompleteMultipartUpload"})
+	}
+	if bucket["VersioningConfiguration"] != nil {
+		t.Error("what Weft deletes stays in the bucket")
+	}
+	denial := at(t, d["AWS::S3::BucketPolicy"], "PolicyDocument", "Statement").([]any)[0]
+	want(t, "what is done with requests", at(t, denial, "Effect"), "Deny")
+	want(t, "which are those", at(t, denial, "Condition"), map[string]any{"Bool": map[string]any{"aws:SecureTransport": "false"}})
+	want(t, "and on what", at(t, denial, "Resource"), []any{"arn:aws:s3:::" + madeBucket, "arn:aws:s3:::" + madeBucket + "/*"})
+}
+
+// A bucket that is made is encrypted by the key of the deployment, where it has one.
+func TestBucketIsEncrypted(t *testing.T) {
+	t.Parallel()
+	for kms, expected := range map[string][]any{
+		"none":   {"AES256", nil},
+		"create": {"aws:kms", lambdahost.ARN("kms", "key/weft-Key")},
+		oldKey:   {"aws:kms", oldKey},
+	} {
+		d := declaredByTemplate(t, map[string]string{"Bucket": "create", "Kms": kms})
+		rule := at(t, d["AWS::S3::Bucket"], "BucketEncryption", "ServerSideEncryptionConfiguration").([]any)[0]
+		by := at(t, rule, "ServerSideEncryptionByDefault").(map[string]any)
+		want(t, "with "+kms+" the bucket's encryption", []any{by["SSEAlgorithm"], by["KMSMasterKeyID"]}, expected)
 	}
 }
 
@@ -120,10 +206,10 @@ const namespaceHere = "shop"
 
 // withOldWrites adds that new data keys are made with the old key, which they are before a rotation and after it has been taken
 // back: a role does not tell the keys apart.
-func withOldWrites(uses []awsuse.Use) []awsuse.Use {
+func withOldWrites(uses []awsuse.Use, old string) []awsuse.Use {
 	for _, u := range uses {
 		if u.Operation == "KMS.GenerateDataKey" {
-			u.Resource = oldKey
+			u.Resource = old
 			uses = append(uses, u)
 		}
 	}

@@ -11,7 +11,8 @@ func TestRightsAreNarrow(t *testing.T) {
 	t.Parallel()
 	for what, parameters := range map[string]map[string]string{
 		"defaults": nil, "everything": {"Tracing": "on", "Kms": "create", "Pinning": "on", "Build": "b1", "PayloadKeys": "arn:aws:kms:us-east-1:000000000000:key/5678", "Bucket": "payloads"},
-		"another key": {"Kms": "arn:aws:kms:us-east-1:000000000000:key/another"},
+		"everything made": {"Kms": "create", "PayloadKeys": "create", "Bucket": "create"},
+		"another key":     {"Kms": "arn:aws:kms:us-east-1:000000000000:key/another"},
 	} {
 		for name, f := range samFunctions(t, "weft", parameters) {
 			for _, wild := range privilege.Wild(f.Role) {

@@ -44,7 +44,7 @@ var bad = map[string][]any{
 	"workflow_maximum_concurrency": {-1, 1001}, "timer_maximum_concurrency": {-1, 1001}, "activity_maximum_concurrency": {-1, 1001},
 	"api_reserved_concurrency": {-2}, "workflow_reserved_concurrency": {-2}, "activity_reserved_concurrency": {-2},
 	"api": {"soap"}, "api_authorization": {"BASIC"}, "throttling_rate": {0}, "throttling_burst": {0},
-	"kms": {"alias/key"}, "payload_keys": {[]string{"alias/key"}}, "compress": {"gzip"}, "bucket": {"a/b", "s3://a"}, "log_retention_days": {2}, "log_level": {"loud"}, "metrics": {"some"}, "age_alarm_seconds": {900},
+	"kms": {"alias/key"}, "payload_keys": {[]string{"alias/key"}, []string{"create", "create"}}, "compress": {"gzip"}, "bucket": {"a/b", "s3://a"}, "log_retention_days": {2}, "log_level": {"loud"}, "metrics": {"some"}, "age_alarm_seconds": {900},
 }
 
 // badRuns are the same, in as few deployments as it takes: all that such a deployment sets is to be refused.

@@ -81,6 +81,11 @@ func (c *template) rights(id string, r *privilege.Role) {
 		c.t.Fatalf("the role %s: %v", r.Name, err)
 	}
 	c.policies(properties["Policies"], r)
+	for _, id := range c.of("AWS::IAM::Policy") {
+		if p := c.properties(id); slices.Contains(c.texts(p["Roles"]), c.name(roleID)) {
+			c.policies([]any{p}, r)
+		}
+	}
 }
 
 func (c *template) policies(v any, r *privilege.Role) {
@@ -124,6 +129,7 @@ func (c *template) surroundings(id string, r *privilege.Role) {
 			r.Key = key
 		}
 	}
+	r.KeptInS3 = len(c.of("AWS::S3::Bucket")) > 0
 }
 
 // roleNames are the roles of functions, sorted.

@@ -48,7 +48,8 @@ func declaredByTemplate(t testing.TB, parameters map[string]string) declared {
 	t.Helper()
 	c := load(t, path.Join("sam", "template.yaml"), "weft", parameters)
 	all := declared{}
-	var versions []string // the functions that have one
+	var versions []string         // the functions that have one
+	var policies []map[string]any // those that stand apart from their roles
 	for id := range c.resources {
 		kind := c.kind(id)
 		properties, _ := c.value(c.properties(id)).(map[string]any)
@@ -60,6 +61,9 @@ func declaredByTemplate(t testing.TB, parameters map[string]string) declared {
 		case "AWS::Lambda::Version":
 			versions = append(versions, fmt.Sprint(properties["FunctionName"]))
 			continue
+		case "AWS::IAM::Policy":
+			policies = append(policies, properties)
+			continue
 		}
 		for _, name := range jsons {
 			decodeJSON(t, properties, name)
@@ -68,6 +72,12 @@ func declaredByTemplate(t testing.TB, parameters map[string]string) declared {
 	}
 	for _, name := range versions { // Terraform says so of the function
 		all["AWS::Lambda::Function "+name].(map[string]any)["Publish"] = true
+	}
+	for _, p := range policies { // Terraform has one for each role
+		for _, role := range p["Roles"].([]any) {
+			r := all[fmt.Sprint("AWS::IAM::Role ", role)].(map[string]any)
+			r["Policies"] = append(r["Policies"].([]any), map[string]any{"PolicyName": p["PolicyName"], "PolicyDocument": p["PolicyDocument"]})
+		}
 	}
 	return all
 }
@@ -238,9 +248,9 @@ func flatten(all map[string]string, at string, v any) {
 	}
 }
 
-// onlySAM are names that differ. The module gives the table a name; the template leaves that to CloudFormation, and has a
+// onlySAM are names that differ. The module gives the table and the bucket a name; the template leaves that to CloudFormation, and has a
 // deployment of the REST API for each kind of authorization, because CloudFormation never makes one anew.
-var onlySAM = strings.NewReplacer("weft-Table", "weft", "weft-RestOpenDeployment", "weft-RestDeployment", "weft-RestSignedDeployment", "weft-RestDeployment")
+var onlySAM = strings.NewReplacer("weft-Table", "weft", "weft-payloadbucket", "weft-000000000000-us-east-1-blobs", "weft-RestOpenDeployment", "weft-RestDeployment", "weft-RestSignedDeployment", "weft-RestDeployment")
 
 // label is what tells an object of a list from others: its name, or else its place.
 func label(v any, place int) any {

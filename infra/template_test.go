@@ -154,6 +154,12 @@ func (c *template) call(name string, arg any) any {
 		})
 	case "Fn::Join":
 		return strings.Join(c.texts(list[1]), list[0].(string))
+	case "Fn::Select":
+		all := c.texts(list[1])
+		if i := int(number(c.t, list[0].(string))); i < len(all) {
+			return all[i]
+		}
+		c.t.Fatalf("%v has no part %v", all, list[0])
 	case "Fn::Split":
 		var parts []any
 		for part := range strings.SplitSeq(fmt.Sprint(c.value(list[1])), list[0].(string)) {
@@ -251,6 +257,9 @@ func (c *template) name(id string) string {
 		if name := c.value(name); name != (none{}) {
 			return name.(string)
 		}
+	}
+	if c.kind(id) == "AWS::S3::Bucket" {
+		return strings.ToLower(c.stack + "-" + id)
 	}
 	return c.stack + "-" + id
 }

@@ -23,10 +23,16 @@ var variants = map[string]inputs{
 		"otlp_endpoint": "http://localhost:4318", "layers": []string{"arn:aws:lambda:us-east-1:000000000000:layer:collector:1"}, "api": "rest", "access_log": false, "kms": "arn:aws:kms:us-east-1:000000000000:key/1234",
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/5678"}, "payload_encryption": false,
 	},
-	"url":  {"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false},
-	"open": {"api_authorization": "NONE", "jwt_scopes": []string{"s"}},
+	"url": {
+		"payload_keys": []string{"create"}, "bucket": "create",
+		"api": "url", "cors_origins": []string{"https://a.example", "https://b.example"}, "deletion_protection": false, "alarms": false, "dashboard": false,
+	},
+	"open": {
+		"api_authorization": "NONE", "jwt_scopes": []string{"s"}, "bucket": "payloads",
+		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "arn:aws:kms:us-east-1:000000000000:key/b"},
+	},
 	"full": {
-		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "arn:aws:kms:us-east-1:000000000000:key/b"}, "compress": "zstd", "bucket": "payloads",
+		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "create", "arn:aws:kms:us-east-1:000000000000:key/b"}, "compress": "zstd", "bucket": "create",
 		"api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"},
 		"cors_origins": []string{"https://a.example"}, "kms": "create", "tracing": true,
 		"alarm_topics": []string{"arn:aws:sns:us-east-1:000000000000:a", "arn:aws:sns:us-east-1:000000000000:b"}, "age_alarm_seconds": 1000,

@@ -45,14 +45,14 @@ type deployment struct {
 }
 
 // deploy deploys infra/sam, or takes what WEFT_DEPLOYED says: the name and the address of a deployment of functions/all, in
-// the form name=address, that has what is shortened here.
+// the form name=address, that has what is shortened here, and has made a key of payloads and a bucket.
 var deploy = sync.OnceValues(func() (*deployment, error) {
 	if given := os.Getenv("WEFT_DEPLOYED"); given != "" {
 		name, text, _ := strings.Cut(given, "=")
 		address, err := url.Parse(text)
 		return &deployment{address: address, stack: name}, err
 	}
-	return deployStack()
+	return deployStack("PayloadKeys=create", "Bucket=create")
 })
 
 // deployStack deploys infra/sam as a stack of its own, with these parameters besides what is shortened.

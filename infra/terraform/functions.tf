@@ -39,9 +39,9 @@ resource "aws_lambda_function" "function" {
         WEFT_RETENTION_DAYS         = var.retention_days
         WEFT_CHECK_COMMITS          = var.check_commits
         WEFT_VISIBILITY             = "${var.activity_visibility}s"
-        WEFT_PAYLOAD_KEY            = join(",", concat(var.payload_encryption || length(var.payload_keys) == 0 ? [] : ["none"], var.payload_keys))
+        WEFT_PAYLOAD_KEY            = join(",", concat(var.payload_encryption || length(var.payload_keys) == 0 ? [] : ["none"], local.payload_keys))
         WEFT_COMPRESS               = var.compress
-        WEFT_BUCKET                 = var.bucket
+        WEFT_BUCKET                 = local.bucket
         WEFT_METRICS                = var.metrics
         WEFT_LOG_LEVEL              = var.log_level
         WEFT_UPDATES_IN_FLIGHT      = var.updates_in_flight
@@ -68,7 +68,7 @@ resource "aws_lambda_function" "function" {
   }
 
   # A function is not to begin before it may log, nor a mapping before the function may receive.
-  depends_on = [aws_iam_role_policy.function, aws_iam_role_policy.key]
+  depends_on = [aws_iam_role_policy.function, aws_iam_role_policy.key, aws_iam_role_policy.payload_keys]
 
   lifecycle {
     precondition {

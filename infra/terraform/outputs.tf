@@ -45,3 +45,13 @@ output "key_arn" {
   description = "The ARN of the key; null where it is AWS's own."
   value       = local.key_arn
 }
+
+output "payload_keys" {
+  description = "The ARNs of the keys of payloads."
+  value       = local.payload_keys
+}
+
+output "bucket" {
+  description = "The name of the bucket of large payloads; null where there is none."
+  value       = local.bucket == "" ? null : local.bucket
+}

@@ -120,20 +120,19 @@ locals {
     Sid       = "Seal"
     Effect    = "Allow"
     Action    = ["kms:Decrypt", "kms:GenerateDataKey"]
-    Resource  = var.payload_keys
     Condition = { StringEquals = { "kms:EncryptionContext:weft-namespace" = [var.namespace] } }
   }
   blobs = { for role in keys(local.functions) : role => {
     Sid      = "Blobs"
     Effect   = "Allow"
     Action   = role == "timer" ? ["s3:GetObject", "s3:DeleteObject"] : ["s3:PutObject", "s3:GetObject"]
-    Resource = ["arn:${local.partition}:s3:::${var.bucket}/${var.namespace}/*"]
+    Resource = ["arn:${local.partition}:s3:::${local.bucket}/${var.namespace}/*"]
   } }
   find_blobs = {
     Sid       = "FindBlobs"
     Effect    = "Allow"
     Action    = ["s3:ListBucket"]
-    Resource  = ["arn:${local.partition}:s3:::${var.bucket}"]
+    Resource  = ["arn:${local.partition}:s3:::${local.bucket}"]
     Condition = { StringLike = { "s3:prefix" = ["${var.namespace}/*"] } }
   }
 
@@ -182,7 +181,6 @@ resource "aws_iam_role_policy" "function" {
     Statement = concat(
       local.rights[each.key],
       lookup(local.versions, each.key, []),
-      [for statement in [local.seal] : statement if length(var.payload_keys) > 0],
       [for statement in [local.blobs[each.key]] : statement if var.bucket != ""],
       [for statement in [local.find_blobs] : statement if var.bucket != "" && each.key == "timer"],
       [for role, statement in local.poller : statement if role == each.key],
@@ -205,7 +203,19 @@ resource "aws_iam_role_policy" "key" {
       Effect    = "Allow"
       Action    = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo"]
       Resource  = [local.key_arn]
-      Condition = { StringEquals = { "kms:ViaService" = ["dynamodb.${local.region}.amazonaws.com", "sqs.${local.region}.amazonaws.com"] } }
+      Condition = { StringEquals = { "kms:ViaService" = concat(["dynamodb.${local.region}.amazonaws.com", "sqs.${local.region}.amazonaws.com"], local.makes_bucket ? ["s3.${local.region}.amazonaws.com"] : []) } }
     }]
+  })
+}
+
+# Apart for the same reason.
+resource "aws_iam_role_policy" "payload_keys" {
+  for_each = length(var.payload_keys) > 0 ? local.functions : {}
+
+  name = "payload-keys"
+  role = aws_iam_role.function[each.key].name
+  policy = jsonencode({
+    Version   = "2012-10-17"
+    Statement = [merge(local.seal, { Resource = local.payload_keys })]
   })
 }

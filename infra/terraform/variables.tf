@@ -426,13 +426,13 @@ variable "access_log" {
 # ---- keeping and watching ----
 
 variable "deletion_protection" {
-  description = "Whether the table refuses to be deleted. Set it to false, and apply, before you destroy."
+  description = "Whether the table refuses to be deleted, and a bucket that was made while something is in it. Set it to false, and apply, before you destroy."
   type        = bool
   default     = true
 }
 
 variable "kms" {
-  description = "The key for the table, the queues and the logs: none takes AWS's own, create makes one, and the ARN of a key takes that."
+  description = "The key for the table, the queues, the logs and a bucket that is made: none takes AWS's own, create makes one, and the ARN of a key takes that."
   type        = string
   default     = "none"
 
@@ -443,13 +443,13 @@ variable "kms" {
 }
 
 variable "payload_keys" {
-  description = "The ARNs of the KMS keys of payloads. The first encrypts what users give before it is stored and sent, all of them open it; empty leaves that to AWS's encryption at rest."
+  description = "The KMS keys of payloads: ARNs, and create for one that is made. The first encrypts what users give before it is stored and sent, all of them open it; empty leaves that to AWS's encryption at rest."
   type        = list(string)
   default     = []
 
   validation {
-    condition     = alltrue([for arn in var.payload_keys : can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", arn))])
-    error_message = "Give the ARNs of keys (not of aliases)."
+    condition     = length([for key in var.payload_keys : key if key == "create"]) <= 1 && alltrue([for key in var.payload_keys : key == "create" || can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$", key))])
+    error_message = "Give the ARNs of keys (not of aliases), and create once at most."
   }
 }
 
@@ -471,13 +471,13 @@ variable "compress" {
 }
 
 variable "bucket" {
-  description = "The name of the S3 bucket of large payloads, which is there already; empty takes none of more than 256 KiB."
+  description = "The S3 bucket of large payloads: create makes one, and the name of a bucket takes that; empty takes no payload of more than 256 KiB."
   type        = string
   default     = ""
 
   validation {
     condition     = var.bucket == "" || can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.bucket))
-    error_message = "Give the name of a bucket."
+    error_message = "Give create, or the name of a bucket."
   }
 }
 

@@ -40,8 +40,8 @@ var ByAWS = map[string]Grant{
 		on:      func(r Role) []string { return star(r.Traced) },
 	},
 	"Kms": {
-		Why:    "DynamoDB and SQS use the key for the function, which may use it only through them",
-		Source: `Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest usage notes"; Amazon SQS Developer Guide, "Amazon SQS Key management"`,
+		Why:    "DynamoDB, SQS and S3 (for a bucket that was made) use the key for the function, which may use it only through them",
+		Source: `Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest usage notes"; Amazon SQS Developer Guide, "Amazon SQS Key management"; Amazon S3 User Guide, "Reducing the cost of SSE-KMS with Amazon S3 Bucket Keys"`,
 		Actions: []string{
 			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo",
 		},
@@ -49,9 +49,11 @@ var ByAWS = map[string]Grant{
 			return slices.DeleteFunc([]string{r.Key}, func(key string) bool { return key == "" })
 		},
 		where: func(r Role) []iam.Condition {
-			return []iam.Condition{{Operator: "StringEquals", Key: "kms:ViaService", Values: []string{
-				"dynamodb." + r.Region + ".amazonaws.com", "sqs." + r.Region + ".amazonaws.com",
-			}}}
+			services := []string{"dynamodb." + r.Region + ".amazonaws.com", "sqs." + r.Region + ".amazonaws.com"}
+			if r.KeptInS3 {
+				services = append(services, "s3."+r.Region+".amazonaws.com")
+			}
+			return []iam.Condition{{Operator: "StringEquals", Key: "kms:ViaService", Values: services}}
 		},
 	},
 }

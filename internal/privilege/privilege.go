@@ -31,6 +31,8 @@ type Role struct {
 	LogGroup string
 	Traced   bool
 	Key      string
+	// KeptInS3 says that there is a bucket that is encrypted with Key as well.
+	KeptInS3 bool
 	// Function is the ARN of the function itself. Each of its versions has that ARN with the version's number behind it, which
 	// nobody knows before.
 	Function string

@@ -1,0 +1,119 @@
+# What payloads are encrypted with, and what large ones are kept in, where that is to be made.
+locals {
+  makes_payload_key = contains(var.payload_keys, "create")
+  makes_bucket      = var.bucket == "create"
+
+  payload_keys = [for key in var.payload_keys : key == "create" ? aws_kms_key.payloads[0].arn : key]
+  bucket       = local.makes_bucket ? aws_s3_bucket.payloads[0].bucket : var.bucket
+}
+
+# Unlike the key of the table it is not for everybody whom the account's policies let use keys: the functions use it, and only for
+# their namespace. The account manages it. (In the policy of a key the resource * is that key.)
+resource "aws_kms_key" "payloads" {
+  count = local.makes_payload_key ? 1 : 0
+
+  description             = "The payloads of ${var.name}"
+  enable_key_rotation     = true
+  deletion_window_in_days = 30
+
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [
+      {
+        Sid       = "Account"
+        Effect    = "Allow"
+        Principal = { AWS = "arn:${local.partition}:iam::${local.account}:root" }
+        Action = [
+          "kms:CancelKeyDeletion", "kms:CreateAlias", "kms:DeleteAlias", "kms:Describe*", "kms:Disable*", "kms:Enable*", "kms:Get*", "kms:List*",
+          "kms:PutKeyPolicy", "kms:RotateKeyOnDemand", "kms:ScheduleKeyDeletion", "kms:TagResource", "kms:UntagResource", "kms:Update*",
+        ]
+        Resource = "*"
+      },
+      {
+        Sid       = "Functions"
+        Effect    = "Allow"
+        Principal = { AWS = [for role in aws_iam_role.function : role.arn] }
+        Action    = local.seal.Action
+        Resource  = "*"
+        Condition = local.seal.Condition
+      },
+    ]
+  })
+}
+
+resource "aws_kms_alias" "payloads" {
+  count = local.makes_payload_key ? 1 : 0
+
+  name          = "alias/${var.name}-payloads"
+  target_key_id = aws_kms_key.payloads[0].key_id
+}
+
+# The name is made of names, so that a plan shows each policy in full. There are no versions: what Weft deletes is to be gone, and
+# no object changes.
+resource "aws_s3_bucket" "payloads" {
+  count = local.makes_bucket ? 1 : 0
+
+  bucket        = "${lower(var.name)}-${local.account}-${local.region}-blobs"
+  force_destroy = !var.deletion_protection
+}
+
+resource "aws_s3_bucket_public_access_block" "payloads" {
+  count = local.makes_bucket ? 1 : 0
+
+  bucket                  = aws_s3_bucket.payloads[0].bucket
+  block_public_acls       = true
+  block_public_policy     = true
+  ignore_public_acls      = true
+  restrict_public_buckets = true
+}
+
+resource "aws_s3_bucket_server_side_encryption_configuration" "payloads" {
+  count = local.makes_bucket ? 1 : 0
+
+  bucket = aws_s3_bucket.payloads[0].bucket
+
+  rule {
+    bucket_key_enabled = local.encrypted
+
+    apply_server_side_encryption_by_default {
+      sse_algorithm     = local.encrypted ? "aws:kms" : "AES256"
+      kms_master_key_id = local.key_arn
+    }
+  }
+}
+
+# Nothing is deleted by its age: a run may be open for longer than any. The timer function deletes what nobody refers to.
+resource "aws_s3_bucket_lifecycle_configuration" "payloads" {
+  count = local.makes_bucket ? 1 : 0
+
+  bucket = aws_s3_bucket.payloads[0].bucket
+
+  rule {
+    id     = "uploads"
+    status = "Enabled"
+    filter {}
+
+    abort_incomplete_multipart_upload {
+      days_after_initiation = 1
+    }
+  }
+}
+
+resource "aws_s3_bucket_policy" "payloads" {
+  count = local.makes_bucket ? 1 : 0
+
+  bucket = aws_s3_bucket.payloads[0].bucket
+  policy = jsonencode({
+    Version = "2012-10-17"
+    Statement = [{
+      Sid       = "OnlyTLS"
+      Effect    = "Deny"
+      Principal = "*"
+      Action    = "s3:*"
+      Resource  = [for objects in ["", "/*"] : "arn:${local.partition}:s3:::${local.bucket}${objects}"]
+      Condition = { Bool = { "aws:SecureTransport" = "false" } }
+    }]
+  })
+
+  depends_on = [aws_s3_bucket_public_access_block.payloads] # S3 refuses two changes of a bucket at once
+}
