@@ -34,6 +34,9 @@ func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Messa
 }
 
 func (c *continuation) takes(s *Service, run *engine.Run, m engine.Message) bool {
+	if m.RunID != run.State.RunID {
+		return false // it is of the run that follows, which has numbers of its own
+	}
 	a := run.State.Activities[m.EventID]
 	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || s.registry.Activity(a.ActivityType) == nil {
 		return false
