@@ -22,10 +22,12 @@ const (
 	lostAfter      = queueRetention + overdue
 )
 
-// resend sends again what an open run waits for and should long have come. It looks at the log itself, because what a scan
-// has seen may be old. A crash in the middle leaves the walk where it was, and the rest is sent in its next step.
+// resend sends again what an open run waits for and should long have come, and what ends it where its parent has closed. It looks
+// at the log itself, because what a scan has seen may be old. A crash in the middle leaves the walk where it was, and the rest is
+// sent in its next step.
 func (s *Service) resend(ctx context.Context, r *round, workflowID string, number uint32, did *Upkeep) error {
 	var messages []engine.Message
+	var child orphan
 	err := s.at(ctx, workflowID, func(ctx context.Context, t *session) error {
 		if err := t.current(ctx); err != nil {
 			return err
@@ -34,6 +36,7 @@ func (s *Service) resend(ctx context.Context, r *round, workflowID string, numbe
 		if run == nil || run.Number != number || run.State.Status.Closed() {
 			return nil
 		}
+		child = orphan{run.State.Started, run.State.StartTime, run.State.CancelRequested}
 		kept, err := s.attemptsOf(ctx, run)
 		if err != nil {
 			return err
@@ -45,12 +48,22 @@ func (s *Service) resend(ctx context.Context, r *round, workflowID string, numbe
 		}
 		return nil
 	})
-	if err != nil || len(messages) == 0 {
+	if err != nil {
 		return err
 	}
 	late := 0
 	for _, m := range messages {
 		late += oneIf(m.Kind != engine.SettleChild) // a child may take as long as it likes: this only asks how it is
+	}
+	policy, err := s.policy(ctx, r, child)
+	if err != nil {
+		return err
+	}
+	if policy != nil {
+		messages, late = append(messages, *policy), late+1
+	}
+	if len(messages) == 0 {
+		return nil
 	}
 	if late > 0 {
 		s.options.Logger.WarnContext(ctx, "sends again what has not come", "workflowId", workflowID, "run", number, "messages", late)
@@ -139,5 +152,6 @@ func (s *Service) mayWait(r *round, part []store.Item) bool {
 			return true
 		}
 	}
-	return false
+	started := run.State.Started
+	return started.Parent != nil && (started.ContinuedFrom != "" || r.Began.Sub(run.State.StartTime) >= overdue)
 }

@@ -1,0 +1,112 @@
+package turn_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// forgetful is a queue that loses messages about children while it is told to.
+type forgetful struct {
+	queue.Sender
+	loses bool
+	lost  int
+}
+
+// Send loses them without a word.
+func (q *forgetful) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	kept := slices.DeleteFunc(slices.Clone(messages), func(m queue.Message) bool {
+		d, err := turn.DecodeMessage(m.Body)
+		return q.loses && err == nil && d.Kind == engine.SettleChild
+	})
+	q.lost += len(messages) - len(kept)
+	return q.Sender.Send(ctx, name, kept...)
+}
+
+// What a parent that closes sends about its children is lost. The slow check ends those that were to end with it a day later, also
+// where the parent was reset after it had started them, and where a child has continued as new since. It leaves the others alone.
+func TestLostClosePolicies(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"closes", "is reset", "has children that continue"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { loseClosePolicies(t, how) })
+		})
+	}
+}
+
+func loseClosePolicies(t *testing.T, how string) {
+	lap := workflow.Declare[int, string]("lap")
+	laps := func(ctx workflow.Context, n int) (string, error) {
+		if how != "has children that continue" {
+			return "", workflow.Sleep(ctx, 100*24*time.Hour)
+		}
+		if err := workflow.Sleep(ctx, 5*time.Hour); err != nil {
+			return "", err
+		}
+		return lap.ContinueAsNew(ctx, n+1)
+	}
+	code := func(ctx workflow.Context, _ string) (string, error) {
+		for id, policy := range []workflow.ParentClosePolicy{workflow.TerminateChild, workflow.RequestCancelChild, workflow.AbandonChild} {
+			child := lap.StartChild(ctx, 0, workflow.ChildOptions{WorkflowID: fmt.Sprint("k", id), ParentClosePolicy: policy})
+			if _, err := child.Started(ctx); err != nil {
+				return "", err
+			}
+		}
+		return "", workflow.Sleep(ctx, 100*24*time.Hour)
+	}
+	d := maintained(t)
+	q := &forgetful{Sender: d.Ports.Queue}
+	d.Ports.Queue = q
+	p := d.Start(turn.Options{}, workflow.Bind(lap, laps), workflow.Bind(parent, code))
+	run, err := parent.Start(t.Context(), p.Client, "p", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(30 * time.Hour) // the check has been here, and has seen that all is well
+	if how == "is reset" {
+		if _, err := p.Client.Reset(t.Context(), "p", client.ResetOptions{To: "lastTask"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		run = parent.Get(p.Client, "p")
+	}
+	status := func(id string) history.Status {
+		told, err := p.Client.Describe(t.Context(), id, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return told.Status
+	}
+	q.loses = true
+	if err := run.Terminate(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Hour)
+	q.loses = false
+	if q.lost != 2 || status("k0") != history.Running {
+		t.Fatalf("%d messages are lost, and the first child is %v: that is not what this test is about", q.lost, status("k0"))
+	}
+	time.Sleep(3 * 24 * time.Hour)
+	want := []history.Status{history.Terminated, history.Canceled, history.Running}
+	if how == "has children that continue" {
+		want[1] = history.Running // the one that follows may have been asked to end before
+	}
+	for i, expected := range want {
+		if got := status(fmt.Sprint("k", i)); got != expected {
+			t.Errorf("child %d is %v, want %v", i, got, expected)
+		}
+	}
+	p.Stop()
+	d.CheckReplay(p)
+}
