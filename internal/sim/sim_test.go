@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	seeds      = flag.Int("seeds", 300, "how many seeds to simulate")
+	seeds      = flag.Int("seeds", defaultSeeds, "how many seeds to simulate")
 	first      = flag.Uint64("seed", 1, "the first seed")
 	allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
 )

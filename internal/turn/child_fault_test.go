@@ -59,7 +59,6 @@ func playFamily(t *testing.T, number int, f fault) (seen []string, count int) {
 		result, err := run.Result(context.Background())
 		seen = append(seen, fmt.Sprint(result, err))
 		time.Sleep(5 * time.Minute)
-		count = ports.count
 		for _, id := range []string{"left", "asked", "told", "again", "fails"} {
 			what, err := p.Client.Describe(context.Background(), id, "")
 			if err != nil {
@@ -68,6 +67,7 @@ func playFamily(t *testing.T, number int, f fault) (seen []string, count int) {
 			seen = append(seen, fmt.Sprint(id, " ", what.Status, " in run ", what.RunID.Number()))
 		}
 		p.Stop()
+		count = ports.written()
 		d.Replay(registrations...)
 		types, err := d.Idle(turn.Options{}, registrations...).History(context.Background(), "p")
 		if err != nil {

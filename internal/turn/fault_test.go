@@ -63,6 +63,13 @@ func (f *faulty) write(what string, apply func() error) error {
 	return store.ErrUnknown
 }
 
+// written is how many writes there have been.
+func (f *faulty) written() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
 func (f *faulty) Append(ctx context.Context, items ...store.Item) error {
 	return f.write(fmt.Sprintf("put of %s", items[0].Key), func() error { return f.Ports.Log.Append(ctx, items...) })
 }
@@ -199,7 +206,7 @@ func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 		d.Ports = turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Queue: ports}
 		registrations := []workflow.Registration{workflow.Bind(faultType, faultRun), faultOnce, faultFlaky}
 		p := d.Start(turn.Options{}, registrations...)
-		seen, count = faultScenario(t, p), ports.count
+		seen, count = faultScenario(t, p), ports.written()
 		// Reload: another process, which knows nothing, sees the same.
 		p.Stop()
 		fresh := d.Idle(turn.Options{}, registrations...)

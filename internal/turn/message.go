@@ -65,7 +65,9 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 // handleNamed does what a message asks for if the commit that it names is in the log. found is false where it is not
 // there yet, and may still come.
 func (s *Service) handleNamed(ctx context.Context, d Delivery) (found bool, err error) {
-	d.Again = d.Again || d.Received > 1
+	m := *d.Message // which is the sender's as well, or another delivery's
+	m.Again = m.Again || d.Received > 1
+	d.Message = &m
 	switch d.Kind {
 	case engine.RunActivity:
 		return s.handleActivity(ctx, d)

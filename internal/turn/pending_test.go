@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,7 +27,10 @@ import (
 var outside = activity.New("beat", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
 
 // tokens are those that the attempts have taken, in order.
-type tokens []string
+type tokens struct {
+	mu    sync.Mutex
+	taken []string
+}
 
 // take is an activity that goes on outside.
 func (all *tokens) take(ctx context.Context) (string, error) {
@@ -34,8 +38,24 @@ func (all *tokens) take(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	*all = append(*all, token)
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.taken = append(all.taken, token)
 	return "not this", activity.ErrPending
+}
+
+// at is one of them.
+func (all *tokens) at(i int) string {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.taken[i]
+}
+
+// count is how many attempts there have been.
+func (all *tokens) count() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.taken)
 }
 
 // pendingPulse starts a workflow whose activity goes on outside.
@@ -72,7 +92,7 @@ func TestCompletedOutside(t *testing.T) {
 		ctx := t.Context()
 		d, p, taken := pendingPulse(t, activity.Options{Pending: 7 * 24 * time.Hour})
 		time.Sleep(3 * 24 * time.Hour)
-		token := (*taken)[0]
+		token := taken.at(0)
 		var now api.Description
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		if until := now.PendingActivities[0].PendingUntil; until == nil || until.Sub(now.StartedAt).Round(time.Second) != 7*24*time.Hour {
@@ -93,8 +113,8 @@ func TestCompletedOutside(t *testing.T) {
 		wantError(t, "another result", outside.Complete(ctx, p.Client, token, "by another hand"), client.ErrActivityEnded)
 		wantError(t, "a failure", outside.Fail(ctx, p.Client, token, errors.New("no")), client.ErrActivityEnded)
 		wantError(t, "a heartbeat", activity.Beat(ctx, p.Client, token, 1), client.ErrActivityEnded)
-		if n := typed(d, history.TypeActivityTaskCompleted); n != 1 || len(*taken) != 1 {
-			t.Errorf("%d results are recorded, of %d attempts", n, len(*taken))
+		if n := typed(d, history.TypeActivityTaskCompleted); n != 1 || taken.count() != 1 {
+			t.Errorf("%d results are recorded, of %d attempts", n, taken.count())
 		}
 		time.Sleep(10 * 24 * time.Hour) // the message that looks after it comes, and finds it done
 	})
@@ -106,15 +126,15 @@ func TestPendingTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: 5 * time.Hour, Retry: activity.Retry{MaxAttempts: 2, InitialInterval: time.Hour}})
 		time.Sleep(7 * time.Hour)
-		if len(*taken) != 2 {
-			t.Fatalf("%d attempts", len(*taken))
+		if taken.count() != 2 {
+			t.Fatalf("%d attempts", taken.count())
 		}
-		wantError(t, "the token of an attempt that is over", outside.Complete(t.Context(), p.Client, (*taken)[0], "late"), client.ErrActivityEnded)
+		wantError(t, "the token of an attempt that is over", outside.Complete(t.Context(), p.Client, taken.at(0), "late"), client.ErrActivityEnded)
 		got := outcomeOf(t, p)
-		if !strings.Contains(got, "was not completed in time") || typed(d, history.TypeActivityTaskTimedOut) != 1 || len(*taken) != 2 {
-			t.Errorf("%s after %d attempts", got, len(*taken))
+		if !strings.Contains(got, "was not completed in time") || typed(d, history.TypeActivityTaskTimedOut) != 1 || taken.count() != 2 {
+			t.Errorf("%s after %d attempts", got, taken.count())
 		}
-		wantError(t, "a token of an activity that is over", outside.Complete(t.Context(), p.Client, (*taken)[1], "late"), client.ErrActivityEnded)
+		wantError(t, "a token of an activity that is over", outside.Complete(t.Context(), p.Client, taken.at(1), "late"), client.ErrActivityEnded)
 	})
 }
 
@@ -147,21 +167,23 @@ func TestBeatsFromOutside(t *testing.T) {
 		synctest.Wait()
 		for i := range 10 {
 			time.Sleep(50 * time.Second)
-			if err := activity.Beat(t.Context(), p.Client, (*all)[0], i); err != nil {
+			if err := activity.Beat(t.Context(), p.Client, all.at(0), i); err != nil {
 				t.Fatal(err)
 			}
 		}
+		synctest.Wait()
 		if len(seen) != 1 {
 			t.Fatalf("attempts had %v, although the first was alive", seen)
 		}
-		if err := activity.Beat(t.Context(), p.Client, (*all)[0], strings.Repeat("x", 20<<10)); !errors.Is(err, client.ErrTooLarge) {
+		if err := activity.Beat(t.Context(), p.Client, all.at(0), strings.Repeat("x", 20<<10)); !errors.Is(err, client.ErrTooLarge) {
 			t.Errorf("large details: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		if fmt.Sprint(seen) != "[0 false 9 true]" {
 			t.Fatalf("after the silence the attempts had %v", seen)
 		}
-		if err := outside.Complete(t.Context(), p.Client, (*all)[1], "done"); err != nil {
+		if err := outside.Complete(t.Context(), p.Client, all.at(1), "done"); err != nil {
 			t.Fatal(err)
 		}
 		if got := outcomeOf(t, p); got != "done <nil>" {
@@ -177,7 +199,7 @@ func TestFailedOutside(t *testing.T) {
 	errDeclined := activity.NewError("declined", "the card was declined")
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour, Retry: activity.Retry{NonRetryable: []*activity.Error{errDeclined}}})
-		ctx, first := t.Context(), (*taken)[0]
+		ctx, first := t.Context(), taken.at(0)
 		for range 2 { // the second time it says that it was done
 			if err := outside.Fail(ctx, p.Client, first, errors.New("not now")); err != nil {
 				t.Fatal(err)
@@ -186,11 +208,11 @@ func TestFailedOutside(t *testing.T) {
 		wantError(t, "another failure", outside.Fail(ctx, p.Client, first, errors.New("never")), client.ErrActivityEnded)
 		wantError(t, "a result after all", outside.Complete(ctx, p.Client, first, "x"), client.ErrActivityEnded)
 		time.Sleep(2 * time.Second)
-		if len(*taken) != 2 {
-			t.Fatalf("%d attempts", len(*taken))
+		if taken.count() != 2 {
+			t.Fatalf("%d attempts", taken.count())
 		}
 		for range 2 {
-			if err := outside.Fail(ctx, p.Client, (*taken)[1], errDeclined); err != nil {
+			if err := outside.Fail(ctx, p.Client, taken.at(1), errDeclined); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -209,7 +231,7 @@ func TestCanceledOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})
-		ctx, token := t.Context(), (*taken)[0]
+		ctx, token := t.Context(), taken.at(0)
 		p.Do(http.MethodPost, "/v1/workflows/a/signals/stop", "")
 		synctest.Wait()
 		wantError(t, "a heartbeat", activity.Beat(ctx, p.Client, token, 1), workflow.ErrCanceled)
@@ -255,13 +277,13 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: sent[0], Received: 2}); err != nil {
 			t.Fatal(err)
 		}
-		if len(lost) != 1 || len(*all) != 1 {
-			t.Fatalf("%d messages look after %d attempts", len(lost), len(*all))
+		if len(lost) != 1 || all.count() != 1 {
+			t.Fatalf("%d messages look after %d attempts", len(lost), all.count())
 		}
 		d.Start(turn.Options{}, registrations...)
 		time.Sleep(2 * time.Minute)
-		if got := outcomeOf(t, p); !strings.Contains(got, "was not completed in time") || len(*all) != 1 {
-			t.Errorf("%s after %d attempts", got, len(*all))
+		if got := outcomeOf(t, p); !strings.Contains(got, "was not completed in time") || all.count() != 1 {
+			t.Errorf("%s after %d attempts", got, all.count())
 		}
 	})
 }
@@ -282,7 +304,7 @@ func TestPendingCost(t *testing.T) {
 			{"heartbeat", `,"details":1`, meter.Cost{Writes: 1, Reads: 2}},
 			{"complete", `,"result":"x"`, meter.Cost{Writes: 1, Reads: 1}},
 		} {
-			a := p.Do(http.MethodPost, "/v1/activities/"+test.path, fmt.Sprintf(`{"token":%q%s}`, (*taken)[0], test.body))
+			a := p.Do(http.MethodPost, "/v1/activities/"+test.path, fmt.Sprintf(`{"token":%q%s}`, taken.at(0), test.body))
 			if a.Status != http.StatusOK || a.Cost != test.want {
 				t.Errorf("%s: %d %s for %v, want %v", test.path, a.Status, a.Body, a.Cost, test.want)
 			}
@@ -305,7 +327,7 @@ func TestBeatWhoseRecordIsLost(t *testing.T) {
 		d.Ports.Attempts = unanswered{d.Store}
 		deaf := d.Idle(turn.Options{})
 		for _, path := range []string{"heartbeat", "fail"} {
-			a := deaf.Do(http.MethodPost, "/v1/activities/"+path, fmt.Sprintf(`{"token":%q}`, (*taken)[0]))
+			a := deaf.Do(http.MethodPost, "/v1/activities/"+path, fmt.Sprintf(`{"token":%q}`, taken.at(0)))
 			if a.Status != http.StatusServiceUnavailable || !strings.Contains(string(a.Body), "outcome-unknown") {
 				t.Errorf("%s: %d %s", path, a.Status, a.Body)
 			}
@@ -326,11 +348,11 @@ func TestCompletedWhoseAnswerIsLost(t *testing.T) {
 		startPulse(t, p)
 		synctest.Wait()
 		hooks.Next(turntest.OnPut, turntest.Faults["lose-answer"]())
-		if err := outside.Complete(t.Context(), p.Client, (*all)[0], "found"); err != nil {
+		if err := outside.Complete(t.Context(), p.Client, all.at(0), "found"); err != nil {
 			t.Fatal(err)
 		}
 		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
-		if err := outside.Complete(t.Context(), p.Client, (*all)[0], "found"); err != nil {
+		if err := outside.Complete(t.Context(), p.Client, all.at(0), "found"); err != nil {
 			t.Error(err)
 		}
 		hooks.Always(turntest.OnPut, nil)

@@ -1,0 +1,6 @@
+//go:build race
+
+package sim
+
+// defaultSeeds is small: a simulation is one goroutine, which the race detector only slows down.
+const defaultSeeds = 30
