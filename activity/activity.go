@@ -99,24 +99,26 @@ func (a Activity[In, Out]) Register(r *engine.Registry) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	return r.AddActivity(&engine.Activity{
-		Name: a.name, Where: a.where,
-		Run: func(ctx context.Context, input history.Payload) (history.Payload, error) {
-			in, err := payload.DecodeOrZero[In](input)
-			if err != nil {
-				return nil, failure.Newf("BadInput", "the input of activity %q does not decode: %v", a.name, err).Final()
-			}
-			out, err := a.run(ctx, in)
-			if err != nil {
-				return nil, err
-			}
-			result, err := payload.Encode(out)
-			if err != nil {
-				return nil, failure.Newf("BadResult", "the result of activity %q: %v", a.name, err).Final()
-			}
-			return result, nil
-		},
-	})
+	return r.AddActivity(&engine.Activity{Name: a.name, Where: a.where, Run: code(a.name, a.run)})
+}
+
+// code is an activity's function as the engine calls it.
+func code[In, Out any](name string, run func(context.Context, In) (Out, error)) engine.ActivityCode {
+	return func(ctx context.Context, input history.Payload) (history.Payload, error) {
+		in, err := payload.DecodeOrZero[In](input)
+		if err != nil {
+			return nil, failure.Newf("BadInput", "the input of activity %q does not decode: %v", name, err).Final()
+		}
+		out, err := run(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		result, err := payload.Encode(out)
+		if err != nil {
+			return nil, failure.Newf("BadResult", "the result of activity %q: %v", name, err).Final()
+		}
+		return result, nil
+	}
 }
 
 // scheduled is the event with which the options are recorded, with the defaults filled in.

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -48,6 +47,8 @@ type Result struct {
 	Status history.Status
 	// Unfinished names the update handlers that were running when the run closed, as "name (id)".
 	Unfinished []string
+	// Locals are the local activities that are to be run before the activation can go on: see Resume. Nothing else is set then.
+	Locals []*LocalActivity
 	// Unread are the signals that the code had not received when it continued as new, in the order of their arrival.
 	Unread []history.Event
 }
@@ -62,29 +63,61 @@ func (r *Result) Accepted() bool {
 	return false
 }
 
+// activation is an activation under way.
+type activation struct {
+	*Activation
+	delivered []*update
+}
+
 // Activate runs the code on new events and updates until it waits. An error is a failure of the task: the instance can
 // only be closed then. The instance is ahead of the log until the result is committed.
 func (in *Instance) Activate(a *Activation) (*Result, error) {
-	result := &Result{}
+	var result *Result
 	err := recovered(func() error {
-		delivered, err := in.run(a)
+		delivered, err := in.begin(a)
 		if err != nil {
 			return err
 		}
-		for _, u := range delivered {
-			result.Updates = append(result.Updates, u.result)
-		}
-		if in.finished {
-			result.Status, result.Unfinished = in.close(a.NextRunID)
-			result.Unread = in.unread()
-		}
-		result.Commands = in.events(in.info.HistoryLength + 2)
-		return nil
+		in.active = &activation{a, delivered}
+		result, err = in.proceed()
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	in.slot++
+	return result, nil
+}
+
+// Resume goes on with an activation that waits for local activities. results are what became of those that are due.
+func (in *Instance) Resume(results []LocalResult) (result *Result, err error) {
+	err = recovered(func() error {
+		in.locals.results = results
+		result, err = in.proceed()
+		return err
+	})
+	return result, err
+}
+
+// proceed runs the code of an activation until it waits for local activities, or for what only another task can bring.
+func (in *Instance) proceed() (*Result, error) {
+	due, err := in.run()
+	if err != nil {
+		return nil, err
+	}
+	if len(due) > 0 {
+		return &Result{Locals: due}, nil
+	}
+	result := &Result{}
+	for _, u := range in.active.delivered {
+		result.Updates = append(result.Updates, u.result)
+	}
+	if in.finished {
+		result.Status, result.Unfinished = in.close(in.active.NextRunID)
+		result.Unread = in.unread()
+	}
+	in.active = nil
+	result.Commands = in.events(in.info.HistoryLength + 2)
 	return result, nil
 }
 
@@ -117,11 +150,14 @@ func (in *Instance) replay(c *history.Commit) error {
 	in.replaying = true
 	defer func() { in.replaying = false }()
 	return recovered(func() error {
-		_, err := in.run(&Activation{
+		_, err := in.begin(&Activation{
 			FirstEventID: c.FirstBroughtID(), Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c), Recorded: c.Commands,
 			HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
 		})
 		if err != nil {
+			return err
+		}
+		if _, err := in.run(); err != nil {
 			return err
 		}
 		if in.finished {
@@ -152,8 +188,8 @@ func acceptedIn(c *history.Commit) []UpdateRequest {
 	return requests
 }
 
-// run delivers everything before any code runs, then runs the code until it waits.
-func (in *Instance) run(a *Activation) ([]*update, error) {
+// begin delivers everything before any code runs.
+func (in *Instance) begin(a *Activation) ([]*update, error) {
 	in.info.Now = a.Time
 	in.info.HistoryLength = a.FirstEventID + int64(len(a.Brought)) + 1
 	in.info.HistoryBytes = a.HistoryBytes
@@ -175,13 +211,23 @@ func (in *Instance) run(a *Activation) ([]*update, error) {
 	if in.cancel != nil {
 		in.root.Cancel(in.cancel.Reason)
 	}
-	delivered := in.deliverUpdates(a.Updates)
+	return in.deliverUpdates(a.Updates), nil
+}
+
+// run runs the code until it waits. It returns the local activities that are to be run before it can go on.
+func (in *Instance) run() ([]*LocalActivity, error) {
 	for {
 		if err := in.s.Run(); err != nil {
 			return nil, err
 		}
+		if due := in.due(); len(due) > 0 {
+			if came, err := in.takeResult(due); err != nil || !came {
+				return due, err
+			}
+			continue
+		}
 		if len(in.updates.queue) == 0 {
-			return delivered, nil
+			return nil, nil
 		}
 		// The code waits, or has returned, and has not set their handlers: they run now and find none.
 		in.releaseUpdates(func(*update) bool { return true })
@@ -244,76 +290,4 @@ func canceledFailure(f *failure.Failure) *failure.Failure {
 		return &failure.Failure{Kind: failure.KindCanceled}
 	}
 	return f
-}
-
-// close issues the command that closes the run, after all others, and lists the handlers that still run where the
-// author probably did not mean that.
-func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
-	var a history.Attributes
-	status, name := history.Completed, ""
-	var canceled *failure.CanceledError
-	var next *ContinueAsNew
-	large := in.tooLarge("the result of the workflow", len(in.result))
-	if errors.As(in.err, &next) {
-		large = in.tooLarge("the input of the run that continues this one", len(next.Input))
-	}
-	switch {
-	case large != nil:
-		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: large}
-	case next != nil:
-		status, name = history.ContinuedAsNew, next.WorkflowType
-		a = &history.WorkflowExecutionContinuedAsNew{NewRunID: nextRunID, WorkflowType: next.WorkflowType, Input: next.Input}
-	case in.err == nil:
-		a = &history.WorkflowExecutionCompleted{Result: in.result}
-	case in.root.Err() != nil && errors.As(in.err, &canceled):
-		status, a = history.Canceled, &history.WorkflowExecutionCanceled{Failure: failure.FromError(in.err)}
-	default:
-		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
-	}
-	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
-	return status, in.unfinished(status)
-}
-
-// ContinueAsNew is the error that a workflow's code ends with to go on in another run.
-type ContinueAsNew struct {
-	WorkflowType string
-	Input        history.Payload
-}
-
-// Error says what to do with it, to those who do something else.
-func (e *ContinueAsNew) Error() string {
-	return "continue as new: only the workflow's own function can, by returning this error"
-}
-
-// unread are the signals that the code has not received: of each name those that came last.
-func (in *Instance) unread() []history.Event {
-	left := map[string]int{}
-	for name, c := range in.signals {
-		left[name] = c.Len()
-	}
-	var unread []history.Event
-	for _, e := range slices.Backward(in.signaled) {
-		name := e.Attributes.(*history.WorkflowExecutionSignaled).SignalName
-		if left[name] > 0 {
-			left[name]--
-			unread = append(unread, e)
-		}
-	}
-	slices.Reverse(unread)
-	return unread
-}
-
-// unfinished lists the update handlers that run when the run closes: a warning for the author, except where the run
-// failed or the handler was set with Abandon.
-func (in *Instance) unfinished(status history.Status) []string {
-	if status == history.Failed {
-		return nil
-	}
-	var names []string
-	for _, u := range in.updates.running {
-		if !u.handler.Abandon {
-			names = append(names, fmt.Sprintf("%s (%s)", u.request.Name, u.request.ID))
-		}
-	}
-	return names
 }

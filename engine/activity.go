@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// waiter is an activity, a timer, a child or news of another workflow that code waits for under a scope.
+// waiter is an activity, local or not, a timer, a child or news of another workflow that code waits for under a scope.
 type waiter interface {
 	under() *coro.Scope
 	order() uint64
@@ -108,6 +108,9 @@ func (in *Instance) cancelWaiters() {
 	}
 	for _, e := range in.externals {
 		collect(e)
+	}
+	for _, l := range in.locals.all {
+		collect(l)
 	}
 	for _, w := range in.unnumbered {
 		collect(w)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -135,7 +136,7 @@ func identity(e history.Event) (name string, ref int64) {
 	case *history.WorkflowExecutionContinuedAsNew:
 		return a.WorkflowType, 0
 	case *history.MarkerRecorded:
-		return a.MarkerName + " " + a.ID, 0
+		return strings.TrimRight(a.MarkerName+" "+a.ID+" "+a.ActivityType, " "), 0
 	}
 	return "", 0
 }

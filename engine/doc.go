@@ -40,6 +40,9 @@
 //	speculative  brings updates only. It commits where something was accepted, or the code issued a command; otherwise
 //	             there is no commit, and the instance that ran it is thrown away.
 //
+// A task whose code waits for local activities stops there: its transition lists them, and nothing else. Whoever runs the task
+// runs them, and goes on with Run.Resume, until there are none.
+//
 // # What always holds
 //
 //  1. The events of a run are numbered from 1 without a gap, and an event never changes.

@@ -47,6 +47,9 @@ type Instance struct {
 	queries  map[string]*QueryHandler
 	updates  updates
 	markers  markers
+	locals   locals
+	// active is the activation that waits for local activities; nil where none does.
+	active *activation
 
 	finished bool // the workflow's function has returned
 	result   history.Payload

@@ -33,6 +33,7 @@ type request struct {
 
 var (
 	work    = activity.New("work", func(context.Context, string) (string, error) { return "", nil })
+	lookup  = activity.NewLocal("lookup", func(context.Context, string) (string, error) { return "", nil })
 	signals = []workflow.Signal[string]{workflow.NewSignal[string]("s0"), workflow.NewSignal[string]("s1")}
 	updates = []workflow.Update[request, string]{workflow.NewUpdate[request, string]("u0"), workflow.NewUpdate[request, string]("u1")}
 	peek    = workflow.NewQuery[workflow.None, []string]("peek")
@@ -99,6 +100,14 @@ var alone = map[string]func(m *machine, ctx workflow.Context, n int) seen{
 	},
 	"start": func(m *machine, ctx workflow.Context, n int) seen {
 		m.futures = append(m.futures, work.Start(ctx, fmt.Sprint(n, m.log)))
+		return nil
+	},
+	"look": func(m *machine, ctx workflow.Context, n int) seen {
+		v, err := lookup.Run(ctx, fmt.Sprint(n, len(m.log)))
+		return seen{v, err}
+	},
+	"startLook": func(m *machine, ctx workflow.Context, n int) seen {
+		m.futures = append(m.futures, lookup.Start(ctx, fmt.Sprint(n)))
 		return nil
 	},
 	"wait": func(m *machine, ctx workflow.Context, n int) seen {

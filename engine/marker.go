@@ -14,13 +14,15 @@ type markers struct {
 	// patches and values are the markers of that task, the values in their order.
 	patches map[string]bool
 	values  []history.Payload
+	// locals are those of its local activities, in their order.
+	locals []*history.MarkerRecorded
 	// answers are those to Patched, in the life of the run.
 	answers map[string]bool
 }
 
 // begin takes the markers of a task that is replayed.
 func (m *markers) begin(recorded bool, commands []history.Event) {
-	m.recorded, m.values = recorded, m.values[:0]
+	m.recorded, m.values, m.locals = recorded, m.values[:0], m.locals[:0]
 	clear(m.patches)
 	for _, e := range commands {
 		marker, ok := e.Attributes.(*history.MarkerRecorded)
@@ -31,6 +33,8 @@ func (m *markers) begin(recorded bool, commands []history.Event) {
 				m.patches = map[string]bool{}
 			}
 			m.patches[marker.ID] = true
+		case marker.MarkerName == history.MarkerLocalActivity:
+			m.locals = append(m.locals, marker)
 		default:
 			m.values = append(m.values, marker.Details)
 		}
@@ -76,7 +80,8 @@ func (in *Instance) Patched(id string) bool {
 }
 
 func (in *Instance) issueMarker(a *history.MarkerRecorded) {
-	in.issue(&command{typ: a.Type(), name: a.MarkerName + " " + a.ID, attributes: func() history.Attributes { return a }})
+	name, _ := identity(history.Of(a))
+	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
 }
 
 // isPatch reports whether an event is the marker of a patch.

@@ -113,6 +113,7 @@ func (p *play) on(t *rapid.T) *stage.Stage {
 	s := stage.Open(t, interpret(&mended))
 	t.Cleanup(func() { mended = true })
 	s.Cold, s.Plain, s.Limits = p.cold, true, engine.Limits{UpdatesInFlight: 3, UpdateBytesInFlight: 45}
+	s.Local = looked
 	s.Start(p.program)
 	for i, h := range p.script {
 		if s.Run.State.Status.Closed() {
@@ -131,6 +132,20 @@ func (p *play) on(t *rapid.T) *stage.Stage {
 		p.happen(s, i, h)
 	}
 	return s
+}
+
+// looked is what becomes of a local activity: it succeeds, fails, or is to be tried again in another task.
+func looked(a *engine.LocalActivity) engine.LocalResult {
+	r := engine.LocalResult{Number: a.Number, Attempt: a.Attempt}
+	switch (a.Number + a.Attempt) % 4 {
+	case 0:
+		r.Failure = failure.FromError(failure.New("broke", "it broke"))
+	case 1:
+		r.RetryAt = a.Time.Add(seconds(a.Attempt))
+	default:
+		r.Result = history.Payload(fmt.Sprintf(`"looked %d"`, a.Number))
+	}
+	return r
 }
 
 func wantNothing(t *rapid.T, s *stage.Stage, transition *engine.Transition) {

@@ -29,10 +29,22 @@ type Transition struct {
 	Task *history.Task
 	// Unfinished names the update handlers that run while the commit closes the run.
 	Unfinished []string
+	// Locals are the local activities that are to be run before the task can go on, with Resume. Only Task is set besides: nothing
+	// is to be written yet.
+	Locals []*LocalActivity
 	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
 	// received. The put that lands the commit opens it, or neither is there. NextRunID is its id.
 	Next      []history.Event
 	NextRunID history.RunID
+
+	begun *begun // where there are Locals
+}
+
+// begun is a task that waits for local activities.
+type begun struct {
+	writer *Writer
+	task   Task
+	commit *history.Commit
 }
 
 // CatchUp replays what the instance has not seen of the run's log. An error is a failure of the task that wanted it.
@@ -54,10 +66,25 @@ func (r *Run) CatchUp(in *Instance) error {
 //
 // Unless the transition's commit lands, the instance must be closed: it is ahead of the log.
 func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
-	c := r.begin(w, task)
-	result, err := r.activate(in, w, c, task)
+	b := &begun{w, task, r.begin(w, task)}
+	result, err := r.activate(in, w, b.commit, task)
+	return r.became(b, result, err)
+}
+
+// Resume goes on with a task that waits for local activities. results are what became of those that the transition lists.
+func (r *Run) Resume(in *Instance, t *Transition, results []LocalResult) *Transition {
+	result, err := in.Resume(results)
+	return r.became(t.begun, result, err)
+}
+
+// became is what a task has come to so far.
+func (r *Run) became(b *begun, result *Result, err error) *Transition {
+	w, c, task := b.writer, b.commit, b.task
 	if err != nil {
 		return r.fail(c, failure.FromError(err), task)
+	}
+	if len(result.Locals) > 0 {
+		return &Transition{Locals: result.Locals, Task: c.Task, begun: b}
 	}
 	t := &Transition{Updates: result.Updates, Unfinished: result.Unfinished, Task: c.Task}
 	speculative := c.Task.Kind == history.Speculative

@@ -11,6 +11,7 @@ type Timer struct {
 	timer  *timer // nil where it had fired when it was started
 	scope  *coro.Scope
 	future coro.Future[struct{}]
+	fired  func() // called when it fires; nil is nothing
 }
 
 // timer is the recorded side: one TimerStarted event that has neither fired nor been canceled.
@@ -30,6 +31,10 @@ type timer struct {
 // each time around its loop. The canceled timer is taken back then, so that the loop costs neither events nor messages.
 func (in *Instance) StartTimer(scope *coro.Scope, fireAt history.Timestamp) *Timer {
 	in.s.MustRun("start a timer")
+	return in.startTimer(scope, fireAt)
+}
+
+func (in *Instance) startTimer(scope *coro.Scope, fireAt history.Timestamp) *Timer {
 	holder := &Timer{in: in, scope: scope}
 	if err := scope.Err(); err != nil {
 		holder.future.Set(&in.s, struct{}{}, err)
@@ -102,5 +107,8 @@ func (in *Instance) fireTimer(id int64) error {
 	}
 	delete(in.timers, id)
 	t.holder.future.Set(&in.s, struct{}{}, nil)
+	if t.holder.fired != nil {
+		t.holder.fired()
+	}
 	return nil
 }

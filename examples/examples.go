@@ -20,6 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/heartbeats"
 	"github.com/seed-41655fb1/weft/examples/interceptors"
 	"github.com/seed-41655fb1/weft/examples/locks"
+	"github.com/seed-41655fb1/weft/examples/lookups"
 	"github.com/seed-41655fb1/weft/examples/nightly"
 	"github.com/seed-41655fb1/weft/examples/patches"
 	"github.com/seed-41655fb1/weft/examples/pinned"
@@ -52,6 +53,7 @@ func Registrations() map[string][]workflow.Registration {
 		"heartbeats":   heartbeats.Registrations(),
 		"interceptors": interceptors.Registrations(),
 		"locks":        locks.Registrations(),
+		"lookups":      lookups.Registrations(),
 		"nightly":      nightly.Registrations(),
 		"patches":      patches.Registrations(),
 		"pinned":       pinned.Registrations(),

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // attempt is an attempt at an activity, as the engine calls it.
@@ -33,23 +34,30 @@ type Mocked[In, Out any] struct {
 	failures []error
 }
 
+// Activity is an activity, local or not, as package activity declares it.
+type Activity[In, Out any] interface {
+	Name() string
+	Register(r *engine.Registry) error
+	Run(ctx workflow.Context, in In) (Out, error)
+}
+
 // Mock has fn run in the place of an activity, from its next attempt on. Its input and its result are encoded as in
 // production, and the options of the activity are its own: time-outs end the context of fn, and what fn returns is retried. An
 // activity that was not registered is, if it is mocked before the first request. fn may sleep (time.Sleep takes no time),
 // wait for its context, and talk to workflows through the environment's client.
-func Mock[In, Out any](env *Env, a activity.Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
+func Mock[In, Out any](env *Env, a Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
 	env.t.Helper()
 	return install(env, activity.New(a.Name(), fn))
 }
 
 // Watch records the attempts at an activity whose code stays what it is.
-func Watch[In, Out any](env *Env, a activity.Activity[In, Out]) *Mocked[In, Out] {
+func Watch[In, Out any](env *Env, a Activity[In, Out]) *Mocked[In, Out] {
 	env.t.Helper()
 	return install(env, a)
 }
 
 // install has an activity take the place of the one of its name.
-func install[In, Out any](env *Env, a activity.Activity[In, Out]) *Mocked[In, Out] {
+func install[In, Out any](env *Env, a Activity[In, Out]) *Mocked[In, Out] {
 	env.t.Helper()
 	types := &engine.Registry{}
 	if err := a.Register(types); err != nil {

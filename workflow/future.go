@@ -97,6 +97,14 @@ func StartActivity[Out any](ctx Context, call ActivityCall) Future[Out] {
 	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.Scheduled.ActivityType}}
 }
 
+// StartLocalActivity has a local activity run; authors call the Start or Run of an activity.Local instead.
+func StartLocalActivity[Out any](ctx Context, call engine.LocalCall, in any) Future[Out] {
+	call.Header = ctx.starting(call.ActivityType, false)
+	call.Input = mustEncode(in) // also on replay: what is tried again needs it
+	raw := ctx.instance().StartLocalActivity(ctx.scope, call)
+	return Future[Out]{&result[Out]{Future: raw, name: "local activity " + call.ActivityType}}
+}
+
 // fired is the future of a timer.
 type fired struct{ timer *engine.Timer }
 

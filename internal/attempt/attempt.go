@@ -15,10 +15,13 @@ type Info struct {
 	RunID        string
 	ActivityType string
 	// EventID is the id of the activity's ActivityTaskScheduled event. With the run's id it names the activity, the same
-	// in each attempt: use both as an idempotency key.
+	// in each attempt: use both as an idempotency key. It is 0 in a local activity, which has no such event: make its key
+	// from its input.
 	EventID int64
 	// Attempt is 1 for the first.
 	Attempt int
+	// Local says that it is a local activity.
+	Local bool
 }
 
 // Heart takes the heartbeats of an attempt, and gives it its token.

@@ -34,7 +34,7 @@ const (
 
 // operations is the canonical work. Prices of the others follow their ways of counting: a state is a transition and an
 // execution has one more; a step, a wait or an iteration is an operation, and so is a start; a start, an activity, a timer,
-// a signal and an update (a refused one too) is an action.
+// a signal and an update (a refused one too) is an action, and so are all local activities of a task together.
 func operations() []operation {
 	all := []operation{
 		{
@@ -44,6 +44,10 @@ func operations() []operation {
 		{
 			name: threeInline, budget: counts{4, 2, 1}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200, Inline: true}),
 			stepFunctions: 4*transition + 3*invocation, durable: 4 * durableOperation, temporal: 4 * action,
+		},
+		{
+			name: "start, 3 local activities, end", budget: counts{1, 1, 0}, times: 5, ends: true,
+			run: whole(sequence, job{Steps: 3, Bytes: 200, Local: true}), temporal: 2 * action,
 		},
 		{
 			name: "start, 100 activities that end together, end", budget: counts{11, 111, 200}, times: 1, ends: true,

@@ -18,6 +18,7 @@ import (
 type job struct {
 	Steps  int           `json:"steps,omitempty"`
 	Inline bool          `json:"inline,omitempty"`
+	Local  bool          `json:"local,omitempty"`
 	Nap    time.Duration `json:"nap,omitempty"`
 	// Bytes is the size of each result, and Filling makes the input as large.
 	Bytes   int    `json:"bytes,omitempty"`
@@ -43,7 +44,8 @@ var (
 	poke = workflow.NewSignal[int]("poke")
 	end  = workflow.NewSignal[workflow.None]("end")
 
-	step   = activity.New("step", func(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil })
+	step   = activity.New("step", fill)
+	local  = activity.NewLocal("local", fill)
 	inline = step.With(activity.Options{Inline: true})
 
 	asker = workflow.Declare[job, string]("asker")
@@ -54,6 +56,8 @@ var (
 	}, activity.Options{Pending: 24 * time.Hour})
 	asked = make(chan string, 1) // the token that was taken last
 )
+
+func fill(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil }
 
 func runAsker(ctx workflow.Context, _ job) (string, error) { return ask.Run(ctx, activity.None{}) }
 
@@ -74,8 +78,12 @@ func runSequence(ctx workflow.Context, j job) (result string, err error) {
 	if j.Inline {
 		one = inline
 	}
+	run := one.Run
+	if j.Local {
+		run = local.Run
+	}
 	for range j.Steps {
-		if result, err = one.Run(ctx, j.Bytes); err != nil {
+		if result, err = run(ctx, j.Bytes); err != nil {
 			return "", err
 		}
 	}
@@ -138,7 +146,7 @@ func registry() (*engine.Registry, error) {
 	var wrong []error
 	for _, registration := range []workflow.Registration{
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
-		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), flow.Registration(), workflow.Bind(asker, runAsker), step, ask,
+		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), flow.Registration(), workflow.Bind(asker, runAsker), step, local, ask,
 	} {
 		wrong = append(wrong, registration.Register(r))
 	}

@@ -113,6 +113,21 @@ func sketch(c *history.Commit) string {
 
 func (a *audit) executed(info activity.Info) { a.runsOf[info.RunID]++ }
 
+// accepted reports whether a run has accepted an update addSlow by this amount.
+func (a *audit) accepted(workflow, run string, n int) bool {
+	for _, r := range a.runs[workflow] {
+		if string(r.State.RunID) != run {
+			continue
+		}
+		for id, u := range r.State.Updates {
+			if u.Name == "addSlow" && a.amounts[workflow+"/"+id] == n {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // completed takes the answer to one who has completed an activity from outside: its result is in the log.
 func (a *audit) completed(info activity.Info) {
 	for _, run := range a.runs[info.WorkflowID] {

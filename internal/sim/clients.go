@@ -105,6 +105,7 @@ func (s *simulation) program() program {
 		Kids: []int{0, 0, 1, 2, 5}[r.IntN(5)], Leave: r.IntN(3) == 0, Policy: workflow.ParentClosePolicy(r.IntN(3)),
 		Tells: []string{"", "", fmt.Sprint("w", r.IntN(s.plan.workflows))}[r.IntN(3)],
 	}
+	p.Local = s.locals.IntN(4) == 0
 	if p.Laps == 0 && r.IntN(3) == 0 {
 		p.Fails = 1
 	}

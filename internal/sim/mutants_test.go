@@ -77,6 +77,14 @@ var mutants = []mutant{
 		old: "	if !t.elsewhere(run) {\n", new: "	if true {\n",
 	},
 	{
+		name: "a local activity runs before its update is accepted", file: "internal/turn/local.go",
+		old: "l.speculative && !a.Speculative || ", new: "",
+	},
+	{
+		name: "the timer of a local activity wakes nobody", file: "engine/local.go",
+		old: "l.timer.fired = func() { l.timer = nil }", new: "l.timer.fired = func() {}", more: true,
+	},
+	{
 		name: "a signal that is sent again arrives again", file: "internal/turn/signal.go",
 		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
 	},

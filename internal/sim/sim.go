@@ -23,6 +23,7 @@ import (
 type simulation struct {
 	seed   uint64
 	random *rand.Rand
+	locals *rand.Rand // says which ledgers have local activities
 	now    time.Time
 	store  *storememory.Store
 	queue  *queuememory.Queue
@@ -110,6 +111,7 @@ func runTold(seed uint64, hub *observe.Hub, logger *slog.Logger) *simulation {
 		s.plan.purgeAfter = 1 + s.random.IntN(3000)
 	}
 	s.plan.maxCommit = []int{0, 0, 4 << 10}[s.random.IntN(3)]
+	s.locals = rand.New(rand.NewPCG(seed, 0x10ca1))
 	s.plan.pinned = rand.New(rand.NewPCG(seed, 0xb111d)).IntN(4) == 0
 	clock := func() time.Time { return s.now }
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }

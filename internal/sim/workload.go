@@ -38,6 +38,7 @@ type program struct {
 	Kids   int           // children at once
 	Leave  bool          // it does not wait for its children
 	Policy workflow.ParentClosePolicy
+	Local  bool   // its steps and the updates addSlow are local activities
 	Tells  string // the workflow to which it sends a note when its steps are done; empty for none
 }
 
@@ -68,7 +69,7 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		return nil
 	}))
 	addSlow.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
-		if _, err := l.work(p).Run(ctx, fmt.Sprintf("slow %d", n)); err != nil {
+		if _, err := l.do(ctx, p, fmt.Sprintf("slow %d", n)); err != nil {
 			return 0, err
 		}
 		t.Sum += n
@@ -116,7 +117,7 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 // steps are the activities and the timer of a ledger. An activity that fails for good is noted, and no reason to stop.
 func (l *code) steps(ctx workflow.Context, p program, t *tally) error {
 	outcome := func(name string) error {
-		result, err := l.work(p).Run(ctx, name)
+		result, err := l.do(ctx, p, name)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -148,6 +149,8 @@ type code struct {
 	pinned bool
 	// attempt is an attempt at the activity.
 	attempt func(ctx context.Context, name string) (string, error)
+	// attemptLocal is an attempt at the local activity.
+	attemptLocal func(ctx context.Context, name string) (string, error)
 }
 
 func (l *code) work(p program) activity.Activity[string, string] {
@@ -159,6 +162,36 @@ func (l *code) work(p program) activity.Activity[string, string] {
 		o.Retry.MaxAttempts = 1
 	}
 	return activity.New("work", l.attempt, o)
+}
+
+// do runs an activity, local or not.
+func (l *code) do(ctx workflow.Context, p program, name string) (string, error) {
+	if p.Local {
+		return l.local(p).Run(ctx, name)
+	}
+	return l.work(p).Run(ctx, name)
+}
+
+func (l *code) local(p program) activity.Local[string, string] {
+	o := activity.LocalOptions{}
+	if p.Once {
+		o.Retry.MaxAttempts = 1
+	}
+	return activity.NewLocal("local", l.attemptLocal, o)
+}
+
+// attemptLocal takes some time, and often fails. What an update asks for is only done once the update is in the log.
+func (s *simulation) attemptLocal(ctx context.Context, name string) (string, error) {
+	info, n := activity.InfoOf(ctx), 0
+	if _, err := fmt.Sscanf(name, "slow %d", &n); err == nil && !s.audit.accepted(info.WorkflowID, info.RunID, n) {
+		s.fail("%s of %s ran, and no update that asks for it is in the log", name, info.RunID)
+	}
+	s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(2000)) * time.Millisecond)})
+	s.audit.executed(info)
+	if !s.calm && s.random.IntN(4) == 0 {
+		return "", errors.New("flaky")
+	}
+	return name, nil
 }
 
 // attempt takes some time, and often fails.
@@ -188,7 +221,7 @@ func (s *simulation) askOutside(ctx context.Context, name string) error {
 }
 
 func registry(s *simulation, build int) *engine.Registry {
-	return (&code{build: build, attempt: s.attempt, pinned: s.plan.pinned}).registry()
+	return (&code{build: build, attempt: s.attempt, attemptLocal: s.attemptLocal, pinned: s.plan.pinned}).registry()
 }
 
 func (l *code) registry() *engine.Registry {
@@ -197,7 +230,7 @@ func (l *code) registry() *engine.Registry {
 	if l.pinned {
 		how = append(how, workflow.Pinned())
 	}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), l.work(program{})} {
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), l.work(program{}), l.local(program{})} {
 		if err := registration.Register(r); err != nil {
 			panic(err)
 		}

@@ -31,6 +31,13 @@ func (w world) Guard(_ time.Duration, fn func()) bool {
 	return true
 }
 
+// Together calls the functions one after the other.
+func (w world) Together(fns ...func()) {
+	for _, fn := range fns {
+		fn()
+	}
+}
+
 // WithTimeout returns a context that ends at a moment of the simulation.
 func (w world) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	t := &timed{Context: ctx, s: w.s, deadline: w.s.now.Add(d)}

@@ -50,6 +50,8 @@ type Stage struct {
 	Suggest int64
 	// Plain leaves the stacks of failed tasks out of the log, which differ from run to run.
 	Plain bool
+	// Local says what becomes of a local activity in a task; nil is that each succeeds, with its input as the result.
+	Local func(a *engine.LocalActivity) engine.LocalResult
 	// Bodies are the commits so far, encoded.
 	Bodies [][]byte
 }
@@ -126,6 +128,13 @@ func (s *Stage) Step(task engine.Task) *engine.Transition {
 	s.t.Helper()
 	w := s.Writer()
 	transition := s.Run.Step(s.Code(), w, task)
+	for len(transition.Locals) > 0 {
+		var results []engine.LocalResult
+		for _, a := range transition.Locals {
+			results = append(results, s.local(a))
+		}
+		transition = s.Run.Resume(s.Code(), transition, results)
+	}
 	if transition.Commit == nil {
 		s.ids-- // nobody has seen the id
 		s.drop()
@@ -150,6 +159,13 @@ func (s *Stage) Step(task engine.Task) *engine.Transition {
 		s.drop()
 	}
 	return transition
+}
+
+func (s *Stage) local(a *engine.LocalActivity) engine.LocalResult {
+	if s.Local == nil {
+		return engine.LocalResult{Number: a.Number, Attempt: a.Attempt, Result: a.Input}
+	}
+	return s.Local(a)
 }
 
 // Bring runs a task that brings these events.

@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -204,9 +203,7 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	a := w.activity
 	code := s.registry.Activity(a.ActivityType)
 	if code == nil {
-		return nil, &failure.Failure{
-			Kind: failure.KindUnregistered, Message: fmt.Sprintf("activity type %q is not registered in this build: deploy one that registers it", a.ActivityType),
-		}
+		return nil, unregistered(a.ActivityType)
 	}
 	limited, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), w.limit)
 	defer cancel()
@@ -216,18 +213,13 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	limited = attempt.With(limited, attempt.Info{
 		WorkflowID: w.delivery.WorkflowID, RunID: string(w.delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.number,
 	}, w.heart)
-	outcome := make(chan attemptOutcome, 1) // not a variable: an attempt that does not come back may still write to it
-	ended := s.world.Guard(w.limit+attemptGrace, func() {
-		var o attemptOutcome
-		o.failure = &failure.Failure{Kind: failure.KindMisuse, Message: "the activity ended its goroutine"}
-		defer func() { outcome <- o }()
-		o = callActivity(header.Into(limited, a.Header), s.registry.Code(code), a.Input)
+	o, ended := s.guardAttempt(w.limit, func() attemptOutcome {
+		return callActivity(header.Into(limited, a.Header), s.registry.Code(code), a.Input)
 	})
 	if !ended {
 		s.options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
-	o := <-outcome
 	if o.pending {
 		w.pending = w.heart.named()
 		return nil, notNamed(w)

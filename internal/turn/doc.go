@@ -24,6 +24,10 @@
 // and its author has said so, the process that committed the result goes on with that activity (continuation). The message
 // that began it all is deleted at the end; delivered again before, it sends what is pending, as after any crash.
 //
+// Local activities run within "run the code", before the send and the put of the same line (session.locals): what they come to is in
+// the commit, and whoever runs the code again runs them again. In a task that hands updates over none runs: it commits first, with
+// a timer that is due at once.
+//
 // # Two workflows
 //
 // A child, a signal to another workflow and a request that it end are in two logs, and no put spans them. A message carries

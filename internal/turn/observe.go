@@ -206,15 +206,21 @@ func (s *Service) attempt(ctx context.Context, w *work) (context.Context, histor
 		Run: w.run, ActivityType: w.activity.ActivityType, EventID: w.activity.EventID, Commit: w.activity.Commit, Number: w.number, Began: s.world.Now(),
 	})
 	result, f := s.carryOutAttempt(ctx, w)
-	came := observe.Completed
-	switch {
-	case w.pending:
-		came = observe.Pending
-	case f != nil && f.Kind == failure.KindTimeout:
-		came = observe.TimedOut
-	case f != nil:
-		came = observe.Failed
+	outcome := came(f)
+	if w.pending {
+		outcome = observe.Pending
 	}
-	ended(came, kindOf(f), s.world.Now())
+	ended(outcome, kindOf(f), s.world.Now())
 	return ctx, result, f
+}
+
+// came is what an attempt came to that ended with this failure, or none.
+func came(f *failure.Failure) observe.Outcome {
+	switch {
+	case f == nil:
+		return observe.Completed
+	case f.Kind == failure.KindTimeout:
+		return observe.TimedOut
+	}
+	return observe.Failed
 }

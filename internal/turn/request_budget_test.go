@@ -332,6 +332,18 @@ func (b *bench) activities(reads int64) {
 			b.drain()
 		})
 	}
+	local := `{"workflowId":%q,"type":"looker","input":{"stay":%v,"jobs":[{"name":"x"},{"name":"y"},{"name":"z","fails":1}]}}`
+	b.measure("3 local activities in sequence, the whole run", meter.Cost{Writes: 1, Reads: 1}, func() {
+		b.do(http.MethodPost, "", fmt.Sprintf(local, "looker-1", false))
+		b.drain()
+	})
+	b.measure("3 local activities, with the run's start", meter.Cost{Writes: 1, Reads: 1}, func() { b.do(http.MethodPost, "", fmt.Sprintf(local, "looker-2", true)) })
+	b.measure("update, with a speculative local activity", meter.Cost{Writes: 1, Reads: reads}, func() { b.do(http.MethodPost, "/looker-2/updates/glance", `{"input":{"name":"x"}}`) })
+	b.do(http.MethodPost, "", fmt.Sprintf(local, "looker-3", true))
+	b.measure("update, with a local activity", meter.Cost{Writes: 2, Reads: 2 * reads, Messages: 1}, func() {
+		b.do(http.MethodPost, "/looker-3/updates/ask", `{"input":{"name":"x"},"waitFor":"accepted"}`)
+		b.drain()
+	})
 	b.measure("an activity whose first attempt fails, the run", meter.Cost{Writes: 3, Reads: 2 * reads, Messages: 2}, func() {
 		b.do(http.MethodPost, "", `{"type":"parallel","input":[{"name":"x","fails":1}]}`)
 		b.drain()

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -23,6 +24,8 @@ type session struct {
 	tainted bool
 	// follows takes the activity that follows, if it is to be run here; nil where none is.
 	follows *continuation
+	// began is when the session did.
+	began time.Time
 	// tasks are those that were run, and of which it is not known yet what comes of them: see told.
 	tasks []ranTask
 }
@@ -37,7 +40,7 @@ func (s *Service) open(ctx context.Context, workflowID string) (*session, error)
 
 // begin starts a session at a gate that the caller holds.
 func (s *Service) begin(workflowID string) *session {
-	t := &session{Service: s, workflowID: workflowID, entry: s.cache.take(workflowID)}
+	t := &session{Service: s, workflowID: workflowID, began: s.world.Now(), entry: s.cache.take(workflowID)}
 	if t.entry == nil {
 		t.forget()
 	} else if s.world.Now().Sub(t.entry.loaded) > s.options.CacheAge || t.expired() {
@@ -123,6 +126,7 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	if ended := t.guard(in, func() { transition = run.Step(in, w, task) }); !ended || transition == nil {
 		transition = run.Fail(w, task, t.lost(in, ended))
 	}
+	transition = t.locals(ctx, in, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)
 	return transition
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/observe"
@@ -25,6 +26,8 @@ type World interface {
 	// Guard calls fn on a goroutine of its own and waits for it to end, but not for longer than limit. It reports
 	// whether fn has ended; if not, fn still runs, and nobody will wait for it any more.
 	Guard(limit time.Duration, fn func()) bool
+	// Together calls all functions, perhaps at the same time, and returns when all have returned.
+	Together(fns ...func())
 }
 
 // RealWorld is the World of a server: the clock of the machine and random numbers from its source.
@@ -84,7 +87,33 @@ func (RealWorld) Guard(limit time.Duration, fn func()) bool {
 	}
 }
 
-// escaped is a panic that passed from the goroutine of a Guard to its caller: a defect of the engine, because panics of
+// Together calls each function on a goroutine of its own. A panic in one of them goes on in the caller.
+func (RealWorld) Together(fns ...func()) {
+	if len(fns) == 1 {
+		fns[0]()
+		return
+	}
+	var group sync.WaitGroup
+	panics := make(chan escaped, len(fns))
+	for _, fn := range fns {
+		group.Go(func() {
+			defer func() {
+				if value := recover(); value != nil {
+					panics <- escaped{value, debug.Stack()}
+				}
+			}()
+			fn()
+		})
+	}
+	group.Wait()
+	select {
+	case e := <-panics:
+		panic(e)
+	default:
+	}
+}
+
+// escaped is a panic that passed from the goroutine of a Guard or of Together to its caller: a defect of the engine, because panics of
 // user code end in its coroutine.
 type escaped struct {
 	value any

@@ -271,7 +271,7 @@ type event struct {
 	Attributes struct {
 		ActivityType, SignalName, UpdateID, Reason, Build                             string
 		ScheduledEventID, StartedEventID, AcceptedEventID, SequencingEventID, Attempt int64
-		Kind                                                                          string
+		Kind, MarkerName, RetryAt                                                     string
 		Failure                                                                       json.RawMessage
 	}
 }
@@ -292,7 +292,7 @@ var short = map[string]string{
 	"StartChildWorkflowExecutionInitiated": "ChildInit", "StartChildWorkflowExecutionFailed": "ChildStartFailed",
 	"ChildWorkflowExecutionStarted": "ChildStarted", "ChildWorkflowExecutionCompleted": "ChildDone", "ChildWorkflowExecutionFailed": "ChildFailed",
 	"ChildWorkflowExecutionTerminated": "ChildTerminated", "SignalExternalWorkflowExecutionInitiated": "SignalInit",
-	"ExternalWorkflowExecutionSignaled": "SignalArrived",
+	"ExternalWorkflowExecutionSignaled": "SignalArrived", "MarkerRecorded": "Marker",
 }
 
 // String is the event in short, as the update cases write it.
@@ -311,6 +311,9 @@ func (e *event) String() string {
 		name += "(" + a.SignalName + ")"
 	case "ActivityTaskScheduled":
 		name += "(" + a.ActivityType + ")"
+	case "MarkerRecorded":
+		name += fmt.Sprintf("(%s, attempt %d%s%s)", a.MarkerName, a.Attempt,
+			map[bool]string{true: ", failure"}[a.Failure != nil], map[bool]string{true: ", again"}[a.RetryAt != ""])
 	case "ActivityTaskCompleted", "ActivityTaskFailed", "ActivityTaskTimedOut":
 		name += fmt.Sprintf("(of %d)", a.ScheduledEventID)
 	case "TimerFired", "TimerCanceled":

@@ -14,6 +14,7 @@ import (
 //	build-1  panics where a workflow is poked to, and in the updates boom and late
 //	build-2  does not
 //	unborn   panics in the first task of every run
+//	blind    has no local activity
 //	strict   has validators that refuse everything
 //	changed, forgetful, eager, reversed
 //	         do other things than build-1 did (another one, one less, one more, in another order): its histories do not replay
@@ -383,7 +384,7 @@ func sleeper(ctx workflow.Context, d string) (string, error) {
 
 // Workload is what a build of the scenarios registers.
 func Workload(build string) []workflow.Registration {
-	return append(largeWorkload(build),
+	return append(append(largeWorkload(build), localWorkload(build)...),
 		workflow.Bind(Counter, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
 		}),

@@ -114,4 +114,4 @@ var callbacks = map[string]callback{
 var harmless = map[string]bool{"Context.Err": true, "InfoOf": true, "Header": true, "LastResult": true, "LastFailure": true, "Logger": true, "AllHandlersFinished": true}
 
 // elsewhere are the functions that get a function which is not workflow code.
-var elsewhere = map[string]bool{activityPath + ".New": true, workflowPath + ".SideEffect": true}
+var elsewhere = map[string]bool{activityPath + ".New": true, activityPath + ".NewLocal": true, workflowPath + ".SideEffect": true}

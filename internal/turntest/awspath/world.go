@@ -67,6 +67,13 @@ func (c *Clock) Guard(limit time.Duration, fn func()) bool {
 	return true
 }
 
+// Together implements turn.World, one after the other.
+func (c *Clock) Together(fns ...func()) {
+	for _, fn := range fns {
+		fn()
+	}
+}
+
 // limited is a context that ends at a moment of the clock. Its Deadline is that of the context around it, in the time of
 // package time: an SDK that it is handed to would take the clock's for one that has passed long ago.
 type limited struct {

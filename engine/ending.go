@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// close issues the command that closes the run, after all others, and lists the handlers that still run where the
+// author probably did not mean that.
+func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
+	var a history.Attributes
+	status, name := history.Completed, ""
+	var canceled *failure.CanceledError
+	var next *ContinueAsNew
+	large := in.tooLarge("the result of the workflow", len(in.result))
+	if errors.As(in.err, &next) {
+		large = in.tooLarge("the input of the run that continues this one", len(next.Input))
+	}
+	switch {
+	case large != nil:
+		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: large}
+	case next != nil:
+		status, name = history.ContinuedAsNew, next.WorkflowType
+		a = &history.WorkflowExecutionContinuedAsNew{NewRunID: nextRunID, WorkflowType: next.WorkflowType, Input: next.Input}
+	case in.err == nil:
+		a = &history.WorkflowExecutionCompleted{Result: in.result}
+	case in.root.Err() != nil && errors.As(in.err, &canceled):
+		status, a = history.Canceled, &history.WorkflowExecutionCanceled{Failure: failure.FromError(in.err)}
+	default:
+		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
+	}
+	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
+	return status, in.unfinished(status)
+}
+
+// ContinueAsNew is the error that a workflow's code ends with to go on in another run.
+type ContinueAsNew struct {
+	WorkflowType string
+	Input        history.Payload
+}
+
+// Error says what to do with it, to those who do something else.
+func (e *ContinueAsNew) Error() string {
+	return "continue as new: only the workflow's own function can, by returning this error"
+}
+
+// unread are the signals that the code has not received: of each name those that came last.
+func (in *Instance) unread() []history.Event {
+	left := map[string]int{}
+	for name, c := range in.signals {
+		left[name] = c.Len()
+	}
+	var unread []history.Event
+	for _, e := range slices.Backward(in.signaled) {
+		name := e.Attributes.(*history.WorkflowExecutionSignaled).SignalName
+		if left[name] > 0 {
+			left[name]--
+			unread = append(unread, e)
+		}
+	}
+	slices.Reverse(unread)
+	return unread
+}
+
+// unfinished lists the update handlers that run when the run closes: a warning for the author, except where the run
+// failed or the handler was set with Abandon.
+func (in *Instance) unfinished(status history.Status) []string {
+	if status == history.Failed {
+		return nil
+	}
+	var names []string
+	for _, u := range in.updates.running {
+		if !u.handler.Abandon {
+			names = append(names, fmt.Sprintf("%s (%s)", u.request.Name, u.request.ID))
+		}
+	}
+	return names
+}
