@@ -135,6 +135,8 @@ func identity(e history.Event) (name string, ref int64) {
 		return a.UpdateID, 0
 	case *history.WorkflowExecutionContinuedAsNew:
 		return a.WorkflowType, 0
+	case *history.UpsertWorkflowSearchAttributes, *history.WorkflowPropertiesModified:
+		return shownNames(a), 0
 	case *history.MarkerRecorded:
 		return strings.TrimRight(a.MarkerName+" "+a.ID+" "+a.ActivityType, " "), 0
 	}

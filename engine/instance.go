@@ -27,6 +27,7 @@ type Instance struct {
 	cancel *history.WorkflowExecutionCancelRequested
 	info   Info
 	header history.Header // what travels on from the run
+	shown  Shown          // what the run shows
 
 	replaying bool
 	commands  []*command // of this activation, in the order in which they were issued
@@ -154,6 +155,7 @@ func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 	in.info.WorkflowType, in.info.Parent, in.info.Started = e.WorkflowType, e.Parent, e
 	in.largest = e.MaxPayload
 	in.header = e.Header
+	in.shown = Shown{e.Memo, e.SearchAttributes}
 	if e.OriginalRunID != "" {
 		in.seed(e.OriginalRunID) // a reset has copied what follows from them
 	}

@@ -49,6 +49,8 @@ type State struct {
 	Pinned string
 	// CancelRequested says that the run was asked to end.
 	CancelRequested bool
+	// Shown is what the run shows to those who list it.
+	Shown Shown
 
 	signals  map[string]bool // request ids of the signals that arrived
 	accepted map[int64]*Update
@@ -175,7 +177,7 @@ func (s *State) bring(id int64, e history.Event) error {
 		if id != 1 {
 			return corrupt("event %d starts the run again", id)
 		}
-		s.Started, s.Pinned = a, a.Build
+		s.Started, s.Pinned, s.Shown = a, a.Build, s.Shown.after(e)
 	case *history.WorkflowExecutionOptionsUpdated:
 		s.Pinned = a.Build
 	case *history.WorkflowExecutionSignaled:
@@ -219,6 +221,8 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 		s.UpdatesInFlight--
 		s.UpdateBytesInFlight -= u.Bytes
 	case *history.MarkerRecorded: // the code's own
+	case *history.UpsertWorkflowSearchAttributes, *history.WorkflowPropertiesModified:
+		s.Shown = s.Shown.after(e)
 	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled,
 		*history.WorkflowExecutionContinuedAsNew:
 		s.Close = a

@@ -45,8 +45,8 @@ type Item struct {
 	Body []byte
 	// Expires is when the item may be deleted, at some time after; zero is never.
 	Expires time.Time
-	// Summary is set on the items that open, move or close a run, for the list of workflows: the item's own run. A later one
-	// takes the place of those before.
+	// Summary is set on the items that open or close a run, or change what the list of workflows has of it: the item's own run.
+	// A later one takes the place of those before.
 	Summary *Summary
 }
 
@@ -62,6 +62,8 @@ type Summary struct {
 	Closed time.Time
 	// Build is the build that the run is pinned to; empty where the newest runs it.
 	Build string
+	// Attributes are the search attributes, and Memo the memo, as the caller has encoded them: bytes that no adapter looks into.
+	Attributes, Memo string
 }
 
 // Conflict is what Append returns when an item stands at one of the keys already. Nothing was put.
@@ -155,12 +157,19 @@ type Timers interface {
 
 // Filter selects runs of the list of workflows. Zero fields select all.
 type Filter struct {
-	Status string
-	Type   string
-	Build  string
-	// StartedAfter and StartedBefore select the runs that started between them, not at them.
+	// StartedAfter and StartedBefore select the runs that started between them, not at them. An adapter reads no other rows.
 	StartedAfter  time.Time
 	StartedBefore time.Time
+	// Where says whether a row is selected that the others select; nil selects all. It only looks, and knows no more than the
+	// row: an adapter calls it for each one that it reads, as often as it likes, and for the last of a run's alone.
+	Where func(*Summary) bool
+}
+
+// Selects reports whether a filter selects a row.
+func (f Filter) Selects(row *Summary) bool {
+	return (f.StartedAfter.IsZero() || row.Started.After(f.StartedAfter)) &&
+		(f.StartedBefore.IsZero() || row.Started.Before(f.StartedBefore)) &&
+		(f.Where == nil || f.Where(row))
 }
 
 // Lister lists workflows. The list follows the log and may be behind it; an adapter may leave it out.

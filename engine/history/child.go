@@ -69,6 +69,9 @@ type StartChildWorkflowExecutionInitiated struct {
 	Quiet bool `cbor:"9,keyasint,omitempty" json:"quiet,omitempty"`
 	// Header is that of the parent, and what was added for this child.
 	Header Header `cbor:"20,keyasint,omitempty" json:"header,omitempty"`
+	// Memo and SearchAttributes are as in a start.
+	Memo             Memo             `cbor:"50,keyasint,omitempty" json:"memo,omitempty"`
+	SearchAttributes SearchAttributes `cbor:"51,keyasint,omitempty" json:"searchAttributes,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: the start fails.
 	Oversize int `cbor:"10,keyasint,omitempty" json:"inputTooLargeBytes,omitempty"`
 	// Retry, Cron and ExecutionTimeout are as in a start: the outcome is that of the last run.

@@ -41,6 +41,9 @@ const (
 
 	TypeMarkerRecorded Type = 40
 
+	TypeUpsertWorkflowSearchAttributes Type = 44
+	TypeWorkflowPropertiesModified     Type = 45
+
 	TypeStartChildWorkflowExecutionInitiated            Type = 48
 	TypeStartChildWorkflowExecutionFailed               Type = 49
 	TypeChildWorkflowExecutionStarted                   Type = 50
@@ -104,6 +107,8 @@ var kinds = map[Type]kind{
 	TypeTimerStarted:                                    {"TimerStarted", func() Attributes { return new(TimerStarted) }},
 	TypeTimerFired:                                      {"TimerFired", func() Attributes { return new(TimerFired) }},
 	TypeMarkerRecorded:                                  {"MarkerRecorded", func() Attributes { return new(MarkerRecorded) }},
+	TypeUpsertWorkflowSearchAttributes:                  {"UpsertWorkflowSearchAttributes", func() Attributes { return new(UpsertWorkflowSearchAttributes) }},
+	TypeWorkflowPropertiesModified:                      {"WorkflowPropertiesModified", func() Attributes { return new(WorkflowPropertiesModified) }},
 	TypeStartChildWorkflowExecutionInitiated:            {"StartChildWorkflowExecutionInitiated", func() Attributes { return new(StartChildWorkflowExecutionInitiated) }},
 	TypeStartChildWorkflowExecutionFailed:               {"StartChildWorkflowExecutionFailed", func() Attributes { return new(StartChildWorkflowExecutionFailed) }},
 	TypeChildWorkflowExecutionStarted:                   {"ChildWorkflowExecutionStarted", func() Attributes { return new(ChildWorkflowExecutionStarted) }},

@@ -27,6 +27,10 @@ type WorkflowExecutionStarted struct {
 	MaxPayload int `cbor:"25,keyasint,omitempty" json:"maxPayloadBytes,omitempty"`
 	// Header travels on to activities, children and the runs that follow.
 	Header Header `cbor:"40,keyasint,omitempty" json:"header,omitempty"`
+	// Memo and SearchAttributes are what the run begins with of what those see who list it. The run of code that continued as
+	// new begins with what its predecessor had then.
+	Memo             Memo             `cbor:"50,keyasint,omitempty" json:"memo,omitempty"`
+	SearchAttributes SearchAttributes `cbor:"51,keyasint,omitempty" json:"searchAttributes,omitempty"`
 	// Build is the build that the run is pinned to; empty where the newest runs it.
 	Build string `cbor:"24,keyasint,omitempty" json:"build,omitempty"`
 	// Parent is the run that waits for the outcome, where another run started this one as its child; nil otherwise. A run

@@ -37,6 +37,15 @@ func (h Header) With(name string, value Payload) Header {
 	return slices.Insert(slices.Clone(h), i, HeaderField{name, value})
 }
 
+// Without returns the header without a field.
+func (h Header) Without(name string) Header {
+	i, found := h.find(name)
+	if !found {
+		return h
+	}
+	return slices.Delete(slices.Clone(h), i, i+1)
+}
+
 func (h Header) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(h, name, func(f HeaderField, name string) int { return strings.Compare(f.Name, name) })
 }

@@ -24,6 +24,9 @@ func (s *Sealer) Ports(p turn.Ports) turn.Ports {
 	if p.Keys != nil {
 		p.Keys = s.Keys(p.Keys)
 	}
+	if p.Lister != nil {
+		p.Lister = s.Lister(p.Lister)
+	}
 	return p
 }
 
@@ -35,6 +38,9 @@ func (s *Sealer) Attempts(a store.Attempts) store.Attempts { return &attempts{a,
 
 // Timers is Log for timers.
 func (s *Sealer) Timers(t store.Timers) store.Timers { return &timers{t, s} }
+
+// Lister is Log for the memos in the list of workflows. All else that is in the list stays plain.
+func (s *Sealer) Lister(l store.Lister) store.Lister { return &lister{l, s} }
 
 // Scanner is Log for the check over all runs. The caller's mark stays plain: it is a place.
 func (s *Sealer) Scanner(c store.Scanner) store.Scanner { return &scanner{c, s} }
@@ -55,6 +61,11 @@ func placeOf(i *store.Item) string {
 
 func placeOfAttempt(a *store.Attempt) string {
 	return fmt.Sprintf("attempt/%s/%d/%d/%d", escape(a.Workflow), a.Run, a.Event, a.Number)
+}
+
+// placeOfMemo is the same for all rows that a run has in the list: a reader of one does not know its commit.
+func placeOfMemo(sum *store.Summary) string {
+	return fmt.Sprintf("memo/%s/%s", escape(sum.Workflow), escape(sum.RunID))
 }
 
 func placeOfTimer(t *store.Timer) string { return "timer/" + escape(t.ID) }
@@ -131,6 +142,9 @@ type log struct {
 func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	sealed, err := sealAll(ctx, l.s, items, partOfItem)
 	if err == nil {
+		err = l.s.sealMemos(ctx, sealed)
+	}
+	if err == nil {
 		err = spillAll(ctx, l.s, sealed, commitsFrom(sealed), partOfItem)
 	}
 	if err != nil {
@@ -194,6 +208,54 @@ func fitting(items []store.Item) int {
 		}
 	}
 	return len(items)
+}
+
+// sealMemos seals the memos of items. The summaries are the caller's: it may put them again.
+func (s *Sealer) sealMemos(ctx context.Context, items []store.Item) error {
+	for i := range items {
+		if items[i].Summary == nil || items[i].Summary.Memo == "" {
+			continue
+		}
+		sum := *items[i].Summary
+		sealed, err := sealAll(ctx, s, []memo{{placeOfMemo(&sum), []byte(sum.Memo)}}, partOfMemo)
+		if err != nil {
+			return err
+		}
+		sum.Memo = string(sealed[0].body)
+		items[i].Summary = &sum
+	}
+	return nil
+}
+
+type memo struct {
+	place string
+	body  []byte
+}
+
+func partOfMemo(m *memo) (string, *[]byte) { return m.place, &m.body }
+
+type lister struct {
+	store.Lister
+	s *Sealer
+}
+
+// ListRuns implements store.Lister. A memo that cannot be opened stays sealed, and the log says why.
+func (l *lister) ListRuns(ctx context.Context, f store.Filter, token string, limit int) ([]store.Summary, string, error) {
+	rows, next, err := l.Lister.ListRuns(ctx, f, token, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	memos := make([]memo, len(rows))
+	for i := range rows {
+		memos[i] = memo{placeOfMemo(&rows[i]), []byte(rows[i].Memo)}
+	}
+	if err := openAll(ctx, l.s, memos, partOfMemo); err != nil {
+		return nil, "", err
+	}
+	for i := range rows {
+		rows[i].Memo = string(memos[i].body)
+	}
+	return rows, next, nil
 }
 
 type attempts struct {

@@ -15,7 +15,7 @@
 //	pk                 sk                           further attributes
 //	NS/w/WORKFLOW      a/RUN/EVENT                  number, body, expires             an activity between its attempts
 //	NS/w/WORKFLOW      c/RUN/SLOT                   commit, body, expires             a commit
-//	NS/w/WORKFLOW      c/RUN/SLOT                   ... summary, list, place          one that opens or closes a run
+//	NS/w/WORKFLOW      c/RUN/SLOT                   ... summary, list, place          one that opens, closes or changes a run
 //	NS/t/SHARD         DUE/ID                       body                              a timer
 //	NS/t/SHARD         DUE#HASH                     body, timer                       a timer with a very long id
 //	NS/m               scan                         body                              the mark of the check over all runs
@@ -23,6 +23,7 @@
 //
 //	list               place
 //	NS/l/SHARD         STARTED/HASH/RUN/0           summary, expires                  of the commit that opened the run
+//	NS/l/SHARD         STARTED/HASH/RUN/0/SLOT      summary, expires                  of one that changed what the list has of it
 //	NS/l/SHARD         STARTED/HASH/RUN/1           summary, expires                  of the commit that closed it
 //
 // NS is the namespace, which has no slash: an IAM policy that allows dynamodb:LeadingKeys "NS/*" holds a deployment to it.
@@ -87,7 +88,8 @@
 // The items that open and close a run carry the keys of the index, so DynamoDB itself makes the rows: a run is listed if and
 // only if its commit is in the log, without a second request that could be lost. A commit in between has no such keys and
 // costs nothing. A run's two rows stand next to each other, because both begin with when it started; read from the end, the
-// closed one comes first, and the other one is passed over. The index follows the table after some milliseconds, in no order;
+// closed one comes first, and the other one is passed over. So is a run that was moved to another build, or whose code has changed
+// its search attributes or its memo, read past a row for each commit that did; such a commit is one index unit more. The index follows the table after some milliseconds, in no order;
 // whichever row is there first shows a state that is true, or was.
 //
 // Rows that are items of their own, written after the commit, cost as many units, need a request more, and are lost by a
@@ -111,7 +113,7 @@
 // In requests and units, for commits of up to about 900 bytes, as TestUnits measures them (tag aws):
 //
 //	Append of a commit                                 1 put              1 write unit for each 1 KB
-//	  that opens or closes a run, with the list on     the same           and 1 write unit of the index
+//	  that opens, closes or changes a run, list on     the same           and 1 write unit of the index for each 1 KB
 //	Append of two (a close with a successor)           1 transaction      4 write units; and 2 of the index
 //	a lost race                                        1 put              1 write unit, which is not reported
 //	Backward, Forward                                  1 query a page     1 read unit for each 4 KB: 1 for a run of 3

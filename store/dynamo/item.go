@@ -36,7 +36,7 @@ func (s *Store) encodeItem(item store.Item) (attributes, error) {
 			case !sum.Closed.IsZero():
 				state = rowClosed
 			case item.Slot > 0:
-				state = rowMoved(item.Slot)
+				state = rowChanged(item.Slot)
 			}
 			a[attrList], a[attrPlace] = str(s.listPartition(shard)), str(place+state)
 		}
@@ -76,6 +76,9 @@ const (
 	sumStarted = "started" // microseconds since 1970
 	sumClosed  = "closed"  // the same; not there while the run is open
 	sumBuild   = "build"   // not there where the run is pinned to none
+
+	sumAttributes = "attributes" // binary; these two are not there where they are empty
+	sumMemo       = "memo"       // binary
 )
 
 func encodeSummary(sum *store.Summary) types.AttributeValue {
@@ -84,6 +87,12 @@ func encodeSummary(sum *store.Summary) types.AttributeValue {
 	}
 	if sum.Build != "" {
 		m[sumBuild] = str(sum.Build)
+	}
+	if sum.Attributes != "" {
+		m[sumAttributes] = bin([]byte(sum.Attributes))
+	}
+	if sum.Memo != "" {
+		m[sumMemo] = bin([]byte(sum.Memo))
 	}
 	if !sum.Closed.IsZero() {
 		m[sumClosed] = num(sum.Closed.UnixMicro())
@@ -100,7 +109,7 @@ func decodeSummary(a attributes, k store.Key) *store.Summary {
 	sum := &store.Summary{
 		Workflow: k.Workflow, Run: k.Run, RunID: stringOf(m.Value, sumRunID), Type: stringOf(m.Value, sumType),
 		Status: stringOf(m.Value, sumStatus), Started: fromMicros(numberOf(m.Value, sumStarted)),
-		Build: stringOf(m.Value, sumBuild),
+		Build: stringOf(m.Value, sumBuild), Attributes: string(bytesOf(m.Value, sumAttributes)), Memo: string(bytesOf(m.Value, sumMemo)),
 	}
 	if _, closed := m.Value[sumClosed]; closed {
 		sum.Closed = fromMicros(numberOf(m.Value, sumClosed))

@@ -136,14 +136,14 @@ func position(sum *store.Summary) (position string, shard int) {
 	return fmt.Sprintf("%s/%x/%08x", sortable(sum.Started.UnixMicro()), hash[:8], sum.Run), int(hash[0]) % listShards
 }
 
-// The row of a run that closes stands just after the row with which it was opened, and those of its moves between them.
+// The row of a run that closes stands just after the row with which it was opened, and those of its changes between them.
 const (
 	rowOpen   = "/0"
 	rowClosed = "/1"
 )
 
-// rowMoved is what follows on the position in the row of a run whose item in a slot moves it to another build.
-func rowMoved(slot uint32) string { return fmt.Sprintf("%s/%08x", rowOpen, slot) }
+// rowChanged is what follows on the position in the row of a run whose item in a slot changes what the list has of it.
+func rowChanged(slot uint32) string { return fmt.Sprintf("%s/%08x", rowOpen, slot) }
 
 // positionOf is the position in a place: what stands before the third slash.
 func positionOf(place string) string {

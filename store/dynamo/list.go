@@ -21,8 +21,9 @@ const looked = 2000
 // list is the list of a namespace.
 type list struct{ store *Store }
 
-// ListRuns implements store.Lister. A run has a row of its item that opened it, one of each that moved it and,
-// once it is closed, one just after them: read from the end, the first row of a run is the one that counts.
+// ListRuns implements store.Lister. A run has a row of its item that opened it, one of each that changed what the
+// list has of it and, once it is closed, one just after them: read from the end, the first row of a run is the one that counts.
+// The filter is not DynamoDB's: that saves no units, and would select a run by a row that no longer counts.
 func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
 	after, err := parseToken(token)
 	if err != nil {
@@ -59,7 +60,7 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 			return nil, "", err
 		}
 		k.Workflow = s.workflowOf(stringOf(row, attrPartition))
-		if sum := decodeSummary(row, k); sum != nil && selects(f, sum) {
+		if sum := decodeSummary(row, k); sum != nil && f.Selects(sum) {
 			runs = append(runs, *sum)
 		}
 	}
@@ -98,11 +99,6 @@ func bounds(f store.Filter, after string) (first, last string) {
 		last = min(last, after) // before the rows of that position, which are longer
 	}
 	return first, last
-}
-
-// selects reports whether a filter selects a run, as far as its bounds do not.
-func selects(f store.Filter, sum *store.Summary) bool {
-	return (f.Status == "" || f.Status == sum.Status) && (f.Type == "" || f.Type == sum.Type) && (f.Build == "" || f.Build == sum.Build)
 }
 
 // newToken is the token for what comes after a position. Its checksum tells it from what this package did not make.

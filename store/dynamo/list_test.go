@@ -48,7 +48,7 @@ func TestListLooksAtSoMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	filter := store.Filter{Type: "Parcel"}
+	filter := store.Filter{Where: func(row *store.Summary) bool { return row.Type == "Parcel" }}
 	runs, token, err := s.Lister().ListRuns(t.Context(), filter, "", 100)
 	if len(runs) != 0 || token == "" || err != nil {
 		t.Fatalf("the first page: %d runs, token %q, %v", len(runs), token, err)

@@ -92,10 +92,15 @@ type row struct {
 	Started  int64  `cbor:"6,keyasint"`
 	Closed   int64  `cbor:"7,keyasint,omitempty"`
 	Build    string `cbor:"24,keyasint,omitempty"`
+
+	Attributes []byte `cbor:"25,keyasint,omitempty"`
+	Memo       []byte `cbor:"26,keyasint,omitempty"`
 }
 
 func encodeSummary(s *store.Summary) []byte {
-	data, err := cbor.Marshal(row{s.Workflow, s.Run, s.RunID, s.Type, s.Status, micros(s.Started), micros(s.Closed), s.Build})
+	data, err := cbor.Marshal(row{
+		s.Workflow, s.Run, s.RunID, s.Type, s.Status, micros(s.Started), micros(s.Closed), s.Build, []byte(s.Attributes), []byte(s.Memo),
+	})
 	if err != nil {
 		panic(err) // strings and numbers always encode
 	}
@@ -109,7 +114,7 @@ func decodeSummary(data []byte) *store.Summary {
 	}
 	return &store.Summary{
 		Workflow: r.Workflow, Run: r.Run, RunID: r.RunID, Type: r.Type, Status: r.Status,
-		Started: fromMicros(r.Started), Closed: fromMicros(r.Closed), Build: r.Build,
+		Started: fromMicros(r.Started), Closed: fromMicros(r.Closed), Build: r.Build, Attributes: string(r.Attributes), Memo: string(r.Memo),
 	}
 }
 

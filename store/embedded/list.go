@@ -36,18 +36,13 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 			}
 			n++
 			last = bytes.Clone(k)
-			if r := decodeSummary(v); r != nil && selects(f, r) {
+			if r := decodeSummary(v); r != nil && f.Selects(r) {
 				runs = append(runs, *r)
 			}
 		}
 		return nil
 	})
 	return runs, next, err
-}
-
-func selects(f store.Filter, r *store.Summary) bool {
-	return (f.Status == "" || f.Status == r.Status) && (f.Type == "" || f.Type == r.Type) && (f.Build == "" || f.Build == r.Build) &&
-		(f.StartedAfter.IsZero() || r.Started.After(f.StartedAfter)) && (f.StartedBefore.IsZero() || r.Started.Before(f.StartedBefore))
 }
 
 // decodeToken reads a token: the key of the last row that was looked at.

@@ -25,7 +25,7 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 	defer s.mu.Unlock()
 	var rows []store.Summary
 	for _, row := range s.rows {
-		if selects(f, row) && (token == "" || position(row).compare(after) > 0) {
+		if f.Selects(&row) && (token == "" || position(row).compare(after) > 0) {
 			rows = append(rows, row)
 		}
 	}
@@ -35,12 +35,6 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 	}
 	rows = rows[:limit]
 	return slices.Clip(rows), position(rows[limit-1]).token(), nil
-}
-
-func selects(f store.Filter, row store.Summary) bool {
-	return (f.Status == "" || f.Status == row.Status) && (f.Type == "" || f.Type == row.Type) && (f.Build == "" || f.Build == row.Build) &&
-		(f.StartedAfter.IsZero() || row.Started.After(f.StartedAfter)) &&
-		(f.StartedBefore.IsZero() || row.Started.Before(f.StartedBefore))
 }
 
 // rowPosition is a row's place in the list. It does not change when the run closes.

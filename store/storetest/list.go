@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/store"
@@ -16,6 +17,8 @@ var listTests = []test{
 	{"those started at the same moment", listTies},
 	{"a run that closes changes its row", listClosing},
 	{"a run that moves changes its row", listMoving},
+	{"a run whose attributes change changes its row", listAttributes},
+	{"a row that no longer counts is not selected", listOldRows},
 	{"a run that closes while the list is read appears once", listClosingBetweenPages},
 	{"a run and its successor", listSuccessor},
 	{"only what was put is listed", listConflict},
@@ -92,7 +95,9 @@ func (f *fixture) opening(workflow string, run uint32, kind string, started time
 		Workflow: workflow, Run: run, RunID: fmt.Sprintf("%d-%016x", run, len(workflow)), Type: kind, Status: "running", Started: started,
 	}
 	if kind == "Parcel" {
-		row.Build = "build-1"
+		row.Build, row.Memo = "build-1", "\xff\x00"
+	} else {
+		row.Attributes = attributesOf(workflow)
 	}
 	item, handed := f.item(workflow, run, 0), row
 	item.Summary = &handed
@@ -134,13 +139,10 @@ func listFilters(f *fixture) {
 	rows := someRows(f)
 	times := []time.Time{{}, f.now.Add(-time.Second), f.now, f.now.Add(3 * time.Millisecond), f.now.Add(time.Second)}
 	var filters []store.Filter
-	for _, status := range []string{"", "completed", "Running"} {
-		for _, kind := range []string{"", "Order"} {
-			filters = append(filters, store.Filter{Status: status, Type: kind, Build: "build-1"})
-			for _, after := range times {
-				for _, before := range times {
-					filters = append(filters, store.Filter{Status: status, Type: kind, StartedAfter: after, StartedBefore: before})
-				}
+	for _, where := range wheres {
+		for _, after := range times {
+			for _, before := range times {
+				filters = append(filters, store.Filter{Where: where, StartedAfter: after, StartedBefore: before})
 			}
 		}
 	}
@@ -152,18 +154,38 @@ func listFilters(f *fixture) {
 	}
 }
 
+// wheres are conditions on each part of a row.
+var wheres = []func(*store.Summary) bool{
+	nil,
+	func(r *store.Summary) bool { return r.Workflow < "order-4" },
+	func(r *store.Summary) bool { return r.Type == "Order" && r.Status == "completed" },
+	func(r *store.Summary) bool { return r.Build == "build-1" },
+	func(r *store.Summary) bool { return r.Run == 1 && r.RunID != "" && !r.Closed.IsZero() },
+	func(r *store.Summary) bool { return r.Attributes == attributesOf("order-4") },
+	func(r *store.Summary) bool { return strings.Contains(r.Memo, "\xff") && r.Memo != "" },
+	func(*store.Summary) bool { return false },
+}
+
+// attributesOf are bytes as a caller may encode search attributes.
+func attributesOf(workflow string) string { return "\x01\x00\xff" + workflow }
+
 // selects is the twin of what a store does with a filter.
 func selects(filter store.Filter, r store.Summary) bool {
-	if filter.Build != "" && r.Build != filter.Build {
-		return false
-	}
-	if filter.Status != "" && r.Status != filter.Status || filter.Type != "" && r.Type != filter.Type {
+	if filter.Where != nil && !filter.Where(&r) {
 		return false
 	}
 	if !filter.StartedAfter.IsZero() && !r.Started.After(filter.StartedAfter) {
 		return false
 	}
 	return filter.StartedBefore.IsZero() || r.Started.Before(filter.StartedBefore)
+}
+
+func withStatus(status string) store.Filter {
+	return store.Filter{Where: func(r *store.Summary) bool { return r.Status == status }}
+}
+
+func withBuild(build string) store.Filter {
+	return store.Filter{Where: func(r *store.Summary) bool { return r.Build == build }}
 }
 
 func listPages(f *fixture) {
@@ -208,12 +230,12 @@ func listClosing(f *fixture) {
 	older := f.start("older", 1, "Order", f.now.Add(-time.Hour))
 	row := f.start("order", 1, "Order", f.now)
 	newer := f.start("newer", 1, "Order", f.now.Add(time.Hour))
-	f.lists(store.Filter{Status: "running"}, newer, row, older)
+	f.lists(withStatus("running"), newer, row, older)
 	item, closed := f.closing(row, "completed")
 	f.put(item)
 	f.lists(store.Filter{}, newer, closed, older)
-	f.lists(store.Filter{Status: "running"}, newer, older)
-	f.lists(store.Filter{Status: "completed"}, closed)
+	f.lists(withStatus("running"), newer, older)
+	f.lists(withStatus("completed"), closed)
 }
 
 func listClosingBetweenPages(f *fixture) {
@@ -274,12 +296,53 @@ func listMoving(f *fixture) {
 		item.Summary = &handed
 		f.put(item)
 		f.lists(store.Filter{}, row, other)
-		f.lists(store.Filter{Build: row.Build}, row)
+		f.lists(withBuild(row.Build), row)
 	}
 	row.Status, row.Closed = "completed", row.Started.Add(time.Minute)
 	handed, item := row, f.item("order", 1, 13)
 	item.Summary = &handed
 	f.put(item)
 	f.lists(store.Filter{}, row, other)
-	f.lists(store.Filter{Build: "build-3"})
+	f.lists(withBuild("build-3"))
+}
+
+// change puts an item in a slot that changes a row.
+func (f *fixture) change(row store.Summary, slot uint32) {
+	item := f.item(row.Workflow, row.Run, slot)
+	item.Summary = &row
+	f.put(item)
+}
+
+// listAttributes changes attributes and memo of a run, removes them, and closes it.
+func listAttributes(f *fixture) {
+	row := f.start("order", 1, "Order", f.now)
+	for slot, value := range []string{"a", "\xff\xfe", "", strings.Repeat("x", 6<<10), "z"} {
+		row.Attributes, row.Memo = value, "memo "+value
+		f.change(row, uint32(slot)+1)
+		f.lists(store.Filter{}, row)
+	}
+	row.Attributes, row.Memo, row.Status, row.Closed = "", "", "completed", f.now.Add(time.Minute)
+	f.change(row, 6)
+	f.lists(store.Filter{}, row)
+}
+
+// listOldRows asks for what rows said before.
+func listOldRows(f *fixture) {
+	var rows []store.Summary
+	for i := range 5 {
+		row := f.start(fmt.Sprint("order-", i), 1, "Order", f.now.Add(time.Duration(i)*time.Second))
+		for slot := range uint32(4) {
+			row.Attributes = fmt.Sprint("old ", slot)
+			f.change(row, slot+1)
+		}
+		row.Attributes = "new"
+		f.change(row, 5)
+		rows = append([]store.Summary{row}, rows...)
+	}
+	having := func(value string) store.Filter {
+		return store.Filter{Where: func(r *store.Summary) bool { return r.Attributes == value }}
+	}
+	f.lists(having("old 3"))
+	f.lists(having(attributesOf("order-0")))
+	f.lists(having("new"), rows...)
 }

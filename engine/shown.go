@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// The limits of what a run shows, names and values together, in bytes: they stand in the list of workflows beside each run,
+// and in each item that changes them.
+const (
+	MaxMemo             = 4 << 10
+	MaxSearchAttributes = 2 << 10
+	// MaxShown is how many fields a memo has at most, and how many search attributes there are.
+	MaxShown = 32
+)
+
+// Shown is what a run shows of itself to those who list it.
+type Shown struct {
+	Memo             history.Memo
+	SearchAttributes history.SearchAttributes
+}
+
+// Equal reports whether two runs show the same.
+func (s Shown) Equal(other Shown) bool {
+	return slices.EqualFunc(s.Memo, other.Memo, func(a, b history.HeaderField) bool { return a.Name == b.Name && slices.Equal(a.Value, b.Value) }) &&
+		slices.EqualFunc(s.SearchAttributes, other.SearchAttributes, func(a, b history.SearchAttribute) bool { return reflect.DeepEqual(a, b) })
+}
+
+// Check reports what is wrong with what a run is to show.
+func (s Shown) Check() error {
+	if err := s.checkMemo(); err != nil {
+		return err
+	}
+	return s.checkSearchAttributes()
+}
+
+func (s Shown) checkMemo() error {
+	for _, f := range s.Memo {
+		if err := CheckName("name of a memo's field", f.Name); err != nil {
+			return err
+		}
+	}
+	if n := len(s.Memo); n > MaxShown {
+		return fmt.Errorf("the memo has %d fields: give at most %d", n, MaxShown)
+	}
+	if n := s.Memo.Size(); n > MaxMemo {
+		return fmt.Errorf("the memo has %d bytes: give at most %d, names and values together, and let a query tell what is larger", n, MaxMemo)
+	}
+	return nil
+}
+
+func (s Shown) checkSearchAttributes() error {
+	for _, a := range s.SearchAttributes {
+		if err := CheckAttributeName(a.Name); err != nil {
+			return err
+		}
+		if err := checkAttribute(a.Value); err != nil {
+			return fmt.Errorf("search attribute %s: %w", a.Name, err)
+		}
+	}
+	if n := len(s.SearchAttributes); n > MaxShown {
+		return fmt.Errorf("there are %d search attributes: give at most %d", n, MaxShown)
+	}
+	if n := s.SearchAttributes.Size(); n > MaxSearchAttributes {
+		return fmt.Errorf("the search attributes have %d bytes: give at most %d, names and values together, and put into a memo what nobody searches for", n, MaxSearchAttributes)
+	}
+	return nil
+}
+
+// attributeName is what the name of a search attribute looks like, so that a filter can name it without quotes.
+var attributeName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
+
+// reserved are the names that filters have for what every run has, and their words.
+var reserved = []string{
+	"WorkflowId", "RunId", "WorkflowType", "ExecutionStatus", "StartTime", "CloseTime", "BuildId",
+	"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "STARTS_WITH", "TRUE", "FALSE", "ORDER", "BY",
+}
+
+// CheckAttributeName reports what is wrong with the name of a search attribute.
+func CheckAttributeName(name string) error {
+	if !attributeName.MatchString(name) {
+		return fmt.Errorf("%q cannot be the name of a search attribute: give letters, digits and underscores, a letter first, at most 64", name)
+	}
+	if slices.ContainsFunc(reserved, func(r string) bool { return strings.EqualFold(r, name) }) {
+		return fmt.Errorf("%q cannot be the name of a search attribute: filters have that word already", name)
+	}
+	return nil
+}
+
+func checkAttribute(v history.AttributeValue) error {
+	notText := func(k string) bool { return !utf8.ValidString(k) }
+	switch {
+	case v.Empty():
+		return errors.New("it has no value; a list of keywords has at least one")
+	case v.Keyword != nil && notText(*v.Keyword), slices.ContainsFunc(v.KeywordList, notText):
+		return errors.New("the keyword is not UTF-8")
+	case v.Float != nil && (math.IsNaN(*v.Float) || math.IsInf(*v.Float, 0)):
+		return errors.New("it is no finite number")
+	case v.Time != nil && *v.Time == 0:
+		return errors.New("the zero time is no moment: leave the attribute out")
+	case v.Time != nil && (*v.Time < history.FirstSecond || *v.Time > history.LastSecond):
+		return errors.New("the time is before the year 0 or after 9999")
+	}
+	return nil
+}
+
+// after is what is shown after an event.
+func (s Shown) after(e history.Event) Shown {
+	switch a := e.Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		return Shown{a.Memo, a.SearchAttributes}
+	case *history.UpsertWorkflowSearchAttributes:
+		for _, attribute := range a.SearchAttributes {
+			s.SearchAttributes = s.SearchAttributes.With(attribute.Name, attribute.Value)
+		}
+		for _, name := range a.Removed {
+			s.SearchAttributes = s.SearchAttributes.Without(name)
+		}
+	case *history.WorkflowPropertiesModified:
+		for _, f := range a.UpsertedMemo {
+			s.Memo = s.Memo.With(f.Name, f.Value)
+		}
+		for _, name := range a.Removed {
+			s.Memo = s.Memo.Without(name)
+		}
+	}
+	return s
+}
+
+// Shown is what the run shows after commits that are its next.
+func (r *Run) Shown(next ...*history.Commit) Shown {
+	shown := r.State.Shown
+	for _, c := range next {
+		for part := range c.Parts() {
+			for _, e := range part.Brought {
+				shown = shown.after(e)
+			}
+			for _, e := range part.Commands {
+				shown = shown.after(e)
+			}
+		}
+	}
+	return shown
+}
+
+// Shown is what the run shows now.
+func (in *Instance) Shown() Shown { return in.shown }
+
+// Show changes what the run shows, by an event: UpsertWorkflowSearchAttributes or WorkflowPropertiesModified. What cannot be
+// fails the task.
+func (in *Instance) Show(a history.Attributes) {
+	in.s.MustRun("change the memo or the search attributes")
+	shown := in.shown.after(history.Of(a))
+	if err := shown.Check(); err != nil {
+		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
+	}
+	in.shown = shown
+	name, _ := identity(history.Of(a))
+	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
+}
+
+// shownNames are the names that an event changes.
+func shownNames(a history.Attributes) string {
+	var names []string
+	switch a := a.(type) {
+	case *history.UpsertWorkflowSearchAttributes:
+		for _, attribute := range a.SearchAttributes {
+			names = append(names, attribute.Name)
+		}
+		names = append(names, a.Removed...)
+	case *history.WorkflowPropertiesModified:
+		for _, f := range a.UpsertedMemo {
+			names = append(names, f.Name)
+		}
+		names = append(names, a.Removed...)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,178 @@
+package filter_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/filter"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+var (
+	started = time.Date(2026, 11, 21, 17, 45, 0, 0, time.UTC)
+	closed  = started.Add(time.Hour)
+)
+
+// row is a run that has a search attribute of each type.
+func row(t *testing.T) *store.Summary {
+	t.Helper()
+	var all history.SearchAttributes
+	for name, v := range map[string]history.AttributeValue{
+		"Region": history.NewAttributeValue("eu-west"), "Amount": history.NewAttributeValue(int64(1<<60 + 1)), "Rate": history.NewAttributeValue(0.25),
+		"Paid": history.NewAttributeValue(true), "Due": history.NewAttributeValue(started), "Tags": history.NewAttributeValue([]string{"gift", "o'neill"}),
+	} {
+		all = all.With(name, v)
+	}
+	body, err := history.EncodeBody(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &store.Summary{
+		Workflow: "order-7", Run: 1, RunID: "1-00ff00ff00ff00ff", Type: "order", Status: "completed", Started: started, Closed: closed,
+		Attributes: string(body),
+	}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{
+		"":                           true,
+		"Region = 'eu-west'":         true,
+		"region = 'eu-west'":         false, // names are told apart by their capitals
+		`Region = "eu-west"`:         true,
+		"Region != 'eu-west'":        false,
+		"Region != 'us'":             true,
+		"Nothing != 'us'":            false,
+		"Region > 'eu'":              true,
+		"Region STARTS_WITH 'eu-'":   true,
+		"Region starts_with 'us-'":   false,
+		"Region IN ('us','eu-west')": true,
+		"Region IN ('us', 7)":        false,
+		"Region = 7":                 false,
+		"Region = TRUE":              false,
+		"Region IS NULL":             false,
+		"Region IS NOT NULL":         true,
+		"Nothing IS NULL":            true,
+		"Nothing is not null":        false,
+
+		"Amount = 1152921504606846977":            true,
+		"Amount > 1152921504606846976":            true,
+		"Amount <= 1152921504606846976":           false,
+		"Amount > 0.5":                            true,
+		"Amount > -1e3":                           true,
+		"Amount = '1152921504606846977'":          false,
+		"Amount IN (1, 1152921504606846977)":      true,
+		"Rate = .25":                              true,
+		"Rate >= 1":                               false,
+		"Rate < 1":                                true,
+		"Rate BETWEEN 0.25 AND 1 AND Paid = true": true,
+		"Rate BETWEEN 0.26 AND 1":                 false,
+		"Paid = TRUE":                             true,
+		"Paid != TRUE":                            false,
+		"Paid = false":                            false,
+		"Paid > false":                            false,
+		"Due = '2026-11-21T17:45:00Z'":            true,
+		"Due = '2026-11-21T18:45:00+01:00'":       true,
+		"Due > '2026-11-21T17:45:00Z'":            false,
+		"Due >= '2026-11-21T17:44:59.999999Z'":    true,
+		"Due = 'soon'":                            false,
+		"Tags = 'gift'":                           true,
+		"Tags = 'o''neill'":                       true,
+		`Tags = "o'neill"`:                        true,
+		"Tags = 'toy'":                            false,
+		"Tags != 'gift'":                          false,
+		"Tags != 'toy'":                           true,
+		"Tags IN ('toy', 'gift')":                 true,
+		"Tags STARTS_WITH 'gi'":                   true,
+
+		"WorkflowId = 'order-7'":                                              true,
+		"WorkflowId STARTS_WITH 'order-'":                                     true,
+		"RunId = '1-00ff00ff00ff00ff'":                                        true,
+		"WorkflowType IN ('cart', 'order')":                                   true,
+		"BuildId IS NULL":                                                     true,
+		"BuildId = 'build-1'":                                                 false,
+		"ExecutionStatus = 'Completed'":                                       true,
+		"ExecutionStatus = 'completed'":                                       true,
+		"ExecutionStatus IN ('Running', 'TimedOut')":                          false,
+		"ExecutionStatus != 'Running'":                                        true,
+		"StartTime = '2026-11-21T17:45:00Z'":                                  true,
+		"StartTime > '2026-11-21T17:45:00Z'":                                  false,
+		"StartTime >= '2026-11-21T17:45:00Z'":                                 true,
+		"StartTime < '2026-11-21T17:45:00Z'":                                  false,
+		"StartTime <= '2026-11-21T17:45:00Z'":                                 true,
+		"StartTime != '2026-11-21T17:45:00Z'":                                 false,
+		"StartTime BETWEEN '2026-11-21T17:45:00Z' AND '2026-11-21T17:45:00Z'": true,
+		"StartTime > '2026-11-21T17:44:00Z' AND StartTime > '2026-11-20T00:00:00Z' AND StartTime < '2027-01-01T00:00:00Z' AND StartTime < '2026-12-01T00:00:00Z'": true,
+		"CloseTime > '2026-11-21T18:00:00Z'":                     true,
+		"CloseTime IS NULL":                                      false,
+		"WorkflowType = 'order' AND Amount > 5 and Paid = TRUE":  true,
+		"WorkflowType = 'order' AND Amount > 5 AND Paid = FALSE": false,
+	}
+	for text, want := range tests {
+		f, err := filter.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if s := f.Store(); s.Selects(row(t)) != want {
+			t.Errorf("%s: %v, want %v (from %v, before %v)", text, !want, want, s.StartedAfter, s.StartedBefore)
+		}
+	}
+}
+
+// What bounds the start of the runs bounds what is read.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	f, err := filter.Parse("Region = 'eu' AND StartTime >= '2026-11-01T00:00:00Z' AND StartTime BETWEEN '2026-10-01T00:00:00Z' AND '2026-11-02T00:00:00Z'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, last := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+	s := f.Store()
+	if first.Sub(s.StartedAfter) != time.Microsecond || s.StartedBefore.Sub(last) != time.Microsecond {
+		t.Errorf("%v and %v", s.StartedAfter, s.StartedBefore)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Region":                                "at character 7",
+		"Region = ":                             "at character 10",
+		"= 'eu'":                                "at character 1",
+		"Region = 'eu' OR Region = 'us'":        `unexpected token "OR"`,
+		"NOT Region = 'eu'":                     "at character",
+		"(Region = 'eu')":                       `unexpected token "("`,
+		"Region = 'eu":                          "at character 10",
+		"Region = eu":                           `unexpected token "eu"`,
+		"Region == 'eu'":                        "at character 9",
+		"Region IN ()":                          `unexpected token ")"`,
+		"Amount > 1e999":                        "out of range",
+		"workflowId = 'x'":                      "it is written WorkflowId",
+		"WorkflowId = 7":                        "compared with a text",
+		"StartTime > 'today'":                   "compared with a time",
+		"StartTime STARTS_WITH '2026'":          "compared with a time",
+		"ExecutionStatus > 'Running'":           "compared with =, != and IN",
+		"ExecutionStatus = 'Done'":              `unknown status "done": use one of running`,
+		"ExecutionStatus = ''":                  "unknown status",
+		"and = 'x'":                             "filters have that word already",
+		strings.Repeat("x", filter.MaxLength+1): "give at most 4096",
+	} {
+		_, err := filter.Parse(text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+// FuzzParse looks for a filter that makes the parser, or a condition, panic.
+func FuzzParse(f *testing.F) {
+	f.Add("Region = 'eu' AND Amount BETWEEN 1 AND 2.5 AND StartTime > '2026-11-21T17:45:00Z' AND Tags IN ('a', TRUE) AND X IS NOT NULL")
+	f.Fuzz(func(t *testing.T, text string) {
+		if parsed, err := filter.Parse(text); err == nil {
+			parsed.Store().Selects(row(t))
+		}
+	})
+}

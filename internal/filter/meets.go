@@ -1,0 +1,197 @@
+package filter
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// The kinds of what every run has.
+const (
+	aText = iota
+	aStatus
+	aMoment
+)
+
+// builtins are the names of what every run has.
+var builtins = map[string]int{
+	"WorkflowId": aText, "RunId": aText, "WorkflowType": aText, "BuildId": aText, "ExecutionStatus": aStatus,
+	"StartTime": aMoment, "CloseTime": aMoment,
+}
+
+// builtinLike is the one of these names that is written with other capitals; empty where none is.
+func builtinLike(name string) string {
+	for b := range builtins {
+		if strings.EqualFold(b, name) {
+			return b
+		}
+	}
+	return ""
+}
+
+// Attributes decodes the search attributes of a row. Those that cannot be read are none.
+func Attributes(row *store.Summary) (attributes history.SearchAttributes) {
+	if row.Attributes == "" || history.DecodeBody([]byte(row.Attributes), &attributes) != nil {
+		return nil
+	}
+	return attributes
+}
+
+// Store is the filter as a store takes it: the moments between which the runs have started that it may select, and what they
+// have to meet.
+func (f *Filter) Store() (s store.Filter) {
+	for _, c := range f.Conditions {
+		if c.Name == "StartTime" {
+			after, before := c.bounds()
+			s.StartedAfter = later(s.StartedAfter, after)
+			if !before.IsZero() && (s.StartedBefore.IsZero() || before.Before(s.StartedBefore)) {
+				s.StartedBefore = before
+			}
+		}
+	}
+	if len(f.Conditions) > 0 {
+		s.Where = f.meets
+	}
+	return s
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// bounds are moments outside of which nothing meets a condition on a moment; zero where there is none.
+func (c *Condition) bounds() (after, before time.Time) {
+	const precision = time.Microsecond
+	low := func(v *value) time.Time { return v.Text.time.Add(-precision) }
+	high := func(v *value) time.Time { return v.Text.time.Add(precision) }
+	switch {
+	case c.Between != nil:
+		return low(c.Between.First), high(c.Between.Last)
+	case c.Compare == nil:
+		return after, before
+	}
+	v := c.Compare.Value
+	switch c.Compare.Operator {
+	case "=":
+		return low(v), high(v)
+	case ">", ">=":
+		return low(v), before
+	case "<", "<=":
+		return after, high(v)
+	}
+	return after, before
+}
+
+// meets reports whether a row meets all conditions.
+func (f *Filter) meets(row *store.Summary) bool {
+	var attributes history.SearchAttributes
+	decoded := false
+	for _, c := range f.Conditions {
+		v, there := builtin(row, c.Name)
+		if _, ok := builtins[c.Name]; !ok {
+			if !decoded {
+				attributes, decoded = Attributes(row), true
+			}
+			v, there = attributes.Get(c.Name)
+		}
+		if !c.meets(v, there) {
+			return false
+		}
+	}
+	return true
+}
+
+// builtin is a value of what every run has.
+func builtin(row *store.Summary, name string) (v history.AttributeValue, there bool) {
+	keyword := func(s string) (history.AttributeValue, bool) { return history.NewAttributeValue(s), s != "" }
+	moment := func(t time.Time) (history.AttributeValue, bool) { return history.NewAttributeValue(t), !t.IsZero() }
+	switch name {
+	case "WorkflowId":
+		return keyword(row.Workflow)
+	case "RunId":
+		return keyword(row.RunID)
+	case "WorkflowType":
+		return keyword(row.Type)
+	case "BuildId":
+		return keyword(row.Build)
+	case "ExecutionStatus":
+		return keyword(row.Status)
+	case "StartTime":
+		return moment(row.Started)
+	case "CloseTime":
+		return moment(row.Closed)
+	}
+	return v, false
+}
+
+func (c *Condition) meets(v history.AttributeValue, there bool) bool {
+	switch {
+	case c.Null != nil:
+		return there == c.Null.Not
+	case !there:
+		return false
+	case c.Compare != nil:
+		return c.Compare.meets(v)
+	case c.Between != nil:
+		return holds(">=", v, c.Between.First) && holds("<=", v, c.Between.Last)
+	case c.StartsWith != nil:
+		return slices.ContainsFunc(keywords(v), func(k string) bool { return strings.HasPrefix(k, c.StartsWith.string) })
+	}
+	return slices.ContainsFunc(c.In, func(to *value) bool { return holds("=", v, to) })
+}
+
+func keywords(v history.AttributeValue) []string {
+	if v.Keyword != nil {
+		return []string{*v.Keyword}
+	}
+	return v.KeywordList
+}
+
+func (c *comparison) meets(v history.AttributeValue) bool {
+	if c.Operator == "!=" && v.KeywordList != nil {
+		return c.Value.Text != nil && !slices.Contains(v.KeywordList, c.Value.Text.string)
+	}
+	return holds(c.Operator, v, c.Value)
+}
+
+// holds reports whether a value compares so with another one, or an element of a list does.
+func holds(operator string, v history.AttributeValue, to *value) bool {
+	switch {
+	case to.Text != nil && v.Time != nil:
+		return to.Text.moment && ordered(operator, v.Time.Time().Compare(to.Text.time))
+	case to.Text != nil:
+		return slices.ContainsFunc(keywords(v), func(k string) bool { return ordered(operator, strings.Compare(k, to.Text.string)) })
+	case to.Number != nil && v.Int != nil && to.Number.whole:
+		return ordered(operator, cmp.Compare(*v.Int, to.Number.int))
+	case to.Number != nil && v.Int != nil:
+		return ordered(operator, cmp.Compare(float64(*v.Int), to.Number.float))
+	case to.Number != nil && v.Float != nil:
+		return ordered(operator, cmp.Compare(*v.Float, to.Number.float))
+	case to.Bool != nil && v.Bool != nil:
+		return operator == "=" && *v.Bool == bool(*to.Bool) || operator == "!=" && *v.Bool != bool(*to.Bool)
+	}
+	return false
+}
+
+func ordered(operator string, order int) bool {
+	switch operator {
+	case "=":
+		return order == 0
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}

@@ -1,0 +1,194 @@
+package filter
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// MaxLength is how long a filter may be, in bytes.
+const MaxLength = 4 << 10
+
+// Filter is a filter that was read: all of its conditions are to be met.
+type Filter struct {
+	Conditions []*Condition `parser:"@@ ( 'AND' @@ )*"`
+}
+
+// Condition is a condition on one attribute.
+type Condition struct {
+	Name       string      `parser:"@Ident ("`
+	Compare    *comparison `parser:"  @@"`
+	In         []*value    `parser:"| 'IN' '(' @@ ( ',' @@ )* ')'"`
+	Between    *span       `parser:"| 'BETWEEN' @@"`
+	StartsWith *text       `parser:"| 'STARTS_WITH' @String"`
+	Null       *null       `parser:"| @@ )"`
+}
+
+type comparison struct {
+	Operator string `parser:"@Operator"`
+	Value    *value `parser:"@@"`
+}
+
+type span struct {
+	First *value `parser:"@@ 'AND'"`
+	Last  *value `parser:"@@"`
+}
+
+type null struct {
+	Not bool `parser:"'IS' @'NOT'? 'NULL'"`
+}
+
+// value is a value: one of its members is set.
+type value struct {
+	Text   *text   `parser:"@String"`
+	Number *number `parser:"| @Number"`
+	Bool   *truth  `parser:"| @( 'TRUE' | 'FALSE' )"`
+}
+
+// text is a text, and the moment that it says, if it does.
+type text struct {
+	string
+	time   time.Time
+	moment bool
+}
+
+// Capture reads a text in quotes.
+func (t *text) Capture(values []string) error {
+	quoted := values[0]
+	quote := quoted[:1]
+	t.string = strings.ReplaceAll(quoted[1:len(quoted)-1], quote+quote, quote)
+	at, err := time.Parse(time.RFC3339, t.string)
+	t.time, t.moment = at, err == nil
+	return nil
+}
+
+// number is a number, exact where it is whole.
+type number struct {
+	float float64
+	int   int64
+	whole bool
+}
+
+// Capture reads a number.
+func (n *number) Capture(values []string) (err error) {
+	if n.int, err = strconv.ParseInt(values[0], 10, 64); err == nil {
+		n.whole, n.float = true, float64(n.int)
+		return nil
+	}
+	n.float, err = strconv.ParseFloat(values[0], 64)
+	return err
+}
+
+type truth bool
+
+// Capture reads TRUE or FALSE.
+func (b *truth) Capture(values []string) error {
+	*b = truth(strings.EqualFold(values[0], "TRUE"))
+	return nil
+}
+
+var parser = participle.MustBuild[Filter](
+	participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
+		{Name: "Ident", Pattern: `[A-Za-z][A-Za-z0-9_]*`},
+		{Name: "Number", Pattern: `[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?`},
+		{Name: "String", Pattern: `'(''|[^'])*'|"(""|[^"])*"`},
+		{Name: "Operator", Pattern: `!=|<=|>=|=|<|>`},
+		{Name: "Punctuation", Pattern: `[(),]`},
+		{Name: "whitespace", Pattern: `\s+`},
+	})),
+	participle.CaseInsensitive("Ident"), participle.Elide("whitespace"), participle.UseLookahead(1),
+)
+
+// Parse reads a filter; an empty one has no conditions. The error says what is wrong with it, and where.
+func Parse(filter string) (*Filter, error) {
+	if strings.TrimSpace(filter) == "" {
+		return &Filter{}, nil
+	}
+	if len(filter) > MaxLength {
+		return nil, fmt.Errorf("the filter has %d bytes: give at most %d", len(filter), MaxLength)
+	}
+	f, err := parser.ParseString("", filter)
+	var at participle.Error
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("the filter cannot be read, at character %d: %s; it is for example WorkflowType = 'cart' AND Amount > 5", at.Position().Column, at.Message())
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range f.Conditions {
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("the filter: %w", err)
+		}
+	}
+	return f, nil
+}
+
+// Is returns a condition that an attribute is a text.
+func Is(name, is string) *Condition {
+	return &Condition{Name: name, Compare: &comparison{"=", &value{Text: &text{string: is}}}}
+}
+
+// texts are the texts that a condition compares with.
+func (c *Condition) texts() (all []*text, others bool) {
+	var values []*value
+	switch {
+	case c.Compare != nil:
+		values = []*value{c.Compare.Value}
+	case c.Between != nil:
+		values = []*value{c.Between.First, c.Between.Last}
+	default:
+		values = c.In
+	}
+	for _, v := range values {
+		if v.Text == nil {
+			others = true
+			continue
+		}
+		all = append(all, v.Text)
+	}
+	return all, others
+}
+
+// check refuses a condition that no run can meet, whatever it has.
+func (c *Condition) check() error {
+	b, ok := builtins[c.Name]
+	if !ok {
+		if near := builtinLike(c.Name); near != "" {
+			return fmt.Errorf("there is no %s: it is written %s", c.Name, near)
+		}
+		return engine.CheckAttributeName(c.Name)
+	}
+	texts, others := c.texts()
+	if others {
+		return fmt.Errorf("%s is compared with a text, in quotes", c.Name)
+	}
+	switch b {
+	case aMoment:
+		if c.StartsWith != nil || slices.ContainsFunc(texts, func(t *text) bool { return !t.moment }) {
+			return fmt.Errorf("%s is compared with a time, for example '2026-11-21T17:45:00Z'", c.Name)
+		}
+	case aStatus:
+		if c.StartsWith != nil || c.Between != nil || c.Compare != nil && c.Compare.Operator != "=" && c.Compare.Operator != "!=" {
+			return fmt.Errorf("%s is compared with =, != and IN", c.Name)
+		}
+		for _, t := range texts {
+			if t.string != "" {
+				t.string = strings.ToLower(t.string[:1]) + t.string[1:]
+			}
+			var s history.Status
+			if err := s.UnmarshalText([]byte(t.string)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
