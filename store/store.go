@@ -160,8 +160,8 @@ type Filter struct {
 	// StartedAfter and StartedBefore select the runs that started between them, not at them. An adapter reads no other rows.
 	StartedAfter  time.Time
 	StartedBefore time.Time
-	// Where says whether a row is selected that the others select; nil selects all. It only looks, and knows no more than the
-	// row: an adapter calls it for each one that it reads, as often as it likes, and for the last of a run's alone.
+	// Where says whether a row is selected that the others select; nil selects all. It only looks at the row, and not at its
+	// memo, which may be encrypted there: an adapter calls it as often as it likes, and for the last row of a run alone.
 	Where func(*Summary) bool
 }
 

@@ -139,16 +139,16 @@ func TestBounds(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Region":                                "at character 7",
-		"Region = ":                             "at character 10",
+		"Region":                                "missing at its end",
+		"Region = ":                             "missing at its end",
 		"= 'eu'":                                "at character 1",
-		"Region = 'eu' OR Region = 'us'":        `unexpected token "OR"`,
+		"Region = 'eu' OR Region = 'us'":        `at character 15: "OR" cannot stand there`,
 		"NOT Region = 'eu'":                     "at character",
-		"(Region = 'eu')":                       `unexpected token "("`,
+		"(Region = 'eu')":                       `"(" cannot stand there`,
 		"Region = 'eu":                          "at character 10",
-		"Region = eu":                           `unexpected token "eu"`,
+		"Region = eu":                           `"eu" cannot stand there`,
 		"Region == 'eu'":                        "at character 9",
-		"Region IN ()":                          `unexpected token ")"`,
+		"Region IN ()":                          `")" cannot stand there`,
 		"Amount > 1e999":                        "out of range",
 		"workflowId = 'x'":                      "it is written WorkflowId",
 		"WorkflowId = 7":                        "compared with a text",

@@ -41,9 +41,10 @@ func Attributes(row *store.Summary) (attributes history.SearchAttributes) {
 	return attributes
 }
 
-// Store is the filter as a store takes it: the moments between which the runs have started that it may select, and what they
-// have to meet.
-func (f *Filter) Store() (s store.Filter) {
+// Between is the filter as a store takes it, of the runs that started between two moments; a zero one does not bound them.
+// Conditions on StartTime narrow that.
+func (f *Filter) Between(after, before time.Time) store.Filter {
+	s := store.Filter{StartedAfter: after, StartedBefore: before}
 	for _, c := range f.Conditions {
 		if c.Name == "StartTime" {
 			after, before := c.bounds()
@@ -58,6 +59,9 @@ func (f *Filter) Store() (s store.Filter) {
 	}
 	return s
 }
+
+// Store is the filter as a store takes it.
+func (f *Filter) Store() store.Filter { return f.Between(time.Time{}, time.Time{}) }
 
 func later(a, b time.Time) time.Time {
 	if b.After(a) {

@@ -117,12 +117,8 @@ func Parse(filter string) (*Filter, error) {
 		return nil, fmt.Errorf("the filter has %d bytes: give at most %d", len(filter), MaxLength)
 	}
 	f, err := parser.ParseString("", filter)
-	var at participle.Error
-	if errors.As(err, &at) {
-		return nil, fmt.Errorf("the filter cannot be read, at character %d: %s; it is for example WorkflowType = 'cart' AND Amount > 5", at.Position().Column, at.Message())
-	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the filter cannot be read, %s; it is for example WorkflowType = 'cart' AND Amount > 5", problem(err))
 	}
 	for _, c := range f.Conditions {
 		if err := c.check(); err != nil {
@@ -130,6 +126,21 @@ func Parse(filter string) (*Filter, error) {
 		}
 	}
 	return f, nil
+}
+
+// problem is where the parser stopped, and why, without the names of its rules.
+func problem(err error) string {
+	var at participle.Error
+	var unexpected *participle.UnexpectedTokenError
+	switch {
+	case errors.As(err, &unexpected) && unexpected.Unexpected.EOF():
+		return "something is missing at its end"
+	case errors.As(err, &unexpected):
+		return fmt.Sprintf("at character %d: %q cannot stand there", unexpected.Position().Column, unexpected.Unexpected.Value)
+	case errors.As(err, &at):
+		return fmt.Sprintf("at character %d: %s", at.Position().Column, at.Message())
+	}
+	return err.Error()
 }
 
 // Is returns a condition that an attribute is a text.

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,11 +62,6 @@ func placeOf(i *store.Item) string {
 
 func placeOfAttempt(a *store.Attempt) string {
 	return fmt.Sprintf("attempt/%s/%d/%d/%d", escape(a.Workflow), a.Run, a.Event, a.Number)
-}
-
-// placeOfMemo is the same for all rows that a run has in the list: a reader of one does not know its commit.
-func placeOfMemo(sum *store.Summary) string {
-	return fmt.Sprintf("memo/%s/%s", escape(sum.Workflow), escape(sum.RunID))
 }
 
 func placeOfTimer(t *store.Timer) string { return "timer/" + escape(t.ID) }
@@ -154,9 +150,9 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	var conflict *store.Conflict
 	if errors.As(err, &conflict) {
 		// A writer tells its own by the commit id, so that one that cannot be opened now is a Conflict all the same.
-		existing := conflict.Existing
-		if l.s.open(ctx, placeOf(&existing), &existing.Body) == nil {
-			return &store.Conflict{Existing: existing}
+		existing := []store.Item{conflict.Existing}
+		if openAll(ctx, l.s, existing, partOfItem) == nil && l.s.openMemos(ctx, existing) == nil {
+			return &store.Conflict{Existing: existing[0]}
 		}
 	}
 	return err
@@ -191,7 +187,7 @@ func (s *Sealer) page(ctx context.Context, page store.Page, err error) (store.Pa
 		if n := fitting(page.Items); n < len(page.Items) {
 			page.Items, page.More = page.Items[:n], true
 		}
-		err = openAll(ctx, s, page.Items, partOfItem)
+		err = cmp.Or(openAll(ctx, s, page.Items, partOfItem), s.openMemos(ctx, page.Items))
 	}
 	if err != nil {
 		return store.Page{}, err
@@ -208,54 +204,6 @@ func fitting(items []store.Item) int {
 		}
 	}
 	return len(items)
-}
-
-// sealMemos seals the memos of items. The summaries are the caller's: it may put them again.
-func (s *Sealer) sealMemos(ctx context.Context, items []store.Item) error {
-	for i := range items {
-		if items[i].Summary == nil || items[i].Summary.Memo == "" {
-			continue
-		}
-		sum := *items[i].Summary
-		sealed, err := sealAll(ctx, s, []memo{{placeOfMemo(&sum), []byte(sum.Memo)}}, partOfMemo)
-		if err != nil {
-			return err
-		}
-		sum.Memo = string(sealed[0].body)
-		items[i].Summary = &sum
-	}
-	return nil
-}
-
-type memo struct {
-	place string
-	body  []byte
-}
-
-func partOfMemo(m *memo) (string, *[]byte) { return m.place, &m.body }
-
-type lister struct {
-	store.Lister
-	s *Sealer
-}
-
-// ListRuns implements store.Lister. A memo that cannot be opened stays sealed, and the log says why.
-func (l *lister) ListRuns(ctx context.Context, f store.Filter, token string, limit int) ([]store.Summary, string, error) {
-	rows, next, err := l.Lister.ListRuns(ctx, f, token, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	memos := make([]memo, len(rows))
-	for i := range rows {
-		memos[i] = memo{placeOfMemo(&rows[i]), []byte(rows[i].Memo)}
-	}
-	if err := openAll(ctx, l.s, memos, partOfMemo); err != nil {
-		return nil, "", err
-	}
-	for i := range rows {
-		rows[i].Memo = string(memos[i].body)
-	}
-	return rows, next, nil
 }
 
 type attempts struct {
@@ -352,7 +300,7 @@ func (c *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.I
 			return nil, "", err
 		}
 	}
-	return items, next, nil
+	return items, next, c.s.openMemos(ctx, items)
 }
 
 type sender struct {

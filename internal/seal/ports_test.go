@@ -36,7 +36,7 @@ func wrap(s *seal.Sealer, inner interface {
 	store.Lister
 },
 ) storetest.Store {
-	return &sealedStore{s.Log(inner), s.Attempts(inner), s.Timers(inner), s.Scanner(inner), s.Keys(inner), inner}
+	return &sealedStore{s.Log(inner), s.Attempts(inner), s.Timers(inner), s.Scanner(inner), s.Keys(inner), s.Lister(inner)}
 }
 
 // room is what a sealed body takes besides, at most, in these tests.

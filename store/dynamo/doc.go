@@ -89,8 +89,8 @@
 // only if its commit is in the log, without a second request that could be lost. A commit in between has no such keys and
 // costs nothing. A run's two rows stand next to each other, because both begin with when it started; read from the end, the
 // closed one comes first, and the other one is passed over. So is a run that was moved to another build, or whose code has changed
-// its search attributes or its memo, read past a row for each commit that did; such a commit is one index unit more. The index follows the table after some milliseconds, in no order;
-// whichever row is there first shows a state that is true, or was.
+// its search attributes or its memo: a list reads past a row for each commit that did. Such a commit is one index unit more. The
+// index follows the table after some milliseconds, in no order; whichever row is there first shows a state that is true, or was.
 //
 // Rows that are items of their own, written after the commit, cost as many units, need a request more, and are lost by a
 // crash between the two, so they need a sweeper. A row that is updated when its run closes costs the same again and needs

@@ -162,7 +162,6 @@ var wheres = []func(*store.Summary) bool{
 	func(r *store.Summary) bool { return r.Build == "build-1" },
 	func(r *store.Summary) bool { return r.Run == 1 && r.RunID != "" && !r.Closed.IsZero() },
 	func(r *store.Summary) bool { return r.Attributes == attributesOf("order-4") },
-	func(r *store.Summary) bool { return strings.Contains(r.Memo, "\xff") && r.Memo != "" },
 	func(*store.Summary) bool { return false },
 }
 

@@ -1,0 +1,85 @@
+package seal
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// memo is the memo in a row of the list, and its place: the same for all rows that a run has, because who reads one does not
+// know its commit.
+type memo struct {
+	place string
+	body  []byte
+}
+
+func memoOf(row *store.Summary) memo {
+	return memo{fmt.Sprintf("memo/%s/%s", escape(row.Workflow), escape(row.RunID)), []byte(row.Memo)}
+}
+
+func partOfMemo(m *memo) (string, *[]byte) { return m.place, &m.body }
+
+// sealMemos seals the memos of items. Their summaries stay as they are: the caller may put them again.
+func (s *Sealer) sealMemos(ctx context.Context, items []store.Item) error {
+	for i := range items {
+		if items[i].Summary == nil || items[i].Summary.Memo == "" {
+			continue
+		}
+		row := *items[i].Summary
+		sealed, err := sealAll(ctx, s, []memo{memoOf(&row)}, partOfMemo)
+		if err != nil {
+			return err
+		}
+		row.Memo = string(sealed[0].body)
+		items[i].Summary = &row
+	}
+	return nil
+}
+
+// openMemos opens the memos of items that were read.
+func (s *Sealer) openMemos(ctx context.Context, items []store.Item) error {
+	var rows []*store.Summary
+	for _, item := range items {
+		if item.Summary != nil {
+			rows = append(rows, item.Summary)
+		}
+	}
+	return s.openRows(ctx, rows)
+}
+
+// openRows opens the memos of rows. One that cannot be opened stays sealed, and the log says why.
+func (s *Sealer) openRows(ctx context.Context, rows []*store.Summary) error {
+	memos := make([]memo, len(rows))
+	for i, row := range rows {
+		memos[i] = memoOf(row)
+	}
+	if err := openAll(ctx, s, memos, partOfMemo); err != nil {
+		return err
+	}
+	for i, row := range rows {
+		row.Memo = string(memos[i].body)
+	}
+	return nil
+}
+
+type lister struct {
+	store.Lister
+	s *Sealer
+}
+
+// ListRuns implements store.Lister.
+func (l *lister) ListRuns(ctx context.Context, f store.Filter, token string, limit int) ([]store.Summary, string, error) {
+	found, next, err := l.Lister.ListRuns(ctx, f, token, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	rows := make([]*store.Summary, len(found))
+	for i := range found {
+		rows[i] = &found[i]
+	}
+	if err := l.s.openRows(ctx, rows); err != nil {
+		return nil, "", err
+	}
+	return found, next, nil
+}
