@@ -13,7 +13,7 @@ type Interceptor func(ctx context.Context, r Request, next func(context.Context)
 
 // Request says what a client is asked to do.
 type Request struct {
-	// Operation is start, signal, query, update, poll, result, describe, history, cancel, terminate, reset, or another of the
+	// Operation is start, signal, query, update, poll, result, describe, history, list, cancel, terminate, reset, or another of the
 	// HTTP API's.
 	Operation string
 	// WorkflowID is empty where the server makes it. Name is the type of the workflow that is started, or the name of the

@@ -62,6 +62,9 @@ type ScheduleOptions struct {
 	RunTimeout time.Duration
 	// Retry is as in StartOptions. The end of a run is that of its last attempt.
 	Retry *Retry
+	// Memo and SearchAttributes are those that each run begins with, as in StartOptions.
+	Memo             []MemoField
+	SearchAttributes []SearchAttribute
 	// RequestID recognises the creation, or the change, when it is sent again; empty, one is made.
 	RequestID string
 }
@@ -89,7 +92,7 @@ func (o ScheduleOptions) schedule(workflowType string, input history.Payload) ap
 		},
 		Action: api.ScheduleAction{
 			Type: workflowType, Input: json.RawMessage(input), WorkflowID: o.WorkflowID, RunTimeout: api.Duration(o.RunTimeout),
-			Retry: o.Retry.request(),
+			Retry: o.Retry.request(), Memo: memo(o.Memo), SearchAttributes: attributes(o.SearchAttributes),
 		},
 		Overlap: o.Overlap, CatchUpWindow: api.Duration(o.CatchUpWindow), PauseOnFailure: o.PauseOnFailure, Paused: o.Paused, Note: o.Note,
 	}
@@ -114,6 +117,9 @@ func (s Schedule) workflowID() string { return api.SchedulePrefix + s.ID }
 // another schedule has is ErrAlreadyOpen.
 func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, input history.Payload, o ScheduleOptions) (Schedule, error) {
 	s := c.Schedule(id)
+	if err := (&StartOptions{Memo: o.Memo}).err(); err != nil {
+		return s, err
+	}
 	state, err := json.Marshal(api.NewSchedule{ID: id, Schedule: o.schedule(workflowType, input)})
 	if err == nil {
 		_, _, err = c.Start(ctx, s.workflowID(), api.ScheduleType, state, StartOptions{RequestID: o.RequestID})
@@ -132,6 +138,9 @@ func (s Schedule) ask(ctx context.Context, name string, request any, id string) 
 
 // Change gives the schedule another type, other moments and other policies, all that it was created with. What is open goes on.
 func (s Schedule) Change(ctx context.Context, workflowType string, input history.Payload, o ScheduleOptions) error {
+	if err := (&StartOptions{Memo: o.Memo}).err(); err != nil {
+		return err
+	}
 	changed := o.schedule(workflowType, input)
 	return s.ask(ctx, api.ScheduleUpdate, api.UpdateScheduleRequest{Schedule: &changed}, o.RequestID)
 }

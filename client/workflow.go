@@ -42,6 +42,12 @@ type StartOptions struct {
 	// ExecutionTimeout is how long the workflow may take, all its runs together: those that continue as new, are tried again,
 	// or follow by a cron expression. It begins when the start delay is over; 0 is for ever.
 	ExecutionTimeout time.Duration
+	// Memo is shown with the run where it is described or listed; make its fields with workflow.Memo.Set. At most 4 KiB and 32
+	// fields; sealed where payloads are.
+	Memo []MemoField
+	// SearchAttributes are what the run is found by; make them with workflow.Attribute.Set. At most 2 KiB and 32 of them. They
+	// are never encrypted.
+	SearchAttributes []SearchAttribute
 }
 
 // Start is a run that an update or a signal opens where none is open that takes it.
@@ -67,7 +73,7 @@ func (s *Start) err() error {
 	if s == nil {
 		return nil
 	}
-	return s.Err
+	return cmp.Or(s.Err, s.Options.err())
 }
 
 func (c *Client) startRequest(workflowType string, input history.Payload, o StartOptions) *api.StartRequest {
@@ -75,12 +81,16 @@ func (c *Client) startRequest(workflowType string, input history.Payload, o Star
 		Type: workflowType, Input: json.RawMessage(input), RequestID: cmp.Or(o.RequestID, c.newID()),
 		IDReusePolicy: o.IDReusePolicy, IDConflictPolicy: o.IDConflictPolicy, RunTimeout: api.Duration(o.RunTimeout),
 		StartDelay: api.Duration(o.StartDelay), Retry: o.Retry.request(), Cron: o.Cron, ExecutionTimeout: api.Duration(o.ExecutionTimeout),
+		Memo: memo(o.Memo), SearchAttributes: attributes(o.SearchAttributes),
 	}
 }
 
 // Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
 // id is made by the server; the id comes back.
 func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
+	if err := o.err(); err != nil {
+		return "", "", err
+	}
 	r := c.startRequest(workflowType, input, o)
 	if workflowID != "" {
 		r.WorkflowID = &workflowID

@@ -45,6 +45,9 @@ type ChildOptions struct {
 	Retry            *Retry
 	Cron             string
 	ExecutionTimeout time.Duration
+	// Memo and SearchAttributes are what the child begins with, as in StartOptions. It has none of its parent's.
+	Memo             []MemoField
+	SearchAttributes []SearchAttribute
 }
 
 // retry is the child's retry policy as it is recorded.
@@ -81,18 +84,25 @@ func (t Type[In, Out]) RunChild(ctx Context, in In, options ...ChildOptions) (Ou
 
 func startChild[Out any](ctx Context, name string, in any, o ChildOptions, quiet bool) Child[Out] {
 	if o.RunTimeout < 0 || o.StartDelay < 0 {
-		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: fmt.Sprintf("a child of workflow type %q is started with a negative RunTimeout or StartDelay", name)})
+		panic(misuse("a child of workflow type %q is started with a negative RunTimeout or StartDelay", name))
 	}
+	shown := o.shown(name)
 	child := ctx.instance().StartChild(ctx.scope, engine.ChildCall{
 		StartChildWorkflowExecutionInitiated: history.StartChildWorkflowExecutionInitiated{
 			WorkflowType: name, WorkflowID: o.WorkflowID, Policy: o.ParentClosePolicy, IDReusePolicy: o.IDReusePolicy,
 			RunTimeout: history.Duration(o.RunTimeout), StartDelay: history.Duration(o.StartDelay), Quiet: quiet, Header: ctx.starting(name, true),
 			Retry: o.retry(), Cron: o.Cron, ExecutionTimeout: history.Duration(o.ExecutionTimeout),
+			Memo: shown.Memo, SearchAttributes: shown.SearchAttributes,
 		},
 		WaitCancellation: o.WaitCancellation,
 		Encode:           func() history.Payload { return mustEncode(in) },
 	})
 	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), name: "child workflow " + name}}
+}
+
+// misuse is what code does that no code should.
+func misuse(format string, args ...any) error {
+	return &failure.OtherError{Kind: failure.KindMisuse, Message: fmt.Sprintf(format, args...)}
 }
 
 // WorkflowID is the child's workflow id.

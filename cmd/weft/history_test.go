@@ -16,9 +16,9 @@ import (
 	"github.com/seed-41655fb1/weft/weftest"
 )
 
-// What weft history prints is a history that weftest.Replay takes.
-func TestHistory(t *testing.T) {
-	t.Parallel()
+// serve runs a local server with the tickets, and returns its address.
+func serve(t *testing.T) string {
+	t.Helper()
 	var types engine.Registry
 	for _, r := range tickets.Registrations() {
 		if err := r.Register(&types); err != nil {
@@ -36,13 +36,20 @@ func TestHistory(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	run, err := tickets.Workflow.Start(t.Context(), client.New(api.URL), "show-1", 100)
+	return api.URL
+}
+
+// What weft history prints is a history that weftest.Replay takes.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	api := serve(t)
+	run, err := tickets.Workflow.Start(t.Context(), client.New(api), "show-1", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
 	print := func(h historyCommand) (string, error) {
 		var out bytes.Buffer
-		h.URL = api.URL
+		h.URL = api
 		err := h.Run(context.Background(), &kong.Kong{Stdout: &out})
 		return out.String(), err
 	}

@@ -19,6 +19,9 @@ type StartRequest struct {
 	Input      json.RawMessage `json:"input,omitempty"`
 	// Header travels with the run to its activities, its children and the runs that follow it: at most 4 KiB.
 	Header history.Header `json:"header,omitempty"`
+	// Memo and SearchAttributes are shown with the run where it is described or listed; runs are found by the latter.
+	Memo             history.Memo             `json:"memo,omitempty"`
+	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
 	// RequestID recognises the request when it is sent again; absent, one is made.
 	RequestID string `json:"requestId,omitempty"`
 	// IDReusePolicy says whether an id may be used again after its run closed: allowDuplicate (the default),
@@ -237,6 +240,9 @@ type WorkflowSummary struct {
 	ClosedAt   *time.Time     `json:"closedAt,omitempty"`
 	// Build is the build that the run is pinned to; absent where the newest runs it.
 	Build string `json:"build,omitempty"`
+	// Memo and SearchAttributes are what the run shows, as its code has changed them last.
+	Memo             history.Memo             `json:"memo,omitempty"`
+	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
 }
 
 // ListResponse is a page of a list.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
 )
 
 // Schedules are workflows of a type of Weft's own. ScheduleType is its name, and SchedulePrefix with a schedule's id the
@@ -83,6 +84,9 @@ type ScheduleAction struct {
 	RunTimeout Duration `json:"runTimeout,omitempty"`
 	// Retry says when another run follows one that failed; absent, never. The end of the run is that of the last one.
 	Retry *RetryPolicy `json:"retryPolicy,omitempty"`
+	// Memo and SearchAttributes are what each run begins with.
+	Memo             history.Memo             `json:"memo,omitempty"`
+	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
 }
 
 // NewSchedule is what the workflow of a schedule is started with.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/filter"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -164,23 +165,40 @@ const listPage = 100
 
 func (h *handler) list(r *http.Request) (int, any, error) {
 	q := r.URL.Query()
-	f := store.Filter{Type: q.Get("type"), Build: q.Get("build")}
-	if status := q.Get("status"); status != "" {
-		var s history.Status
-		if err := s.UnmarshalText([]byte(status)); err != nil {
-			return 0, nil, api.Invalid.New("%v", err)
-		}
-		f.Status = status
-	}
-	var err error
-	if f.StartedAfter, err = moment(q, "startedAfter"); err != nil {
-		return 0, nil, err
-	}
-	if f.StartedBefore, err = moment(q, "startedBefore"); err != nil {
+	f, err := listFilter(q)
+	if err != nil {
 		return 0, nil, err
 	}
 	answer, err := h.service.List(r.Context(), f, q.Get("pageToken"), listPage)
 	return http.StatusOK, answer, err
+}
+
+// listFilter is what the parameters of a list select, all of them together.
+func listFilter(q url.Values) (f store.Filter, err error) {
+	parsed, err := filter.Parse(q.Get("filter"))
+	if err != nil {
+		return f, api.Invalid.New("%v", err)
+	}
+	for parameter, name := range map[string]string{"type": "WorkflowType", "build": "BuildId", "status": "ExecutionStatus"} {
+		if is := q.Get(parameter); is != "" {
+			parsed.Conditions = append(parsed.Conditions, filter.Is(name, is))
+		}
+	}
+	if status := q.Get("status"); status != "" {
+		var s history.Status
+		if err := s.UnmarshalText([]byte(status)); err != nil {
+			return f, api.Invalid.New("%v", err)
+		}
+	}
+	after, err := moment(q, "startedAfter")
+	if err != nil {
+		return f, err
+	}
+	before, err := moment(q, "startedBefore")
+	if err != nil {
+		return f, err
+	}
+	return parsed.Between(after, before), nil
 }
 
 func moment(q url.Values, name string) (time.Time, error) {

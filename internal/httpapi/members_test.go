@@ -27,6 +27,7 @@ var forms = map[string]any{
 	"HeartbeatResponse": api.HeartbeatResponse{},
 	"StuckTask":         api.StuckTask{}, "HistoryResponse": api.HistoryResponse{}, "Problem": api.Problem{},
 	"Failure": failure.Failure{}, "RetryPolicy": history.RetryPolicy{},
+	"AttributeValue": history.AttributeValue{},
 }
 
 // attributes are those of each type of event.
@@ -38,7 +39,7 @@ var attributes = []history.Attributes{
 	&history.WorkflowTaskScheduled{}, &history.WorkflowTaskStarted{}, &history.WorkflowTaskCompleted{}, &history.WorkflowTaskFailed{},
 	&history.ActivityTaskScheduled{}, &history.ActivityTaskCompleted{}, &history.ActivityTaskFailed{}, &history.ActivityTaskTimedOut{},
 	&history.ActivityTaskCancelRequested{}, &history.ActivityTaskCanceled{}, &history.TimerStarted{}, &history.TimerFired{},
-	&history.TimerCanceled{}, &history.MarkerRecorded{}, &history.WorkflowExecutionOptionsUpdated{},
+	&history.TimerCanceled{}, &history.MarkerRecorded{}, &history.UpsertWorkflowSearchAttributes{}, &history.WorkflowPropertiesModified{}, &history.WorkflowExecutionOptionsUpdated{},
 	&history.StartChildWorkflowExecutionInitiated{},
 	&history.StartChildWorkflowExecutionFailed{},
 	&history.ChildWorkflowExecutionStarted{},

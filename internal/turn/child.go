@@ -208,7 +208,7 @@ func startOf(c *engine.PendingChild) *api.StartRequest {
 	r := &api.StartRequest{
 		WorkflowID: &id, Type: c.WorkflowType, Input: json.RawMessage(c.Input), RequestID: c.RequestID, IDReusePolicy: c.IDReusePolicy,
 		RunTimeout: api.Duration(c.RunTimeout), StartDelay: api.Duration(c.StartDelay), Cron: c.Cron, ExecutionTimeout: api.Duration(c.ExecutionTimeout),
-		Header: c.Header,
+		Header: c.Header, Memo: c.Memo, SearchAttributes: c.SearchAttributes,
 	}
 	if p := c.Retry; p != nil {
 		r.Retry = api.RetryOf(*p)

@@ -150,9 +150,13 @@ func (t *session) encode(changes []*change) (err error) {
 func (t *session) put(ctx context.Context, changes []*change) error {
 	items := make([]store.Item, len(changes))
 	for i, c := range changes {
+		summary, err := summary(t.workflowID, c, changes[i+1:])
+		if err != nil {
+			return err
+		}
 		items[i] = store.Item{
 			Key:    store.Key{Workflow: t.workflowID, Run: c.run.Number, Slot: c.commit.Slot},
-			Commit: c.commit.ID, Body: c.body, Expires: c.commit.Expires.Time(), Summary: summary(t.workflowID, c),
+			Commit: c.commit.ID, Body: c.body, Expires: c.commit.Expires.Time(), Summary: summary,
 		}
 	}
 	for try, unknown := 0, false; ; try++ {
@@ -212,16 +216,24 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 	return nil
 }
 
-// summary is the row that a commit which opens, moves or closes a run has in the list of workflows.
-func summary(workflowID string, c *change) *store.Summary {
+// summary is the row that a commit which opens or closes a run, or changes what the list has of it, has there. What later
+// commits of the same put change is in the row of the one that opens the run.
+func summary(workflowID string, c *change, later []*change) (*store.Summary, error) {
 	run, commit := c.run, c.commit
 	started, at := run.State.Started, run.State.StartTime
 	if commit.Slot == 0 {
 		started, at = commit.Opens(), commit.Time
 	}
-	build := run.Pinned(commit)
-	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && build == run.State.Pinned {
-		return nil
+	build, shown := run.Pinned(commit), run.Shown(commit)
+	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && build == run.State.Pinned && shown.Equal(run.State.Shown) {
+		return nil, nil
+	}
+	if commit.FromReset() {
+		next := []*history.Commit{commit}
+		for _, l := range later {
+			next = append(next, l.commit)
+		}
+		shown = run.Shown(next...)
 	}
 	s := &store.Summary{
 		Workflow: workflowID, Run: run.Number, RunID: string(commit.RunID), Type: started.WorkflowType,
@@ -230,7 +242,21 @@ func summary(workflowID string, c *change) *store.Summary {
 	if commit.Status.Closed() {
 		s.Closed = commit.Time.Time()
 	}
-	return s
+	var err error
+	if s.Attributes, err = row(shown.SearchAttributes, len(shown.SearchAttributes)); err != nil {
+		return nil, err
+	}
+	s.Memo, err = row(shown.Memo, len(shown.Memo))
+	return s, err
+}
+
+// row is how a row has what a run shows; nothing where there is none of it.
+func row(shown any, n int) (string, error) {
+	if n == 0 {
+		return "", nil
+	}
+	body, err := history.EncodeBody(shown)
+	return string(body), err
 }
 
 // backoff is the wait before a further try: 2 ms, doubled up to half a second, with up to half of it taken off at

@@ -221,6 +221,7 @@ func (s *Service) List(ctx context.Context, f store.Filter, token string, limit 
 	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}, NextPageToken: next}
 	for _, r := range runs {
 		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
+		w.Memo, w.SearchAttributes = s.shown(&r)
 		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
 			return nil, err
 		}
@@ -230,4 +231,21 @@ func (s *Service) List(ctx context.Context, f store.Filter, token string, limit 
 		answer.Workflows = append(answer.Workflows, w)
 	}
 	return answer, nil
+}
+
+// shown is what a row has of what its run shows. A memo that cannot be opened here is left out, and so is what a newer version
+// wrote: the list goes on without them.
+func (s *Service) shown(r *store.Summary) (memo history.Memo, attributes history.SearchAttributes) {
+	for _, part := range []struct {
+		body string
+		to   any
+	}{{r.Memo, &memo}, {r.Attributes, &attributes}} {
+		if part.body == "" {
+			continue
+		}
+		if err := history.DecodeBody([]byte(part.body), part.to); err != nil {
+			s.options.Logger.Warn("the list leaves out what cannot be read of a run", "workflowId", r.Workflow, "runId", r.RunID, "error", err)
+		}
+	}
+	return memo, attributes
 }

@@ -93,6 +93,9 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	if err := engine.CheckHeader(r.Header); err != nil {
 		return nil, api.Invalid.New("%v", err)
 	}
+	if err := (engine.Shown{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
+		return nil, api.Invalid.New("%v", err)
+	}
 	build := ""
 	if workflow.Pinned {
 		build = s.options.Build
@@ -100,7 +103,7 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	return &history.WorkflowExecutionStarted{
 		Build: build, WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), TraceParent: s.Observed().TraceParent(ctx),
-		Header: r.Header, Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
+		Memo: r.Memo, SearchAttributes: r.SearchAttributes, Header: r.Header, Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
 		MaxPayload: s.options.Engine.Largest(),
 	}, nil
 }

@@ -49,6 +49,7 @@ func (f *flow) start(r api.ScheduledRun) {
 	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
 		f.closed(r, runChild(ctx, action, workflow.ChildOptions{
 			WorkflowID: r.WorkflowID, ParentClosePolicy: workflow.AbandonChild, RunTimeout: time.Duration(action.RunTimeout), Retry: retry(action.Retry),
+			Memo: memo(action.Memo), SearchAttributes: action.SearchAttributes,
 		}))
 	})
 }
@@ -66,6 +67,14 @@ func retry(p *api.RetryPolicy) *workflow.Retry {
 		r.NonRetryable = append(r.NonRetryable, workflow.NewError(typ, ""))
 	}
 	return r
+}
+
+// memo is a memo as workflow code has it.
+func memo(m history.Memo) (fields []workflow.MemoField) {
+	for _, f := range m {
+		fields = append(fields, workflow.MemoField{Name: f.Name, Value: f.Value})
+	}
+	return fields
 }
 
 // workflowID is the id of the run of a moment.

@@ -1,0 +1,157 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/payload"
+)
+
+// AttributeType is the types that a search attribute may have: a keyword (string), a whole number (int64), a number (float64), a
+// truth value, a moment (kept to the microsecond), and a list of keywords.
+type AttributeType = history.AttributeType
+
+// SearchAttribute is a search attribute with a value, or without one: what Attribute.Set and Attribute.Unset make.
+type SearchAttribute = client.SearchAttribute
+
+// MemoField is a field of a memo with a value, or without one: what Memo.Set and Memo.Unset make.
+type MemoField = client.MemoField
+
+// Attribute is a search attribute: a named value by which runs are found. Its value stands in the list of workflows in plain
+// text, also where payloads are encrypted: give it nothing that must stay secret.
+type Attribute[T AttributeType] struct{ name string }
+
+// NewAttribute declares a search attribute. Declare each once, as a package variable. A name has letters, digits and underscores,
+// a letter first, at most 64. Nothing has to be created for it in the deployment; give one name one type, in all workflows: a
+// filter finds no runs that have it as another.
+//
+//	var Region = workflow.NewAttribute[string]("Region")
+func NewAttribute[T AttributeType](name string) Attribute[T] { return Attribute[T]{name} }
+
+// Name is the attribute's name.
+func (a Attribute[T]) Name() string { return a.name }
+
+// Set is the attribute with a value, for StartOptions, ChildOptions and UpsertSearchAttributes.
+func (a Attribute[T]) Set(v T) SearchAttribute {
+	return SearchAttribute{Name: a.name, Value: history.NewAttributeValue(v)}
+}
+
+// Unset removes the attribute, for UpsertSearchAttributes.
+func (a Attribute[T]) Unset() SearchAttribute { return SearchAttribute{Name: a.name} }
+
+// Get is the attribute of the run whose code asks. ok is false where it has none, or one of another type. It is the same on
+// replay.
+func (a Attribute[T]) Get(ctx Context) (v T, ok bool) {
+	return a.Of(ctx.instance().Shown().SearchAttributes)
+}
+
+// Of is the attribute of a run that was described or listed. ok is false where it has none, or one of another type.
+func (a Attribute[T]) Of(all client.SearchAttributes) (v T, ok bool) {
+	value, found := all.Get(a.name)
+	if !found {
+		return v, false
+	}
+	return history.AttributeOf[T](value)
+}
+
+// UpsertSearchAttributes changes search attributes of the run, and leaves the others: what describes it and lists it has the new
+// values from the commit of this task on. It is recorded with the task, and costs no write of its own; the row in the list is
+// written anew. More than 32, or 2 KiB of names and values, fails the task.
+//
+//	workflow.UpsertSearchAttributes(ctx, Stage.Set("shipped"), Due.Unset())
+//
+// The attributes stay with the runs that continue this one as new. A run that follows by a retry policy or a cron expression
+// begins with those of the start.
+func UpsertSearchAttributes(ctx Context, changes ...SearchAttribute) {
+	if a := upserted(changes); len(changes) > 0 {
+		ctx.instance().Show(a)
+	}
+}
+
+// upserted is the event of these changes: of those of one name the last counts.
+func upserted(changes []SearchAttribute) *history.UpsertWorkflowSearchAttributes {
+	a := &history.UpsertWorkflowSearchAttributes{}
+	for _, c := range changes {
+		a.Removed = slices.DeleteFunc(a.Removed, func(name string) bool { return name == c.Name })
+		if c.Value.Empty() {
+			a.SearchAttributes, a.Removed = a.SearchAttributes.Without(c.Name), append(a.Removed, c.Name)
+			continue
+		}
+		a.SearchAttributes = a.SearchAttributes.With(c.Name, c.Value)
+	}
+	return a
+}
+
+// Memo is a field of the memo that runs show to those who describe or list them: a named value of any type. Nobody can search
+// for it. It is encrypted where payloads are.
+type Memo[T any] struct{ name string }
+
+// NewMemo declares a field of memos. Declare each once, as a package variable.
+//
+//	var Customer = workflow.NewMemo[Person]("customer")
+func NewMemo[T any](name string) Memo[T] { return Memo[T]{name} }
+
+// Name is the field's name.
+func (m Memo[T]) Name() string { return m.name }
+
+// Set is the field with a value, for StartOptions, ChildOptions and UpsertMemo.
+func (m Memo[T]) Set(v T) MemoField {
+	p, err := payload.Encode(v)
+	if err != nil {
+		err = fmt.Errorf("memo field %q: %w", m.name, err)
+	}
+	return MemoField{Name: m.name, Value: p, Err: err}
+}
+
+// Unset removes the field, for UpsertMemo.
+func (m Memo[T]) Unset() MemoField { return MemoField{Name: m.name} }
+
+// Get is the field of the run whose code asks. ok is false where it has none, or none that is a T. It is the same on replay.
+func (m Memo[T]) Get(ctx Context) (v T, ok bool) { return m.Of(ctx.instance().Shown().Memo) }
+
+// Of is the field of a run that was described or listed. ok is false where it has none, or none that is a T.
+func (m Memo[T]) Of(all client.Memo) (v T, ok bool) {
+	p, found := all.Get(m.name)
+	if !found {
+		return v, false
+	}
+	v, err := payload.DecodeOrZero[T](p)
+	return v, err == nil
+}
+
+// UpsertMemo changes fields of the run's memo, and leaves the others: as UpsertSearchAttributes does attributes. More than 32
+// fields, or 4 KiB of names and values, fails the task.
+func UpsertMemo(ctx Context, changes ...MemoField) {
+	if a := modified(changes); len(changes) > 0 {
+		ctx.instance().Show(a)
+	}
+}
+
+// modified is the event of these changes: of those of one name the last counts. A value that cannot be encoded fails the task.
+func modified(changes []MemoField) *history.WorkflowPropertiesModified {
+	a := &history.WorkflowPropertiesModified{}
+	for _, c := range changes {
+		if c.Err != nil {
+			panic(c.Err)
+		}
+		a.Removed = slices.DeleteFunc(a.Removed, func(name string) bool { return name == c.Name })
+		if c.Value == nil {
+			a.UpsertedMemo, a.Removed = a.UpsertedMemo.Without(c.Name), append(a.Removed, c.Name)
+			continue
+		}
+		a.UpsertedMemo = a.UpsertedMemo.With(c.Name, c.Value)
+	}
+	return a
+}
+
+// shown is what a child begins with. What cannot be fails the task.
+func (o *ChildOptions) shown(name string) engine.Shown {
+	s := engine.Shown{Memo: modified(o.Memo).UpsertedMemo, SearchAttributes: upserted(o.SearchAttributes).SearchAttributes}
+	if err := s.Check(); err != nil {
+		panic(misuse("a child of workflow type %q cannot be started: %v", name, err))
+	}
+	return s
+}
