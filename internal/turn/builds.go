@@ -110,8 +110,8 @@ const parkedFor = 5 * time.Minute
 
 // Park keeps a message for some minutes that asks for what only a build can do which is not there. Where it returns nil the
 // message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt is counted. It is
-// kept in the store, under a name that follows from it and the time: of duplicates that come in the same minutes there is one
-// then. In a queue they would multiply for as long as the build is away.
+// kept in the store, under a name that follows from it and the time: of copies that come in the same minutes there is one then.
+// In a queue they would multiply for as long as the build is away. Only copies of one sending are the same: see secondChain.
 func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 	later := *m
 	due := s.world.Now().Truncate(parkedFor).Add(parkedFor)
@@ -120,11 +120,14 @@ func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: timerID(&later), Due: due, Body: body}}); err != nil {
+	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: parkedID(&later), Due: due, Body: body}}); err != nil {
 		return fmt.Errorf("%w: keep a message: %w", errBusy, err)
 	}
 	return nil
 }
+
+// parkedID names a message that waits for a build.
+func parkedID(m *engine.Message) string { return fmt.Sprintf("%s-%x", timerID(m), m.Send) }
 
 // retryIn is how long a message waits that its run's build did not get, although it is there.
 const retryIn = 5 * time.Second
