@@ -25,6 +25,7 @@ var whys = map[string]string{
 	"Log":           "read histories, and append commits and attempts",
 	"KeepTimers":    "keep timers that a queue cannot delay for so long (a batch may delete them, too: IAM has no action for putting alone)",
 	"Send":          "send activities and timers",
+	"workflow Send": "send activities, timers, and news of children and other workflows that comes together",
 	"activity Send": "send activities, timers, and results for the workflow function",
 	"dead Send":     "send again what died, and the results of activities that did",
 	"List":          "list runs",

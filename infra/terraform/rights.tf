@@ -30,7 +30,7 @@ locals {
     Action   = ["sqs:SendMessage"]
     Resource = [local.queue_arn.timers, local.queue_arn.activities]
   }
-  send_results = { # those of activities go through the workflow queue
+  send_results = { # those of activities, and news of children, go through the workflow queue
     Sid      = "Send"
     Effect   = "Allow"
     Action   = ["sqs:SendMessage"]
@@ -59,7 +59,7 @@ locals {
       Condition = local.own.signing
     }]
 
-    workflow = [local.log, local.keep_timers, local.send]
+    workflow = [local.log, local.keep_timers, local.send_results]
 
     activity = [local.log, local.keep_timers, local.send_results, {
       Sid       = "Sign"
