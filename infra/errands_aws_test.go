@@ -49,6 +49,7 @@ func (d *deployment) runErrands(v *traveller) {
 		{work, work}, {work, fanOut}, {work, nap}, {work, sleep}, {work, again, work}, // by the activity's message
 		{fanOut, work}, {fanOut, nap}, {fanOut, sleep}, {fanOut, again, work}, // by the results
 		{nap, work}, {nap, nap}, {nap, sleep}, {nap, again, nap}, // by the timer
+		{children}, {work, children}, {fanOut, children, work}, {nap, children, nap}, // by each
 		{flaky}, {distant}, {beat}, {nap, trip},
 	} {
 		runs = append(runs, d.began(fmt.Sprintf("errand-%d", i), steps))

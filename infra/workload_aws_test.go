@@ -29,6 +29,7 @@ var (
 const (
 	work     = "work"          // an activity
 	fanOut   = "fan out"       // two at once: their results take the workflow queue
+	children = "children"      // two at once: their news take the workflow queue
 	flaky    = "flaky"         // an activity that fails once, and is soon tried again
 	distant  = "distant"       // an activity that fails once, and is tried again after longer than a queue's delay
 	nap      = "nap"           // a timer that a queue delays
@@ -116,6 +117,11 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 		_, err = working.Run(ctx, workflow.None{})
 	case fanOut:
 		one, other := working.Start(ctx, workflow.None{}), working.Start(ctx, workflow.None{})
+		if _, err = one.Get(ctx); err == nil {
+			_, err = other.Get(ctx)
+		}
+	case children:
+		one, other := errand.StartChild(ctx, []string{work}), errand.StartChild(ctx, []string{work})
 		if _, err = one.Get(ctx); err == nil {
 			_, err = other.Get(ctx)
 		}
