@@ -1,4 +1,4 @@
-// Package awsmeter counts what requests to DynamoDB and SQS cost, where they leave the process: in the SDK's middleware,
+// Package awsmeter counts what requests to DynamoDB, SQS, KMS and S3 cost, where they leave the process: in the SDK's middleware,
 // below its retries, so that each request counts. Nothing is estimated. Counts are those of requests that were answered, or
 // may have been carried out; units are those that DynamoDB says it has consumed.
 //
@@ -35,6 +35,12 @@ type Cost struct {
 	FIFOChunks int64
 	// Messages are messages that SQS took, or may have taken.
 	Messages int64
+
+	// KeyRequests are requests to KMS for data keys: to make one, or to unwrap one.
+	KeyRequests int64
+	// BlobPuts are requests to S3 that put an object or list some, which have one price, and BlobGets those that get one. Deletions
+	// are free.
+	BlobPuts, BlobGets int64
 }
 
 // Minus is what c has more than d.
@@ -57,6 +63,9 @@ func (c *Cost) add(d Cost, sign int64) {
 	c.Chunks += sign * d.Chunks
 	c.FIFOChunks += sign * d.FIFOChunks
 	c.Messages += sign * d.Messages
+	c.KeyRequests += sign * d.KeyRequests
+	c.BlobPuts += sign * d.BlobPuts
+	c.BlobGets += sign * d.BlobGets
 }
 
 // Meter adds up costs. Its zero value is ready to use, by many goroutines.

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -29,9 +31,12 @@ type answers struct {
 func (a *answers) Do(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	asked, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+	var asked []byte
+	if r.Body != nil {
+		var err error
+		if asked, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
 	}
 	status, body := a.status[min(len(a.asked), len(a.status)-1)], a.body[min(len(a.asked), len(a.body)-1)]
 	a.asked = append(a.asked, string(asked))
@@ -183,6 +188,48 @@ func TestSQS(t *testing.T) {
 		test.call(t.Context(), c)
 		if got := total.Cost(); got != test.want {
 			t.Errorf("%s cost %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// What each request to KMS and S3 costs, by its answer.
+func TestPayloads(t *testing.T) {
+	t.Parallel()
+	const refused = `{"__type":"AccessDeniedException"}`
+	bucket, name := aws.String("b"), aws.String("k")
+	for what, test := range map[string]struct {
+		call   func(context.Context, *kms.Client, *s3.Client)
+		status int
+		body   string
+		want   awsmeter.Cost
+	}{
+		"a data key": {func(ctx context.Context, k *kms.Client, _ *s3.Client) {
+			_, _ = k.GenerateDataKey(ctx, &kms.GenerateDataKeyInput{KeyId: name})
+		}, 200, "{}", awsmeter.Cost{KeyRequests: 1}},
+		"unwrapped": {func(ctx context.Context, k *kms.Client, _ *s3.Client) {
+			_, _ = k.Decrypt(ctx, &kms.DecryptInput{CiphertextBlob: []byte("x")})
+		}, 200, "{}", awsmeter.Cost{KeyRequests: 1}},
+		"refused": {func(ctx context.Context, k *kms.Client, _ *s3.Client) {
+			_, _ = k.Decrypt(ctx, &kms.DecryptInput{CiphertextBlob: []byte("x")})
+		}, 400, refused, awsmeter.Cost{}},
+		"put": {func(ctx context.Context, _ *kms.Client, s *s3.Client) {
+			_, _ = s.PutObject(ctx, &s3.PutObjectInput{Bucket: bucket, Key: name, Body: strings.NewReader("x")})
+		}, 200, "", awsmeter.Cost{BlobPuts: 1}},
+		"listed": {func(ctx context.Context, _ *kms.Client, s *s3.Client) {
+			_, _ = s.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: bucket})
+		}, 200, "<ListBucketResult/>", awsmeter.Cost{BlobPuts: 1}},
+		"got": {func(ctx context.Context, _ *kms.Client, s *s3.Client) {
+			_, _ = s.GetObject(ctx, &s3.GetObjectInput{Bucket: bucket, Key: name})
+		}, 200, "x", awsmeter.Cost{BlobGets: 1}},
+		"deleted": {func(ctx context.Context, _ *kms.Client, s *s3.Client) {
+			_, _ = s.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: bucket, Key: name})
+		}, 200, "", awsmeter.Cost{}},
+	} {
+		total := &awsmeter.Meter{}
+		c := config(&answers{status: []int{test.status}, body: []string{test.body}}, total, awsmeter.Options{Units: true})
+		test.call(t.Context(), kms.NewFromConfig(c), s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }))
+		if got := total.Cost(); got != test.want {
+			t.Errorf("%s cost %+v, want %+v", what, got, test.want)
 		}
 	}
 }

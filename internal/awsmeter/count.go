@@ -48,6 +48,9 @@ func countOf(input, output any, f fate) Cost {
 	case *dynamodb.GetItemInput:
 		return read(in.ConsistentRead, f)
 	}
+	if c, ok := countPayloads(input, f); ok {
+		return c
+	}
 	return countSQS(input, output, f)
 }
 

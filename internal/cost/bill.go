@@ -56,6 +56,12 @@ func (b bill) parts(t terms) []part {
 		{"SQS", float64(b.Chunks-b.FIFOChunks)*standardRequest + float64(b.FIFOChunks)*fifoRequest},
 		{"Lambda", float64(b.Invocations)*invocation + seconds*taskGigabytes*gigaSecond},
 	}
+	if b.KeyRequests > 0 {
+		all = append(all, part{"KMS", float64(b.KeyRequests) * keyRequest})
+	}
+	if b.BlobPuts+b.BlobGets > 0 {
+		all = append(all, part{"S3", float64(b.BlobPuts)*blobPut + float64(b.BlobGets)*blobGet})
+	}
 	if t.httpAPI {
 		all = append(all, part{"API Gateway", float64(b.APIRequests) * httpRequest})
 	}

@@ -14,9 +14,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/functions/adapter"
@@ -24,6 +27,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	weftsqs "github.com/seed-41655fb1/weft/queue/sqs"
@@ -37,6 +42,8 @@ type settings struct {
 	name          string // of the table, and the prefix of the queues
 	list          bool
 	longTimer     time.Duration
+	sealed        bool // payloads are encrypted
+	apart         bool // large ones are kept in a bucket
 }
 
 // deployment is a deployment of the functions in this process, with everything counted that AWS would bill: what the
@@ -51,6 +58,7 @@ type deployment struct {
 	registry *engine.Registry
 	ports    turn.Ports // counted
 	stop     func()
+	played   *played // KMS and S3
 
 	// gate is held by those who receive from the workflow queue: whoever locks it has results come together.
 	gate sync.RWMutex
@@ -58,13 +66,18 @@ type deployment struct {
 	requests sync.RWMutex
 	metered  awsmeter.Meter // by functions, and by mappings for what is not an empty answer
 	active   atomic.Int64   // invocations and deliveries that go on
+	build    atomic.Value   // the newest one, a string
 	mu       sync.Mutex
 	bill     bill
 }
 
+// The builds there are: the newest one, and one that was the newest before.
+const buildNow, buildBefore = "now", "before"
+
 // deploy makes a table and queues, and the functions and mappings over them.
 func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deployment, error) {
-	d := &deployment{settings: s, tables: dynamodb.NewFromConfig(s.dynamoDB), queues: sqs.NewFromConfig(s.sqs), registry: registry}
+	d := &deployment{settings: s, tables: dynamodb.NewFromConfig(s.dynamoDB), queues: sqs.NewFromConfig(s.sqs), registry: registry, played: newPlayed(latency)}
+	d.build.Store(buildNow)
 	if err := dynamo.CreateTable(ctx, d.tables, s.name); err != nil {
 		return nil, err
 	}
@@ -80,10 +93,12 @@ func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deploy
 	return d, nil
 }
 
+// latency is how much longer a request takes on AWS, more or less.
+const latency = 5 * time.Millisecond
+
 // counted are the ports of the functions. Each request takes as much longer as it does on AWS, more or less: results that
 // come at the same time there, and are committed together, would come one by one here.
 func (d *deployment) counted() (turn.Ports, error) {
-	const latency = 5 * time.Millisecond
 	count := awsmeter.Install(nil, awsmeter.Options{Units: true})
 	table := d.dynamoDB.Copy()
 	table.APIOptions, table.HTTPClient = append(table.APIOptions, count), newSlow(latency)
@@ -97,16 +112,36 @@ func (d *deployment) counted() (turn.Ports, error) {
 	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Queue: queue}, nil
 }
 
-// function makes the function of a role, as a process that has just begun has it: it knows of no run. That is the dearest
-// that an invocation can find.
-func (d *deployment) function(role string) (f *adapter.Function, end func() (logged int64, err error), err error) {
+// sealer is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
+func (d *deployment) sealer(log *slog.Logger) *seal.Sealer {
+	c := aws.Config{Region: d.dynamoDB.Region, Credentials: d.dynamoDB.Credentials, BaseEndpoint: aws.String("http://played"), HTTPClient: d.played}
+	c.APIOptions = append(c.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
+	o := seal.Options{Log: log}
+	if d.sealed {
+		o.Keys = awskms.New(kms.NewFromConfig(c), []string{"arn:aws:kms:us-east-1:000000000000:key/played"})
+	}
+	if d.apart {
+		o.Blobs = blobs3.New(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), "played")
+	}
+	return seal.New(o)
+}
+
+// function makes the function of a role and a build, as a process that has just begun has it: it knows of no run. That is the
+// dearest that an invocation can find.
+func (d *deployment) function(role, build string) (f *adapter.Function, end func() (logged int64, err error), err error) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	lines := &bytes.Buffer{}
 	metrics := emf.New(lines, "default", nil)
-	service := turn.New(d.ports, d.registry, turn.RealWorld{}, turn.Options{
-		Build: "cost", LongTimer: d.longTimer, Logger: log, Observe: observe.New(metrics),
+	sealer := d.sealer(log)
+	service := turn.New(sealer.Ports(d.ports), d.registry, turn.RealWorld{}, sealer.Options(turn.Options{
+		Build: build, LongTimer: d.longTimer, Logger: log, Observe: observe.New(metrics),
+	}))
+	f, err = adapter.New(adapter.Role(role), service, adapter.Options{
+		Log: log, Open: sealer.Deliveries,
+		Forward: func(ctx context.Context, build string, event []byte) ([]byte, error) {
+			return d.invoke(ctx, role, build, event)
+		},
 	})
-	f, err = adapter.New(adapter.Role(role), service, adapter.Options{Log: log})
 	return f, func() (int64, error) {
 		service.Close()
 		err := metrics.Flush()
@@ -135,20 +170,30 @@ func (d *deployment) startMappings() {
 	}
 }
 
-// Invoke implements lambdahost.Invoker: it counts an invocation and what it costs.
+// Invoke implements lambdahost.Invoker: it invokes the newest build.
 func (d *deployment) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
 	const timeout = time.Minute
-	d.active.Add(1)
-	defer d.active.Add(-1)
 	ctx, cancel := context.WithTimeout(d.metered.Counting(ctx), timeout)
 	defer cancel()
-	f, end, err := d.function(function)
-	if err != nil {
-		return nil, err
-	}
 	if function == string(adapter.API) {
 		d.requests.RLock()
 		defer d.requests.RUnlock()
+		answer, err := d.invoke(ctx, function, d.build.Load().(string), event)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.bill.APIRequests++
+		return answer, err
+	}
+	return d.invoke(ctx, function, d.build.Load().(string), event)
+}
+
+// invoke counts an invocation of a build and what it costs.
+func (d *deployment) invoke(ctx context.Context, function, build string, event []byte) ([]byte, error) {
+	d.active.Add(1)
+	defer d.active.Add(-1)
+	f, end, err := d.function(function, build)
+	if err != nil {
+		return nil, err
 	}
 	begun := time.Now()
 	answer, err := f.Invoke(ctx, event)
@@ -159,9 +204,6 @@ func (d *deployment) Invoke(ctx context.Context, function string, event []byte) 
 	d.bill.Invocations++
 	d.bill.Seconds += took
 	d.bill.LoggedBytes += logged
-	if function == string(adapter.API) {
-		d.bill.APIRequests++
-	}
 	return answer, errors.Join(err, ended)
 }
 

@@ -24,6 +24,8 @@ type results struct {
 	longTimer result
 	// reference are the two runs of three activities: with payloads of 200 bytes; of 1 KB; and of 200 bytes with the list on.
 	reference map[string]map[string]result
+	// kept are operations with payloads encrypted, and with large ones in a bucket.
+	kept []result
 }
 
 // The variants of the reference runs.
@@ -39,18 +41,18 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 		return nil, err
 	}
 	n := 0
-	open := func(list bool, longTimer time.Duration) (*deployment, error) {
+	open := func(s settings) (*deployment, error) {
 		n++
-		name := fmt.Sprintf("cost-%x-%d", time.Now().UnixNano(), n)
-		return deploy(ctx, settings{dynamoDB: dynamoDB, sqs: sqs, name: name, list: list, longTimer: longTimer}, types)
+		s.dynamoDB, s.sqs, s.name = dynamoDB, sqs, fmt.Sprintf("cost-%x-%d", time.Now().UnixNano(), n)
+		return deploy(ctx, s, types)
 	}
 	r := &results{reference: map[string]map[string]result{plain: {}, large: {}, withList: {}}}
-	d, err := open(false, 0)
+	d, err := open(settings{})
 	if err != nil {
 		return nil, err
 	}
 	defer d.stop()
-	listed, err := open(true, 0)
+	listed, err := open(settings{list: true})
 	if err != nil {
 		return nil, err
 	}
@@ -72,8 +74,37 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 			}
 		}
 	}
-	r.longTimer, err = measureLongTimer(ctx, open)
-	return r, err
+	if r.longTimer, err = measureLongTimer(ctx, open); err != nil {
+		return nil, err
+	}
+	sealed, apart := keptApart()
+	for _, work := range []struct {
+		settings
+		operations []operation
+	}{{settings{sealed: true}, sealed}, {settings{apart: true}, apart}} {
+		results, err := measureKept(ctx, open, work.settings, work.operations)
+		if err != nil {
+			return nil, err
+		}
+		r.kept = append(r.kept, results...)
+	}
+	return r, nil
+}
+
+func measureKept(ctx context.Context, open func(settings) (*deployment, error), s settings, operations []operation) (all []result, err error) {
+	d, err := open(s)
+	if err != nil {
+		return nil, err
+	}
+	defer d.stop()
+	for _, o := range operations {
+		one, err := again(ctx, d, o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }
 
 func again(ctx context.Context, d *deployment, o operation) (result, error) {
@@ -83,14 +114,14 @@ func again(ctx context.Context, d *deployment, o operation) (result, error) {
 
 // measureLongTimer measures a timer of more than 15 minutes, on a deployment on which a second is long. One sweep is part
 // of it; in fact one a minute serves all timers.
-func measureLongTimer(ctx context.Context, open func(bool, time.Duration) (*deployment, error)) (result, error) {
-	d, err := open(false, time.Second)
+func measureLongTimer(ctx context.Context, open func(settings) (*deployment, error)) (result, error) {
+	d, err := open(settings{longTimer: time.Second})
 	if err != nil {
 		return result{}, err
 	}
 	defer d.stop()
 	o := operation{
-		name: "start, a timer of more than 15 minutes, end", budget: counts{4, 6, 1}, times: 1, ends: true,
+		name: "start, a timer of more than 15 minutes, end", budget: counts{writes: 4, reads: 6, messages: 1}, times: 1, ends: true,
 		stepFunctions: 2 * transition, durable: 2 * durableOperation, temporal: 2 * action,
 		run: func(ctx context.Context, d *deployment, id string) error {
 			if _, err := sleeper.Start(ctx, d.Client, id, job{Nap: 3 * time.Second}); err != nil {

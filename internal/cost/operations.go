@@ -11,7 +11,11 @@ import (
 
 // counts are the writes, strong reads and messages of an operation, as design.md §2 budgets them for processes that know
 // nothing yet.
-type counts struct{ writes, reads, messages int64 }
+type counts struct {
+	writes, reads, messages int64
+	// keys are requests to KMS, puts and gets those to S3.
+	keys, puts, gets int64
+}
 
 // operation is a piece of canonical work.
 type operation struct {
@@ -38,19 +42,19 @@ const (
 func operations() []operation {
 	all := []operation{
 		{
-			name: threeOverSQS, budget: counts{4, 4, 3}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200}),
+			name: threeOverSQS, budget: counts{writes: 4, reads: 4, messages: 3}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200}),
 			stepFunctions: 4*transition + 3*invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
-			name: threeInline, budget: counts{4, 2, 1}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200, Inline: true}),
+			name: threeInline, budget: counts{writes: 4, reads: 2, messages: 1}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200, Inline: true}),
 			stepFunctions: 4*transition + 3*invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
-			name: "start, 3 local activities, end", budget: counts{1, 1, 0}, times: 5, ends: true,
+			name: "start, 3 local activities, end", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5, ends: true,
 			run: whole(sequence, job{Steps: 3, Bytes: 200, Local: true}), temporal: 2 * action,
 		},
 		{
-			name: "start, 100 activities that end together, end", budget: counts{11, 111, 200}, times: 1, ends: true,
+			name: "start, 100 activities that end together, end", budget: counts{writes: 11, reads: 111, messages: 200}, times: 1, ends: true,
 			run: func(ctx context.Context, d *deployment, id string) error {
 				const n = 100
 				return d.together(ctx, n, func() error { return whole(fanOut, job{Steps: n, Bytes: 200})(ctx, d, id) })
@@ -58,22 +62,22 @@ func operations() []operation {
 			stepFunctions: 102*transition + 100*invocation, durable: 102 * durableOperation, temporal: 101 * action,
 		},
 		{
-			name: "start", budget: counts{1, 1, 0}, times: 5,
+			name: "start", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5,
 			run: func(ctx context.Context, d *deployment, id string) error {
 				_, err := counter.Start(ctx, d.Client, id, workflow.None{})
 				return err
 			},
 		},
 		{
-			name: "start, a timer of up to 15 minutes, end", budget: counts{2, 2, 1}, times: 5, ends: true, run: whole(sleeper, job{Nap: time.Second}),
+			name: "start, a timer of up to 15 minutes, end", budget: counts{writes: 2, reads: 2, messages: 1}, times: 5, ends: true, run: whole(sleeper, job{Nap: time.Second}),
 			stepFunctions: 2 * transition, durable: 2 * durableOperation, temporal: 2 * action,
 		},
 		{
-			name: "start, an activity completed from outside, end", budget: counts{4, 6, 1}, times: 5, ends: true, prepare: completed, run: completed,
+			name: "start, an activity completed from outside, end", budget: counts{writes: 4, reads: 6, messages: 1}, times: 5, ends: true, prepare: completed, run: completed,
 			stepFunctions: 2*transition + invocation, durable: 2 * durableOperation, temporal: 2 * action,
 		},
 		{
-			name: "start, fails, is tried again as a whole, end", budget: counts{4, 3, 2}, times: 5, ends: true,
+			name: "start, fails, is tried again as a whole, end", budget: counts{writes: 4, reads: 3, messages: 2}, times: 5, ends: true,
 			run: func(ctx context.Context, d *deployment, id string) error {
 				_, err := flaky.Start(ctx, d.Client, id, true, workflow.StartOptions{Retry: &workflow.Retry{}})
 				return err
@@ -81,7 +85,7 @@ func operations() []operation {
 			temporal: 2 * action,
 		},
 		{
-			name: "a schedule for one moment, and its run of one task", budget: counts{4, 6, 3}, times: 5,
+			name: "a schedule for one moment, and its run of one task", budget: counts{writes: 4, reads: 6, messages: 3}, times: 5,
 			run: func(ctx context.Context, d *deployment, id string) error {
 				at := time.Now().Truncate(time.Second).Add(2 * time.Second)
 				_, err := flaky.Schedule(ctx, d.Client, id, false, workflow.ScheduleOptions{
@@ -92,28 +96,29 @@ func operations() []operation {
 			temporal: 3 * action,
 		},
 	}
+	all = append(all, families()...)
 	for _, o := range []operation{
-		{name: "signal", budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: "signal", budget: counts{writes: 1, reads: 1, messages: 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
 			return poke.Send(ctx, d.Client, id, 1)
 		}},
-		{name: rejected, budget: counts{0, 1, 0}, temporal: action, run: refused},
-		{name: accepted, budget: counts{1, 1, 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: rejected, budget: counts{writes: 0, reads: 1, messages: 0}, temporal: action, run: refused},
+		{name: accepted, budget: counts{writes: 1, reads: 1, messages: 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
 			_, err := add.Call(ctx, d.Client, id, 1)
 			return err
 		}},
-		{name: "update accepted; an activity; completed", budget: counts{2, 2, 1}, temporal: 2 * action, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: "update accepted; an activity; completed", budget: counts{writes: 2, reads: 2, messages: 1}, temporal: 2 * action, run: func(ctx context.Context, d *deployment, id string) error {
 			_, err := work.Send(ctx, d.Client, id, job{Bytes: 200})
 			return err
 		}},
-		{name: "query", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: "query", budget: counts{writes: 0, reads: 1, messages: 0}, run: func(ctx context.Context, d *deployment, id string) error {
 			_, err := sum.Ask(ctx, d.Client, id, workflow.None{})
 			return err
 		}},
-		{name: "update sent again", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: "update sent again", budget: counts{writes: 0, reads: 1, messages: 0}, run: func(ctx context.Context, d *deployment, id string) error {
 			_, err := add.Call(ctx, d.Client, id, 1, workflow.CallOptions{ID: polled})
 			return err
 		}},
-		{name: "poll of an update", budget: counts{0, 1, 0}, run: func(ctx context.Context, d *deployment, id string) error {
+		{name: "poll of an update", budget: counts{writes: 0, reads: 1, messages: 0}, run: func(ctx context.Context, d *deployment, id string) error {
 			_, err := d.Handle(id, "", polled).Wait(ctx)
 			return err
 		}},
@@ -123,6 +128,77 @@ func operations() []operation {
 		all = append(all, o)
 	}
 	return all
+}
+
+// families is the work of several workflows, and of several builds.
+func families() []operation {
+	return []operation{
+		{
+			name: "start, a child of one task, end", budget: counts{writes: 3, reads: 5, messages: 2}, times: 5, ends: true, run: whole(parent, job{Steps: 1}),
+			temporal: 3 * action,
+		},
+		{
+			name: "start, a signal to another workflow, end", budget: counts{writes: 3, reads: 3, messages: 1}, times: 5, ends: true,
+			prepare: func(ctx context.Context, d *deployment, id string) error {
+				_, err := counter.Start(ctx, d.Client, id+"-other", workflow.None{})
+				return err
+			},
+			run: func(ctx context.Context, d *deployment, id string) error {
+				_, err := teller.Start(ctx, d.Client, id, id+"-other")
+				return err
+			},
+			temporal: 2 * action,
+		},
+		{
+			name: "query of a run of another build", budget: counts{writes: 0, reads: 2, messages: 0}, times: 5,
+			prepare: func(ctx context.Context, d *deployment, id string) error {
+				d.build.Store(buildBefore)
+				defer d.build.Store(buildNow)
+				_, err := settled.Start(ctx, d.Client, id, workflow.None{})
+				return err
+			},
+			run: func(ctx context.Context, d *deployment, id string) error {
+				_, err := sum.Ask(ctx, d.Client, id, workflow.None{})
+				return err
+			},
+		},
+		{
+			name: "move of a run to another build", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5,
+			prepare: func(ctx context.Context, d *deployment, id string) error {
+				d.build.Store(buildBefore)
+				defer d.build.Store(buildNow)
+				_, err := settled.Start(ctx, d.Client, id, workflow.None{})
+				return err
+			},
+			run: func(ctx context.Context, d *deployment, id string) error {
+				return settled.Get(d.Client, id).Move(ctx, workflow.MoveOptions{})
+			},
+		},
+	}
+}
+
+// keptApart is the work that is measured with payloads encrypted, and with large ones in a bucket: what KMS and S3 are asked.
+func keptApart() (sealed, apart []operation) {
+	for _, o := range operations() {
+		if o.name == threeOverSQS || o.name == threeInline {
+			o.budget.keys = map[string]int64{threeOverSQS: 10, threeInline: 3}[o.name]
+			sealed = append(sealed, o)
+		}
+	}
+	const large = 1 << 20
+	return sealed, []operation{
+		{
+			name: "start with an input of 1 MiB, a timer, end", budget: counts{writes: 2, reads: 2, messages: 1, puts: 1, gets: 1}, times: 2, ends: true,
+			run: whole(sleeper, job{Nap: time.Second, Bytes: large}),
+		},
+		{
+			name: "start, an activity with a result of 1 MiB, end", budget: counts{writes: 2, reads: 2, messages: 1, puts: 1}, times: 2, ends: true,
+			run: func(ctx context.Context, d *deployment, id string) error {
+				_, err := sequence.Start(ctx, d.Client, id, job{Steps: 1, Bytes: large})
+				return err
+			},
+		},
+	}
 }
 
 // measure does an operation as often as it says, and returns what that cost.

@@ -19,6 +19,10 @@ const (
 	gigaSecond  = 0.0000133334   // Lambda, arm64
 	httpRequest = 1.00 / million // API Gateway, HTTP API; a function URL costs nothing more
 
+	keyRequest = 3.0 / million // KMS; a key is $1 a month
+	blobPut    = 5.0 / million // S3, a PUT or a LIST
+	blobGet    = 0.4 / million // S3, a GET
+
 	logged      = 0.50 // CloudWatch Logs, a GB that is taken in, without its tiers
 	alarmMetric = 0.10 // CloudWatch, a metric of an alarm and month
 

@@ -38,6 +38,14 @@ func (r *results) print(out io.Writer) {
 			o.per(float64(b.Writes)), o.budget.writes, o.per(float64(b.StrongReads)), o.budget.reads, o.per(float64(b.Messages)), o.budget.messages,
 			o.per(b.WriteUnits+b.IndexUnits+float64(b.Lost)), o.per(b.ReadUnits), o.per(float64(b.Chunks)), o.per(float64(b.Invocations)), o.dollars(terms{}))
 	}
+	line("\nWith payloads encrypted by a key of KMS, and with large ones in S3\twrites\treads\tmessages\tKMS requests\tS3 puts\tS3 gets\twrite units\tread units\ta million")
+	for _, o := range r.kept {
+		b := o.bill
+		line("%s\t%s [%d]\t%s [%d]\t%s [%d]\t%s [%d]\t%s [%d]\t%s [%d]\t%s\t%s\t%s", o.name,
+			o.per(float64(b.Writes)), o.budget.writes, o.per(float64(b.StrongReads)), o.budget.reads, o.per(float64(b.Messages)), o.budget.messages,
+			o.per(float64(b.KeyRequests)), o.budget.keys, o.per(float64(b.BlobPuts)), o.budget.puts, o.per(float64(b.BlobGets)), o.budget.gets,
+			o.per(b.WriteUnits+b.IndexUnits+float64(b.Lost)), o.per(b.ReadUnits), o.dollars(terms{}))
+	}
 	line("\nThe same by others, a million\tWeft\tStep Functions\tLambda durable functions\tTemporal Cloud")
 	for _, o := range all {
 		line("%s\t%s\t%s\t%s\t%s", o.name, o.dollars(terms{}), elsewhere(o.stepFunctions), elsewhere(o.durable), elsewhere(o.temporal))

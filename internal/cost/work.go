@@ -55,6 +55,10 @@ var (
 		return "", cmp.Or(err, activity.ErrPending)
 	}, activity.Options{Pending: 24 * time.Hour})
 	asked = make(chan string, 1) // the token that was taken last
+
+	parent  = workflow.Declare[job, string]("parent")
+	teller  = workflow.Declare[string, string]("teller")
+	settled = workflow.Declare[workflow.None, int]("settled") // which stays with its build
 )
 
 func fill(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil }
@@ -88,6 +92,21 @@ func runSequence(ctx workflow.Context, j job) (result string, err error) {
 		}
 	}
 	return result, nil
+}
+
+// runParent has children, which end in their first tasks.
+func runParent(ctx workflow.Context, j job) (string, error) {
+	var all workflow.WaitGroup
+	for range j.Steps {
+		all.Go(ctx, func(ctx workflow.Context) { _, _ = flaky.RunChild(ctx, false) })
+	}
+	return "done", all.Wait(ctx)
+}
+
+// runTeller sends a signal to another workflow, and waits until it has arrived.
+func runTeller(ctx workflow.Context, to string) (string, error) {
+	_, err := poke.SendTo(ctx, workflow.External(to), 1).Get(ctx)
+	return "told", err
 }
 
 func runFanOut(ctx workflow.Context, j job) (string, error) {
@@ -147,6 +166,7 @@ func registry() (*engine.Registry, error) {
 	for _, registration := range []workflow.Registration{
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
 		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), flow.Registration(), workflow.Bind(asker, runAsker), step, local, ask,
+		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.Pinned()),
 	} {
 		wrong = append(wrong, registration.Register(r))
 	}
