@@ -24,9 +24,10 @@ import (
 
 // flags are the command line of a program that calls Main.
 type flags struct {
-	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
-	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
-	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
+	Addr        string         `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
+	Data        string         `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	CORSOrigins []string       `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
+	TaskQueues  map[string]int `placeholder:"NAME=N" help:"Task queues, each with how many of its activities run at once, as reports=2;slow=8; 0 is 64, as the default queue has."`
 	limits.Flags
 	seal.KeyFlags
 }
@@ -47,6 +48,9 @@ func Main(r *Registry, options ...Options) {
 	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
 	o.KeyFile, o.Compress = f.KeyFile, f.Compress != "off"
 	o.LargePayloads = f.LargePayloads
+	if len(f.TaskQueues) > 0 {
+		o.TaskQueues = f.TaskQueues
+	}
 	if err := serveTelling(ctx, r, o); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
@@ -84,6 +88,9 @@ type Options struct {
 	Compress bool
 	// LargePayloads takes payloads of up to 5 MiB, which are kept apart, instead of 256 KiB: as a bucket does on AWS.
 	LargePayloads bool
+	// TaskQueues are task queues that activities are sent to, besides those that they are declared with: each has the number of
+	// its activities that run at once, and 0 is as many as the default queue has, 64.
+	TaskQueues map[string]int
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -128,7 +135,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	}
 	defer stop()
 	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: o.LargePayloads, Log: o.Log,
+		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: o.LargePayloads, TaskQueues: o.TaskQueues, Log: o.Log,
 		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,15 @@ type Options struct {
 	Pending time.Duration
 	// Retry says when a failed attempt is followed by another.
 	Retry Retry
+	// TaskQueue names the task queue whose functions make the attempts: with more memory, another role, or only so many at
+	// once. Empty is the default one. The deployment has to have the queue: a workflow that starts an activity on another
+	// waits, with what to do in its description, until it does. A name is at most 32 characters of a-z, 0-9 and -.
+	TaskQueue string
 	// Inline lets the process that runs the activity before this one go on with this one, if nothing else follows from its
 	// result and there is time: one message and one invocation less. What is durable is the same. If the process dies
 	// meanwhile, the activity begins anew when the message of the first of the chain is delivered again, which may take as
 	// long as that queue's visibility time-out; so it is for activities that are short. One that has only one attempt
-	// (Retry.MaxAttempts is 1) is never run inline.
+	// (Retry.MaxAttempts is 1) is never run inline, nor is one that has a task queue, or that follows one which has.
 	Inline bool
 }
 
@@ -79,6 +84,12 @@ func (a Activity[In, Out]) With(options Options) Activity[In, Out] {
 	return a
 }
 
+// On returns the activity on another task queue, its other options as they are; "" is the default queue.
+func (a Activity[In, Out]) On(taskQueue string) Activity[In, Out] {
+	a.options.TaskQueue = taskQueue
+	return a
+}
+
 // Run starts the activity from workflow code and waits for its result. It returns a *workflow.ActivityError that wraps
 // why the activity failed, and a *workflow.CanceledError as soon as ctx is canceled.
 func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
@@ -96,7 +107,7 @@ func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Ou
 
 // Register adds the activity to the registry.
 func (a Activity[In, Out]) Register(r *engine.Registry) error {
-	if err := a.check(); err != nil {
+	if err := cmp.Or(a.check(), r.AddTaskQueue(a.options.TaskQueue)); err != nil {
 		return err
 	}
 	return r.AddActivity(&engine.Activity{Name: a.name, Where: a.where, Run: code(a.name, a.run)})
@@ -121,12 +132,29 @@ func code[In, Out any](name string, run func(context.Context, In) (Out, error)) 
 	}
 }
 
+// TaskQueues is a registration of task queues that only calls name (see On): the local server and weftest have those, and the
+// ones that activities are declared with.
+func TaskQueues(names ...string) workflow.Registration { return taskQueues(names) }
+
+type taskQueues []string
+
+// Register adds the task queues to the registry.
+func (names taskQueues) Register(r *engine.Registry) error {
+	for _, name := range names {
+		if err := r.AddTaskQueue(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // scheduled is the event with which the options are recorded, with the defaults filled in.
 func (o Options) scheduled(name string) history.ActivityTaskScheduled {
 	retry, _ := engine.CompleteRetry(o.Retry.Policy()) // check has found it right
 	return history.ActivityTaskScheduled{
 		ActivityType:    name,
 		Inline:          o.Inline,
+		TaskQueue:       o.TaskQueue,
 		StartToClose:    history.Duration(orDefault(o.StartToClose, DefaultStartToClose)),
 		ScheduleToClose: history.Duration(o.ScheduleToClose),
 		ScheduleToStart: history.Duration(o.ScheduleToStart),
@@ -157,7 +185,7 @@ func (o Options) check() error {
 		return errors.New("a time in its options is negative")
 	}
 	_, err := engine.CompleteRetry(o.Retry.Policy())
-	return err
+	return cmp.Or(err, engine.CheckTaskQueue(o.TaskQueue))
 }
 
 // Error is an application error: one that workflows and clients can tell apart by its type with errors.Is.

@@ -55,6 +55,10 @@ func TestOptionsAreRecorded(t *testing.T) {
 			StartToClose: history.Duration(time.Hour),
 			Retry:        history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
 		}},
+		"another task queue for one call": {base.On("reports"), history.ActivityTaskScheduled{
+			StartToClose: history.Duration(time.Hour), TaskQueue: "reports",
+			Retry: history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
+		}},
 		"others for one call": {base.With(activity.Options{ScheduleToClose: time.Minute, Retry: retry}), history.ActivityTaskScheduled{
 			StartToClose: history.Duration(30 * time.Second), ScheduleToClose: history.Duration(time.Minute),
 			Retry: history.RetryPolicy{
@@ -80,6 +84,8 @@ var badOptions = map[string]activity.Options{
 	"has no type":              {Retry: activity.Retry{NonRetryable: []*activity.Error{{Message: "no type"}}}},
 	"make it with NewError":    {Retry: activity.Retry{NonRetryable: []*activity.Error{nil}}},
 	"in its options is":        {ScheduleToClose: -1},
+	"characters of a-z, 0-9":   {TaskQueue: "Reports"},
+	"names that end in -dead":  {TaskQueue: "reports-dead"},
 	"is negative (at activity": {Retry: activity.Retry{InitialInterval: -1}},
 }
 

@@ -86,6 +86,8 @@ type Message struct {
 	// Again says that it may have been delivered before: its receiver finds out, or a copy that came back from the dead
 	// letters says so.
 	Again bool `cbor:"17,keyasint,omitempty"`
+	// TaskQueue is that of the activity, also where the activity itself is left out.
+	TaskQueue string `cbor:"18,keyasint,omitempty"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
@@ -160,7 +162,7 @@ func (o *outbox) scheduling() {
 			switch a := e.Attributes.(type) {
 			case *history.ActivityTaskScheduled:
 				m := add(RunActivity, id)
-				m.Activity, m.Scheduled = a, c.Time
+				m.Activity, m.Scheduled, m.TaskQueue = a, c.Time, a.TaskQueue
 				if a.ScheduleToClose > 0 {
 					add(CloseActivity, id).Due = c.Time.Add(time.Duration(a.ScheduleToClose))
 				}

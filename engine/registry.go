@@ -50,6 +50,7 @@ type ActivityCode = func(ctx context.Context, input history.Payload) (history.Pa
 type Registry struct {
 	workflows  map[string]*Workflow
 	activities map[string]*Activity
+	taskQueues map[string]bool
 
 	aroundWorkflows  []any
 	aroundActivities []func(next ActivityCode) ActivityCode
@@ -100,6 +101,21 @@ func (r *Registry) WorkflowNames() []string {
 
 // ActivityNames lists the names of the activity types, sorted.
 func (r *Registry) ActivityNames() []string { return sortedKeys(r.activities) }
+
+// AddTaskQueue adds a task queue, which may be there already, or be the default one, whose name is empty.
+func (r *Registry) AddTaskQueue(name string) error {
+	if err := CheckTaskQueue(name); err != nil || name == "" {
+		return err
+	}
+	if r.taskQueues == nil {
+		r.taskQueues = map[string]bool{}
+	}
+	r.taskQueues[name] = true
+	return nil
+}
+
+// TaskQueues lists the task queues, sorted, without the default one.
+func (r *Registry) TaskQueues() []string { return sortedKeys(r.taskQueues) }
 
 func sortedKeys[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))

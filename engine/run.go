@@ -83,6 +83,9 @@ type Options struct {
 	SuggestAfterBytes  int64
 	// MaxPayload is the largest payload of runs that are opened, in bytes; up to the constant of this name it is that.
 	MaxPayload int
+	// TaskQueues are the task queues of the deployment, besides the default one. A task whose code starts an activity on
+	// another one fails.
+	TaskQueues []string
 }
 
 // Largest is what the event that opens a run says of its largest payload.

@@ -134,10 +134,14 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 		return nil, err
 	}
 	in.updates.inFlight, in.updates.bytes, in.updates.accepted = r.State.UpdatesInFlight, r.State.UpdateBytesInFlight, len(r.State.Updates)
-	return in.Activate(&Activation{
+	result, err := in.Activate(&Activation{
 		FirstEventID: c.FirstEventID, Time: c.Time, Brought: task.Brought, Updates: task.Updates, Limits: w.Options.Limits,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,
 	})
+	if err == nil {
+		err = w.Options.routed(result.Commands)
+	}
+	return result, err
 }
 
 // suggest reports whether code is given the hint to continue as new: the history has become long, or nine tenths of the

@@ -29,6 +29,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/schedules"
 	"github.com/seed-41655fb1/weft/examples/selects"
 	"github.com/seed-41655fb1/weft/examples/signals"
+	"github.com/seed-41655fb1/weft/examples/taskqueues"
 	"github.com/seed-41655fb1/weft/examples/tickets"
 	"github.com/seed-41655fb1/weft/examples/timeouts"
 	"github.com/seed-41655fb1/weft/examples/timers"
@@ -62,6 +63,7 @@ func Registrations() map[string][]workflow.Registration {
 		"schedules":    schedules.Registrations(),
 		"selects":      selects.Registrations(),
 		"signals":      signals.Registrations(),
+		"taskqueues":   taskqueues.Registrations(),
 		"tickets":      tickets.Registrations(),
 		"timeouts":     timeouts.Registrations(),
 		"timers":       timers.Registrations(),

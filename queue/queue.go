@@ -23,6 +23,7 @@ package queue
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -32,7 +33,7 @@ const MaxDelay = 15 * time.Minute
 // MaxBatch is the largest number of messages that are sent, received or deleted at once, as in SQS.
 const MaxBatch = 10
 
-// The queues of a deployment. Activity messages have a queue for each task queue; see Activities.
+// The queues of a deployment. Activity messages have a queue for each task queue; see ForTasks.
 const (
 	// Workflow is the FIFO queue whose groups are workflow ids.
 	Workflow = "workflow"
@@ -42,8 +43,34 @@ const (
 	Activities = "activities"
 )
 
+// tasks begins the names of the queues of task queues.
+const tasks = "tasks-"
+
+// ForTasks is the standard queue of a task queue's activities. That of the default one, whose name is empty, is Activities.
+func ForTasks(taskQueue string) string {
+	if taskQueue == "" {
+		return Activities
+	}
+	return tasks + taskQueue
+}
+
+// IsForTasks reports whether a queue carries activities, and of which task queue. The queue of their dead letters does not.
+func IsForTasks(queue string) (taskQueue string, is bool) {
+	name, named := strings.CutPrefix(queue, tasks)
+	if strings.HasSuffix(queue, dead) || !named && queue != Activities {
+		return "", false
+	}
+	if !named {
+		return "", true
+	}
+	return name, true
+}
+
+// dead ends the names of the queues of dead letters.
+const dead = "-dead"
+
 // DeadLetters is the queue of the messages of a queue that were received too often.
-func DeadLetters(queue string) string { return queue + "-dead" }
+func DeadLetters(queue string) string { return queue + dead }
 
 // Message is what is sent.
 type Message struct {
@@ -105,12 +132,21 @@ type Settings struct {
 	MaxReceives int
 }
 
-// Standard are the settings of a deployment in one process. A message that a handler keeps giving back goes to the dead
-// letters after about ten minutes.
-func Standard() map[string]Settings {
+// All are the queues of a deployment with these task queues besides the default one, without those of dead letters.
+func All(taskQueues ...string) []string {
+	names := []string{Activities}
+	for _, name := range taskQueues {
+		names = append(names, ForTasks(name))
+	}
+	return append(names, Timers, Workflow)
+}
+
+// Standard are the settings of a deployment in one process, with these task queues besides the default one. A message that a
+// handler keeps giving back goes to the dead letters after about ten minutes.
+func Standard(taskQueues ...string) map[string]Settings {
 	const visibility, receives = 30 * time.Second, 20
 	settings := map[string]Settings{}
-	for _, name := range []string{Workflow, Timers, Activities} {
+	for _, name := range All(taskQueues...) {
 		fifo := name == Workflow
 		settings[name] = Settings{FIFO: fifo, Visibility: visibility, MaxReceives: receives}
 		settings[DeadLetters(name)] = Settings{FIFO: fifo, Visibility: visibility}

@@ -34,6 +34,7 @@ type Env struct {
 	registry *engine.Registry
 	store    *storememory.Store
 	queue    *queuememory.Queue
+	queues   []string // their names
 	service  *turn.Service
 	handler  http.Handler
 	client   *client.Client
@@ -80,7 +81,8 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	e.given, e.fail = context.WithCancelCause(context.Background())
 	broken := func(format string, args ...any) { t.Errorf("weftest: a defect of Weft's own: "+format, args...) }
 	e.store = storememory.New(storememory.Options{Violation: broken})
-	e.queue = queuememory.New(queue.Standard(), queuememory.Options{Violation: broken})
+	e.queues = queuesOf(e.registry.TaskQueues())
+	e.queue = queuememory.New(queue.Standard(e.registry.TaskQueues()...), queuememory.Options{Violation: broken})
 	e.open()
 	go e.loop()
 	t.Cleanup(e.close)
@@ -123,6 +125,7 @@ func (e *Env) open() {
 	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Eraser: e.store, Queue: e.queue}
 	e.service = turn.New(ports, e.registry, world, turn.Options{
 		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, Logger: quiet, Observe: observe.New((*listener)(e)),
+		Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
 	})
 	e.handler = httpapi.New(e.service, quiet)
 	e.client = client.New("http://weftest", client.Options{HTTP: &http.Client{Transport: (*transport)(e)}, NewID: world.newID})

@@ -25,10 +25,13 @@ const (
 	sweepAhead = turn.SweepEvery
 )
 
-// queues are the queues, in the order in which they are looked at.
-var queues = []string{
-	queue.Activities, queue.Timers, queue.Workflow,
-	queue.DeadLetters(queue.Activities), queue.DeadLetters(queue.Timers), queue.DeadLetters(queue.Workflow),
+// queuesOf are the queues of a deployment with these task queues, in the order in which they are looked at.
+func queuesOf(taskQueues []string) []string {
+	names := queue.All(taskQueues...)
+	for _, name := range queue.All(taskQueues...) {
+		names = append(names, queue.DeadLetters(name))
+	}
+	return names
 }
 
 // loop lets one thing happen after the other: it does nothing while anything else in the bubble can go on.
@@ -64,8 +67,8 @@ func (e *Env) step() bool {
 	if e.troubled() {
 		return true
 	}
-	if i := slices.IndexFunc(queues, e.queue.Ready); i >= 0 {
-		e.deliver(queues[i])
+	if i := slices.IndexFunc(e.queues, e.queue.Ready); i >= 0 {
+		e.deliver(e.queues[i])
 		return true
 	}
 	if at, ok := e.stored(); ok && !at.After(time.Now()) {

@@ -34,6 +34,8 @@ type ActivityTaskScheduled struct {
 	Heartbeat Duration `cbor:"9,keyasint,omitempty" json:"heartbeatTimeout,omitempty"`
 	// Pending is how long an attempt that goes on outside may take, from its beginning; 0 is as long as any other.
 	Pending Duration `cbor:"10,keyasint,omitempty" json:"pendingTimeout,omitempty"`
+	// TaskQueue names the task queue whose functions make its attempts; empty is the default one.
+	TaskQueue string `cbor:"11,keyasint,omitempty" json:"taskQueue,omitempty"`
 	// Header is that of the run, and what was added for this activity.
 	Header Header `cbor:"20,keyasint,omitempty" json:"header,omitempty"`
 	// Oversize is the size in bytes of an input that was too large to be recorded: the activity fails without an attempt.

@@ -13,7 +13,8 @@
 //	REST API (format 1.0)
 //	a batch of the workflow queue (FIFO)       workflow  commits results, the messages of a workflow together
 //	a batch of the timer queue                 workflow  fires timers, tries failed tasks again
-//	a batch of the activity queue              activity  makes attempts at activities
+//	a batch of the activity queue, or of that  activity  makes attempts at activities
+//	of a task queue
 //	a schedule, each minute                    timer     sends the long timers that have become near
 //	a batch of any queue of dead letters       dead      resolves or sends again what was received too often
 //

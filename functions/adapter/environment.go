@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,8 @@ import (
 //
 // and, where they are set,
 //
+//	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the same in all
+//	                       functions, or one would not know where to send an activity. Else there is the default one alone
 //	WEFT_NAMESPACE         what of the table this deployment has; else "default"
 //	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run
 //	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
@@ -73,6 +76,7 @@ type environment struct {
 	table, namespace      string
 	noList, pinning       bool
 	urls                  map[string]string
+	taskQueues            []string
 	build, basePath       string
 	function              string // its name; known where versions are used
 	metrics               string
@@ -110,6 +114,7 @@ func readEnvironment(get func(string) string) (environment, error) {
 	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 		e.urls[name] = v.required("WEFT_QUEUE_" + strings.ToUpper(name))
 	}
+	e.taskQueues = v.taskQueues("WEFT_TASK_QUEUES", e.urls)
 	e.bucket = get("WEFT_BUCKET")
 	e.compress = v.choice("WEFT_COMPRESS", "off", "zstd") == "zstd"
 	if keys := get("WEFT_PAYLOAD_KEY"); keys != "" {
@@ -176,6 +181,31 @@ func (v *variables) number(name string, most int) int {
 	return n
 }
 
+// taskQueues reads the URLs of task queues into urls, and returns their names, sorted.
+func (v *variables) taskQueues(name string, urls map[string]string) (names []string) {
+	text := v.get(name)
+	if text == "" {
+		return nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		taskQueue, url, _ := strings.Cut(pair, "=")
+		err := engine.CheckTaskQueue(taskQueue)
+		switch {
+		case taskQueue == "" || url == "":
+			err = fmt.Errorf("%q names no queue: give name=URL, parted by commas", pair)
+		case slices.Contains(names, taskQueue):
+			err = fmt.Errorf("the task queue %q is there twice", taskQueue)
+		}
+		if err != nil {
+			v.wrong = append(v.wrong, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		names, urls[queue.ForTasks(taskQueue)] = append(names, taskQueue), url
+	}
+	slices.Sort(names)
+	return names
+}
+
 // choice reads one of some values; the first is that of a variable that is not set.
 func (v *variables) choice(name string, values ...string) string {
 	value := cmp.Or(v.get(name), values[0])
@@ -227,7 +257,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	sealer := e.sealer(c, log)
 	service := turn.New(sealer.Ports(ports), registry, turn.RealWorld{}, sealer.Options(turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
-		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits}, Observe: told.hub(),
+		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits, TaskQueues: e.taskQueues}, Observe: told.hub(),
 	}))
 	var forward Forward
 	if e.pinning {
@@ -235,8 +265,20 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	}
 	return New(role, service, Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
-		BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		QueueOf: e.queueOf, BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
+}
+
+// queueOf is which queue of activities has an ARN: they end in the same as URLs do. One that is none of these is taken for the
+// default one.
+func (e *environment) queueOf(arn string) string {
+	name := arn[strings.LastIndex(arn, ":")+1:]
+	for _, taskQueue := range e.taskQueues {
+		if q := queue.ForTasks(taskQueue); path.Base(e.urls[q]) == name {
+			return q
+		}
+	}
+	return queue.Activities
 }
 
 // sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.

@@ -55,6 +55,19 @@ func TestEnvironment(t *testing.T) {
 	want.payloadKeys, want.compress = []string{"none", key}, true
 	check("all")
 
+	const reports, slow = "https://sqs.us-east-1.amazonaws.com/123456789012/weft-tasks-reports", "https://localhost:4566/000000000000/slow-lane"
+	vars["WEFT_TASK_QUEUES"] = "slow=" + slow + ",reports=" + reports
+	want.taskQueues = []string{"reports", "slow"}
+	want.urls[queue.ForTasks("reports")], want.urls[queue.ForTasks("slow")] = reports, slow
+	check("task queues")
+	for name, is := range map[string]string{
+		"weft-activities": queue.Activities, "weft-tasks-reports": queue.ForTasks("reports"), "slow-lane": queue.ForTasks("slow"), "lane": queue.Activities,
+	} {
+		if got := want.queueOf("arn:aws:sqs:us-east-1:123456789012:" + name); got != is {
+			t.Errorf("the queue %s is %s, want %s", name, got, is)
+		}
+	}
+
 	vars["WEFT_PINNING"], vars["AWS_LAMBDA_FUNCTION_NAME"] = "on", "weft-api"
 	want.pinning, want.function = true, "weft-api"
 	check("versions")
@@ -78,9 +91,9 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {
-		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0", "WEFT_RETENTION_DAYS": "a week", "WEFT_CHECK_COMMITS": "-1", "WEFT_PAYLOAD_KEY": "alias/weft", "WEFT_COMPRESS": "gzip"}[name]
+		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0", "WEFT_RETENTION_DAYS": "a week", "WEFT_CHECK_COMMITS": "-1", "WEFT_PAYLOAD_KEY": "alias/weft", "WEFT_COMPRESS": "gzip", "WEFT_TASK_QUEUES": "reports,slow=x,slow=y,Slow=z"}[name]
 	})
-	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL", "WEFT_RETENTION_DAYS", "WEFT_CHECK_COMMITS", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS"} {
+	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL", "WEFT_RETENTION_DAYS", "WEFT_CHECK_COMMITS", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS", `WEFT_TASK_QUEUES: "reports" names no queue`, `"slow" is there twice`, `"Slow" cannot be`} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v does not name %s", err, text)
 		}

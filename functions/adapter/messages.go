@@ -35,9 +35,14 @@ func (f *Function) results(ctx context.Context, a allowance, event []byte) (any,
 	})
 }
 
-// attempts handles a batch of the activity queue.
+// attempts handles a batch of the activity queue, or of that of a task queue.
 func (f *Function) attempts(ctx context.Context, a allowance, event []byte) (any, error) {
-	return f.batch(ctx, a, event, func(string) string { return queue.Activities })
+	return f.batch(ctx, a, event, func(arn string) string {
+		if f.options.QueueOf == nil {
+			return queue.Activities
+		}
+		return f.options.QueueOf(arn)
+	})
 }
 
 // deadLetters handles a batch of dead letters, which are handled alike whatever queue they come from.

@@ -279,6 +279,8 @@ type PendingActivity struct {
 	// PendingUntil is until when an attempt may take whose function has returned, and which goes on outside; absent where
 	// there is none.
 	PendingUntil *time.Time `json:"pendingUntil,omitempty"`
+	// TaskQueue is where its attempts are made; absent where that is the default queue.
+	TaskQueue string `json:"taskQueue,omitempty"`
 }
 
 // PendingTimer is a timer that has not fired.

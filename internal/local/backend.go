@@ -17,20 +17,20 @@ import (
 )
 
 // inMemory keeps everything for as long as the process lives.
-func inMemory(string) (*backend, error) {
+func inMemory(_ string, taskQueues []string) (*backend, error) {
 	s := storememory.New(storememory.Options{})
-	q := queuememory.New(queue.Standard(), queuememory.Options{})
+	q := queuememory.New(queue.Standard(taskQueues...), queuememory.Options{})
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
-		receiver: q,
-		blobs:    blobmemory.New(nil),
-		tidy:     func(context.Context) error { return nil },
-		close:    func() error { return nil },
+		receiver: q, taskQueues: taskQueues,
+		blobs: blobmemory.New(nil),
+		tidy:  func(context.Context) error { return nil },
+		close: func() error { return nil },
 	}, nil
 }
 
 // onDisk keeps everything in a file of the data directory, which belongs to this process alone.
-func onDisk(dir string) (*backend, error) {
+func onDisk(dir string, taskQueues []string) (*backend, error) {
 	db, err := disk.Open(dir)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func onDisk(dir string) (*backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	q, err := queueembedded.New(db, queue.Standard(), queueembedded.Options{})
+	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -49,10 +49,10 @@ func onDisk(dir string) (*backend, error) {
 	}
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
-		receiver: q,
-		blobs:    b,
-		tidy:     func(ctx context.Context) error { return deleteExpired(ctx, s) },
-		close:    db.Close,
+		receiver: q, taskQueues: q.TaskQueues(),
+		blobs: b,
+		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s) },
+		close: db.Close,
 	}, nil
 }
 

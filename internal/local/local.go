@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +35,9 @@ type Options struct {
 	Turn turn.Options
 	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
 	Concurrency int
+	// TaskQueues are task queues besides the default one, and those that activities are declared with. Each has the number of
+	// its activities that are run at once; 0 is Concurrency.
+	TaskQueues map[string]int
 	// Origins are the origins whose web pages may use the API, as http://localhost:5173, or * for all; the pages of none may
 	// where there are none.
 	Origins []string
@@ -61,7 +66,9 @@ const stopAfter = 5 * time.Second
 type backend struct {
 	ports    turn.Ports
 	receiver queue.Receiver
-	blobs    blob.Blobs
+	// taskQueues are those that there are, besides the default one.
+	taskQueues []string
+	blobs      blob.Blobs
 	// tidy deletes what has expired.
 	tidy  func(context.Context) error
 	close func() error
@@ -83,10 +90,18 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	if o.Dir == "" {
 		open = inMemory
 	}
-	b, err := open(o.Dir)
+	taskQueues, err := o.taskQueues(registry)
 	if err != nil {
 		return nil, err
 	}
+	b, err := open(o.Dir, slices.Sorted(maps.Keys(taskQueues)))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range b.taskQueues {
+		taskQueues[name] += 0 // one of before, whose messages are left over, runs too
+	}
+	o.Turn.Engine.TaskQueues = slices.Sorted(maps.Keys(taskQueues))
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = b.blobs
@@ -105,8 +120,26 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	return &Server{
 		Service: service, handler: handler, backend: b, log: o.Log,
-		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency},
+		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
 	}, nil
+}
+
+// taskQueues are the task queues that are asked for, with how many of their activities are run at once.
+func (o *Options) taskQueues(registry *engine.Registry) (map[string]int, error) {
+	all := map[string]int{}
+	for _, name := range registry.TaskQueues() {
+		all[name] = 0
+	}
+	for name, atOnce := range o.TaskQueues {
+		if name == "" || atOnce < 0 {
+			return nil, fmt.Errorf("the task queue %q is to run %d activities at once: give a name, and 1 or more, or 0 for as many as the default queue", name, atOnce)
+		}
+		if err := engine.CheckTaskQueue(name); err != nil {
+			return nil, err
+		}
+		all[name] = atOnce
+	}
+	return all, nil
 }
 
 // Handler is the HTTP API.

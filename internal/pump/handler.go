@@ -41,10 +41,11 @@ func Split(name string, all []queue.Delivery) [][]queue.Delivery {
 // that are done with, and to be deleted; the others come again. Of a group they are the first ones. A panic is a defect; it
 // passes through, and none of them is done with.
 func (h Handler) For(name string) func(ctx context.Context, part []queue.Delivery) (done []string) {
-	switch name {
-	case queue.Activities, queue.Timers:
+	_, attempts := queue.IsForTasks(name)
+	switch {
+	case attempts, name == queue.Timers:
 		return func(ctx context.Context, part []queue.Delivery) []string { return h.handle(ctx, name, part) }
-	case queue.Workflow:
+	case name == queue.Workflow:
 		return h.handleGroup
 	}
 	return h.handleDead

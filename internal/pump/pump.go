@@ -4,9 +4,12 @@
 package pump
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,15 +26,15 @@ type Pump struct {
 	Log      *slog.Logger
 	// Concurrency is how many messages of a queue are handled at once.
 	Concurrency int
+	// TaskQueues are the task queues besides the default one, each with how many of its messages are handled at once; 0 is
+	// Concurrency.
+	TaskQueues map[string]int
 }
-
-// queues are the queues of a deployment; each is received from by a loop of its own.
-var queues = []string{queue.Activities, queue.Timers, queue.Workflow}
 
 // Run delivers messages until ctx ends, and returns when those that were being handled have been.
 func (p *Pump) Run(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, name := range queues {
+	for _, name := range queue.All(slices.Collect(maps.Keys(p.TaskQueues))...) {
 		all.Go(func() { p.loop(ctx, name) })
 		all.Go(func() { p.loop(ctx, queue.DeadLetters(name)) })
 	}
@@ -43,15 +46,17 @@ func (p *Pump) Run(ctx context.Context) {
 func (p *Pump) loop(ctx context.Context, name string) {
 	var handlers sync.WaitGroup
 	defer handlers.Wait()
-	free := make(chan struct{}, p.Concurrency)
+	busy := make(chan struct{}, p.atOnce(name))
 	for ctx.Err() == nil {
-		select { // wait for a free handler first: what nobody handles should not be in flight
-		case free <- struct{}{}:
-			<-free
-		case <-ctx.Done():
+		free := reserve(ctx, busy)
+		if free == 0 {
 			return
 		}
-		deliveries, err := p.Receiver.Receive(ctx, name, queue.MaxBatch)
+		deliveries, err := p.Receiver.Receive(ctx, name, free)
+		parts := Split(name, deliveries)
+		for range free - len(parts) {
+			<-busy
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				p.Log.Error("receive failed", "queue", name, "error", err)
@@ -59,14 +64,37 @@ func (p *Pump) loop(ctx context.Context, name string) {
 			}
 			continue
 		}
-		for _, part := range Split(name, deliveries) {
-			free <- struct{}{}
+		for _, part := range parts {
 			handlers.Go(func() {
-				defer func() { <-free }()
+				defer func() { <-busy }()
 				p.Deliver(context.WithoutCancel(ctx), name, part)
 			})
 		}
 	}
+}
+
+// atOnce is how many messages of a queue are handled at once.
+func (p *Pump) atOnce(name string) int {
+	taskQueue, _ := queue.IsForTasks(name)
+	return cmp.Or(p.TaskQueues[taskQueue], p.Concurrency)
+}
+
+// reserve waits for a free handler, and takes as many as are free then, up to a batch. What nobody handles should not be in
+// flight: that it was received would count as an attempt. It returns 0 when the context ends.
+func reserve(ctx context.Context, busy chan struct{}) int {
+	select {
+	case busy <- struct{}{}:
+	case <-ctx.Done():
+		return 0
+	}
+	for free := 1; free < queue.MaxBatch; free++ {
+		select {
+		case busy <- struct{}{}:
+		default:
+			return free
+		}
+	}
+	return queue.MaxBatch
 }
 
 // Deliver has messages of a queue handled and deletes those that are done with. A panic is a defect: the messages come

@@ -243,7 +243,7 @@ func (s *simulation) end() {
 	if len(s.wrong) > 0 {
 		return
 	}
-	for _, name := range []string{queue.Activities, queue.Timers, queue.Workflow} {
+	for _, name := range queue.All(taskQueues...) {
 		if n := s.queue.Len(name) + s.queue.Len(queue.DeadLetters(name)); n > 0 {
 			s.fail("%d messages are left in %s", n, name)
 		}

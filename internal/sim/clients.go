@@ -109,6 +109,9 @@ func (s *simulation) program() program {
 	if p.Laps == 0 && r.IntN(3) == 0 {
 		p.Fails = 1
 	}
+	if r.IntN(3) == 0 {
+		p.Queue = taskQueues[0]
+	}
 	return p
 }
 

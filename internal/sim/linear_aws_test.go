@@ -77,7 +77,7 @@ func newCrowd(t *testing.T, server awstest.Server, runs, processes int) *crowd {
 	config.BaseEndpoint = aws.String(proxy.URL())
 	c := &crowd{
 		t: t, proxy: proxy, client: dynamodb.NewFromConfig(config), table: table,
-		queue: queuememory.New(queue.Standard(), queuememory.Options{Violation: t.Errorf}),
+		queue: queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Violation: t.Errorf}),
 	}
 	for range processes {
 		c.processes = append(c.processes, c.boot())

@@ -40,7 +40,7 @@ func watch(seed uint64) *observed {
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
 	now := func() time.Time { return s.now }
 	s.store = storememory.New(storememory.Options{Clock: now, Violation: violation})
-	s.queue = queuememory.New(queue.Standard(), queuememory.Options{Clock: now, Violation: violation})
+	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: now, Violation: violation})
 	s.audit, s.sweepAt = newAudit(s), s.now.Add(turn.SweepEvery)
 	o := &observed{simulation: s, record: record{fail: s.fail}, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}
 	s.audit.programs[theRun] = o.program

@@ -129,6 +129,14 @@ var mutants = []mutant{
 		old: "		in.cancel = a\n", new: "		in.root.Cancel(a.Reason)\n", more: true,
 	},
 	{
+		name: "an activity of a task queue is sent to the default one", file: "internal/turn/send.go",
+		old: "return queue.ForTasks(m.TaskQueue), \"\"", new: "return queue.Activities, \"\"",
+	},
+	{
+		name: "an activity of a task queue is run inline", file: "internal/turn/inline.go",
+		old: "a.TaskQueue != \"\" || c.of.activity.TaskQueue != \"\" || ", new: "", more: true,
+	},
+	{
 		name: "nobody looks after an attempt that goes on outside", file: "internal/turn/pending.go",
 		old: "	return s.send(ctx, []engine.Message{w.lookAfter(kept)})", new: "	return nil", more: true,
 	},

@@ -89,7 +89,7 @@ func buildName(build int) string { return fmt.Sprintf("build-%d", build) }
 
 // deliverable are the queues that have a message that is visible.
 func (s *simulation) deliverable() (names []string) {
-	for _, name := range []string{queue.Activities, queue.Timers, queue.Workflow} {
+	for _, name := range queue.All(taskQueues...) {
 		for _, q := range []string{name, queue.DeadLetters(name)} {
 			if s.queue.Ready(q) {
 				names = append(names, q)
@@ -115,7 +115,10 @@ func (s *simulation) deliver(name string) {
 			what = fmt.Sprintf("%s of %s event %d attempt %d (received %d)", m.Kind, m.WorkflowID, m.EventID, m.Attempt, first.Received)
 		}
 		s.log("process %d gets %d of %s: %s", p.number, len(part), name, what)
-		s.spawn(fmt.Sprintf("p%d %s", p.number, what), p, func() { p.pump.Deliver(context.Background(), name, part) })
+		s.spawn(fmt.Sprintf("p%d %s", p.number, what), p, func() {
+			s.running.queue = name
+			p.pump.Deliver(context.Background(), name, part)
+		})
 	}
 }
 

@@ -79,7 +79,8 @@ func (s *simulation) purge() {
 		return
 	}
 	s.upkeep.purged = true
-	name := []string{queue.Activities, queue.Timers, queue.Workflow}[s.random.IntN(3)]
+	all := queue.All(taskQueues...)
+	name := all[s.random.IntN(len(all))]
 	s.log("the queue %s is purged", name)
 	s.queue.Purge(name)
 	s.queue.Purge(queue.DeadLetters(name))
@@ -201,5 +202,6 @@ func (s *simulation) options(build int) turn.Options {
 	return turn.Options{
 		Build: buildName(build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
 		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20, MaxCommit: s.plan.maxCommit,
+		Engine: engine.Options{TaskQueues: taskQueues},
 	}
 }

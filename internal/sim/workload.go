@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -30,6 +31,7 @@ type program struct {
 	Flaky  int           // how often each activity fails first
 	Once   bool          // activities have one attempt
 	Inline bool          // activities may be run by the process that ran the one before
+	Queue  string        // the task queue of activities; empty is the default one
 	Laps   int           // how often it continues as new, after its steps
 	Base   int           // the sum that the runs before it came to
 	Notes  int           // how many notes it reads before it continues as new
@@ -41,6 +43,9 @@ type program struct {
 	Local  bool   // its steps and the updates addSlow are local activities
 	Tells  string // the workflow to which it sends a note when its steps are done; empty for none
 }
+
+// taskQueues are those of the deployment besides the default one.
+var taskQueues = []string{"reports"}
 
 // tally is the result of a ledger.
 type tally struct {
@@ -154,7 +159,7 @@ type code struct {
 }
 
 func (l *code) work(p program) activity.Activity[string, string] {
-	o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline}
+	o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline, TaskQueue: p.Queue}
 	if p.Ask {
 		o.Pending, o.Heartbeat = 2*time.Minute, time.Minute
 	}
@@ -198,6 +203,9 @@ func (s *simulation) attemptLocal(ctx context.Context, name string) (string, err
 func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(2000)) * time.Millisecond)})
 	s.audit.executed(activity.InfoOf(ctx))
+	if p, known := s.audit.programs[activity.InfoOf(ctx).WorkflowID]; known && s.running.queue != queue.ForTasks(p.Queue) {
+		s.fail("an attempt of %s, whose task queue is %q, is made by who got a message of the queue %s", activity.InfoOf(ctx).WorkflowID, p.Queue, s.running.queue)
+	}
 	if !s.calm && s.random.IntN(4) == 0 {
 		return "", errors.New("flaky")
 	}

@@ -109,7 +109,7 @@ func (s *Stage) drop() {
 
 // Writer is what the writer of the next commit brings to it.
 func (s *Stage) Writer() *engine.Writer {
-	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest}}
+	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, TaskQueues: []string{"reports"}}}
 	s.ids++
 	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
 	return w

@@ -189,7 +189,7 @@ func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (me
 // next is the message of a further attempt.
 func (w *work) next(number int, due history.Timestamp) engine.Message {
 	m := *w.delivery.Message
-	m.Kind = engine.RunActivity
+	m.Kind, m.TaskQueue = engine.RunActivity, w.activity.TaskQueue
 	m.Attempt, m.Due, m.Sent = number, due, 0
 	m.Details = w.details
 	if w.heart != nil {

@@ -41,7 +41,7 @@ func describe(run *engine.Run) *api.Description {
 	}
 	for id, a := range state.Activities {
 		d.PendingActivities = append(d.PendingActivities, api.PendingActivity{
-			EventID: id, Type: a.ActivityType, ScheduledAt: a.Time.Time(), Attempt: 1, CancelRequested: a.CancelRequested,
+			EventID: id, Type: a.ActivityType, ScheduledAt: a.Time.Time(), Attempt: 1, CancelRequested: a.CancelRequested, TaskQueue: a.TaskQueue,
 		})
 	}
 	for id, t := range state.Timers {

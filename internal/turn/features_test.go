@@ -7,7 +7,7 @@ import (
 )
 
 // features are what a deployment can do besides updates: each is a script in testdata/features.
-var features = []string{"outside", "delete", "children", "local", "shown"}
+var features = []string{"outside", "delete", "children", "local", "shown", "taskqueues"}
 
 // TestFeatures plays the scripts. Rewrite them as those of TestUpdateCases.
 func TestFeatures(t *testing.T) {

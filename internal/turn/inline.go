@@ -38,7 +38,7 @@ func (c *continuation) takes(s *Service, run *engine.Run, m engine.Message) bool
 		return false // it is of the run that follows, which has numbers of its own
 	}
 	a := run.State.Activities[m.EventID]
-	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || s.registry.Activity(a.ActivityType) == nil {
+	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || a.TaskQueue != "" || c.of.activity.TaskQueue != "" || s.registry.Activity(a.ActivityType) == nil {
 		return false
 	}
 	d := c.of.delivery

@@ -41,6 +41,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		if m.Sent == 0 {
 			m.Sent = now
 		}
+		nowhere := s.nowhere(ctx, m)
 		body, err := encodeMessage(m)
 		if err != nil {
 			return err
@@ -49,7 +50,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		if m.Due == 0 {
 			delay = 0
 		}
-		if delay > longest {
+		if delay > longest || nowhere {
 			later = append(later, store.Timer{ID: timerID(m), Due: m.Due.Time(), Body: body})
 			continue
 		}
@@ -70,6 +71,19 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		}
 	}
 	return nil
+}
+
+// nowhere reports whether a message is for a task queue that the deployment no longer has, and makes it due later: it is kept
+// in the store, and looks for its queue again from time to time. Each time has a name of its own among the timers, so that
+// what a sweep keeps is not what it deletes.
+func (s *Service) nowhere(ctx context.Context, m *engine.Message) bool {
+	if m.Kind != engine.RunActivity || s.options.Engine.HasTaskQueue(m.TaskQueue) {
+		return false
+	}
+	m.Due = history.At(max(m.Due, s.now()).Time().Truncate(parkedFor).Add(parkedFor))
+	s.options.Logger.ErrorContext(ctx, "an activity waits for a task queue that this deployment does not have: add it again, or reset the run to before it",
+		"workflowId", m.WorkflowID, "runId", m.RunID, "eventId", m.EventID, "taskQueue", m.TaskQueue)
+	return true
 }
 
 // sending makes the id that tells a sending from others of the same message.
@@ -101,7 +115,7 @@ func roundUp(d time.Duration) time.Duration {
 func route(m *engine.Message) (name, group string) {
 	switch {
 	case m.Kind == engine.RunActivity:
-		return queue.Activities, ""
+		return queue.ForTasks(m.TaskQueue), ""
 	case m.Kind == engine.TakeResult && m.Due == 0:
 		return queue.Workflow, m.WorkflowID
 	}

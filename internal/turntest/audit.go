@@ -59,7 +59,7 @@ func (d *Deployment) Snapshot() string {
 		d.t.Fatal(err)
 	}
 	fmt.Fprintf(&b, "%+v\n", timers)
-	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
+	for _, name := range queue.All(TaskQueues...) {
 		fmt.Fprintln(&b, name, d.Queue.Len(name), d.Queue.Len(queue.DeadLetters(name)))
 	}
 	return b.String()

@@ -19,7 +19,7 @@ func (d *Deployment) Drain(ctx context.Context, next func(queue string) *Process
 func (d *Deployment) DrainFor(ctx context.Context, within time.Duration, next func(queue string) *Process) {
 	d.t.Helper()
 	end := time.Now().Add(within)
-	names := []string{queue.Activities, queue.Timers, queue.Workflow}
+	names := queue.All(TaskQueues...)
 	for {
 		delivered := false
 		for _, name := range names {

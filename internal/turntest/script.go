@@ -269,7 +269,7 @@ type event struct {
 	ID         int64
 	Type       string
 	Attributes struct {
-		ActivityType, SignalName, UpdateID, Reason, Build                             string
+		ActivityType, TaskQueue, SignalName, UpdateID, Reason, Build                  string
 		ScheduledEventID, StartedEventID, AcceptedEventID, SequencingEventID, Attempt int64
 		Kind, MarkerName, RetryAt                                                     string
 		Failure                                                                       json.RawMessage
@@ -311,7 +311,7 @@ func (e *event) String() string {
 	case "WorkflowExecutionSignaled":
 		name += "(" + a.SignalName + ")"
 	case "ActivityTaskScheduled":
-		name += "(" + a.ActivityType + ")"
+		name += "(" + strings.TrimSuffix(a.ActivityType+" on "+a.TaskQueue, " on ") + ")"
 	case "MarkerRecorded":
 		name += fmt.Sprintf("(%s, attempt %d%s%s)", a.MarkerName, a.Attempt,
 			map[bool]string{true: ", failure"}[a.Failure != nil], map[bool]string{true: ", again"}[a.RetryAt != ""])

@@ -54,7 +54,7 @@ func New(t testing.TB) *Deployment {
 	t.Helper()
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
 	d := &Deployment{t: t, Store: storememory.New(storememory.Options{Violation: violation})}
-	d.Queue = queuememory.New(queue.Standard(), queuememory.Options{Violation: violation})
+	d.Queue = queuememory.New(queue.Standard(TaskQueues...), queuememory.Options{Violation: violation})
 	d.keepIn(d.Store)
 	t.Cleanup(func() {
 		d.Store.Check()
@@ -79,7 +79,7 @@ func OnDisk(t testing.TB) *Deployment {
 	s, err := storeembedded.New(db)
 	must(err)
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
-	q, err := queueembedded.New(db, queue.Standard(), queueembedded.Options{Violation: violation})
+	q, err := queueembedded.New(db, queue.Standard(TaskQueues...), queueembedded.Options{Violation: violation})
 	must(err)
 	d := &Deployment{t: t, Queue: q.Queue}
 	d.keepIn(s)
@@ -131,6 +131,9 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	if o.Build == "" {
 		o.Build = "build-1"
 	}
+	if o.Engine.TaskQueues == nil {
+		o.Engine.TaskQueues = TaskQueues
+	}
 	world := turn.RealWorld{}
 	registry := Registry(d.t, registrations...)
 	service := turn.New(d.Ports, registry, world, o)
@@ -139,11 +142,23 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	p := &Process{
 		Client: client.ForHandler(handler), Service: service, Handler: handler, Meter: total,
 		t: d.t, build: o.Build, registry: registry,
-		pump: &pump.Pump{Service: service, Receiver: d.Queue, World: world, Log: log, Concurrency: 16},
+		pump: &pump.Pump{Service: service, Receiver: d.Queue, World: world, Log: log, Concurrency: 16, TaskQueues: atOnce()},
 		stop: service.Close,
 	}
 	d.t.Cleanup(func() { p.Stop() })
 	return p
+}
+
+// TaskQueues are the task queues of a deployment, besides the default one.
+var TaskQueues = []string{"reports", "slow"}
+
+// atOnce is how many activities of each task queue a process runs at once.
+func atOnce() map[string]int {
+	all := map[string]int{}
+	for _, name := range TaskQueues {
+		all[name] = 2
+	}
+	return all
 }
 
 // counted adds up the cost of all requests of a handler.

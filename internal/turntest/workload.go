@@ -397,5 +397,6 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(leaver, runLeaver), workflow.Bind(Family, runFamily), workflow.Bind(Member, runMember), workflow.Bind(meddler, runMeddler), workflow.Bind(flaky, runFlaky),
 		workflow.Bind(Shower, runShower),
 		workflow.Bind(waiter, runWaiter, workflow.Pinned()), approve,
+		workflow.Bind(Courier, courier),
 	)
 }

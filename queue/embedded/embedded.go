@@ -12,7 +12,9 @@ package embedded
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -37,12 +39,19 @@ type Options struct {
 }
 
 // Queue holds the queues of a deployment. It is safe for concurrent use.
-type Queue struct{ *lines.Queue }
+type Queue struct {
+	*lines.Queue
+	taskQueues []string
+}
+
+// TaskQueues are the task queues that there are, besides the default one, sorted.
+func (q *Queue) TaskQueues() []string { return q.taskQueues }
 
 // MaxBody is the largest body of a message.
 const MaxBody = lines.MaxBody
 
-// New returns the queues in a file, with these settings, and what was in them. Whoever opened the file closes it.
+// New returns the queues in a file, with these settings, and what was in them. Whoever opened the file closes it. A task queue
+// that is in the file and not in the settings is there too: its messages wait for somebody to receive them.
 func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, error) {
 	err := db.Write(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{messagesBucket, receivedBucket} {
@@ -62,13 +71,37 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 	if err != nil {
 		return nil, err
 	}
+	settings = maps.Clone(settings)
+	for name := range kept {
+		if taskQueue, is := queue.IsForTasks(strings.TrimSuffix(name, queue.DeadLetters(""))); is {
+			maps.Copy(settings, missing(settings, queue.Standard(taskQueue)))
+		}
+	}
 	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}})
 	for _, name := range sortedNames(kept) {
 		if err := q.Restore(name, kept[name]); err != nil {
 			return nil, fmt.Errorf("messages of the queue %q are left over: %w", name, err)
 		}
 	}
-	return &Queue{q}, nil
+	return &Queue{q, taskQueuesOf(settings)}, nil
+}
+
+// missing are those of all that are not in some.
+func missing(some, all map[string]queue.Settings) map[string]queue.Settings {
+	maps.DeleteFunc(all, func(name string, _ queue.Settings) bool {
+		_, there := some[name]
+		return there
+	})
+	return all
+}
+
+func taskQueuesOf(settings map[string]queue.Settings) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if taskQueue, is := queue.IsForTasks(name); is && taskQueue != "" {
+			names = append(names, taskQueue)
+		}
+	}
+	return names
 }
 
 func sortedNames(kept map[string][]lines.Kept) []string {

@@ -1,6 +1,7 @@
 package embedded_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
@@ -39,4 +40,32 @@ func TestConformance(t *testing.T) {
 		},
 		MaxBody: embedded.MaxBody, Reopens: true,
 	})
+}
+
+// A task queue that is in the file is there, also where nobody asks for it any more: what was sent to it is not lost, and does
+// not keep the rest from being opened.
+func TestTaskQueueThatIsLeft(t *testing.T) {
+	t.Parallel()
+	dir, ctx := t.TempDir(), t.Context()
+	for _, asked := range [][]string{{"reports"}, nil} {
+		db, err := disk.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := embedded.New(db, queue.Standard(asked...), embedded.Options{Violation: t.Errorf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := q.TaskQueues(); len(got) != 1 || got[0] != "reports" {
+			t.Errorf("the task queues are %q", got)
+		}
+		if len(asked) > 0 {
+			err = q.Send(ctx, queue.ForTasks("reports"), queue.Message{Body: []byte("a message")})
+		} else if got, e := q.Receive(ctx, queue.ForTasks("reports"), 1); e != nil || string(got[0].Body) != "a message" {
+			t.Errorf("%v, %v; want what was sent", got, e)
+		}
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

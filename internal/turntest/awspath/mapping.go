@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -25,14 +27,26 @@ type mapping struct {
 	batch int
 }
 
-var mappings = []mapping{
+var mappings = append(taskQueues(), []mapping{
 	{queue.Activities, adapter.Activity, 1},
 	{queue.Timers, adapter.Workflow, queue.MaxBatch},
 	{queue.Workflow, adapter.Workflow, queue.MaxBatch},
 	{queue.DeadLetters(queue.Activities), adapter.Dead, 1},
 	{queue.DeadLetters(queue.Timers), adapter.Dead, 1},
 	{queue.DeadLetters(queue.Workflow), adapter.Dead, 1},
+}...)
+
+// taskQueues are the mappings of task queues.
+func taskQueues() (all []mapping) {
+	for _, name := range turntest.TaskQueues {
+		q := queue.ForTasks(name)
+		all = append(all, mapping{q, adapter.Activity, 1}, mapping{queue.DeadLetters(q), adapter.Dead, 1})
+	}
+	return all
 }
+
+// queueOf is the queue with an ARN, as event makes it.
+func queueOf(arn string) string { return arn[strings.LastIndex(arn, ":weft-")+len(":weft-"):] }
 
 // event is a batch as Lambda is handed it.
 // https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html

@@ -47,10 +47,11 @@ func (s *Scene) boot(build string) *process {
 	}
 	ports.Log, ports.Queue = p.hooks, s.sender()
 	o := s.options
+	o.Engine.TaskQueues = turntest.TaskQueues
 	o.Build, o.Logger = build, slog.New(slog.NewMultiHandler(s.warnings.Logger().Handler(), s.log))
 	p.service = turn.New(ports, p.registry, s.clock, o)
 	for _, role := range []adapter.Role{adapter.API, adapter.Workflow, adapter.Activity, adapter.Timer, adapter.Dead} {
-		f, err := adapter.New(role, p.service, adapter.Options{Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(p, role)})
+		f, err := adapter.New(role, p.service, adapter.Options{QueueOf: queueOf, Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(p, role)})
 		if err != nil {
 			s.t.Fatal(err)
 		}

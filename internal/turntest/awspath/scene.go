@@ -49,10 +49,13 @@ type Ears struct {
 func Scenes(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears) func(testing.TB, turntest.Args) turntest.Scene {
 	clock := NewClock()
 	return func(t testing.TB, args turntest.Args) turntest.Scene {
-		settings := queue.Standard()
-		activities := settings[queue.Activities]
-		activities.Visibility = activityVisibility
-		settings[queue.Activities] = activities
+		settings := queue.Standard(turntest.TaskQueues...)
+		for name, q := range settings {
+			if _, attempts := queue.IsForTasks(name); attempts {
+				q.Visibility = activityVisibility
+				settings[name] = q
+			}
+		}
 		violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
 		s := &Scene{
 			t: t, clock: clock, store: open(t, clock.Now), processes: map[int]*process{},

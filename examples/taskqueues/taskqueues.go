@@ -1,0 +1,84 @@
+// Package taskqueues shows activities that are made elsewhere than the others: on a task queue, which has functions of its own.
+// Rendering a report needs more memory than the rest, and the archive bears only two writes at a time. Look at where Render
+// and Archive are declared, and at the call of Archive for a report that is urgent.
+//
+// A deployment has the queues that it is given (docs/deploy.md); the local server has those that activities are declared with,
+// and takes how many of their activities run at once from the command line: weft dev --task-queues 'archive=2'.
+package taskqueues
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow renders reports and keeps them.
+var Workflow = workflow.Declare[Order, []string]("taskqueues")
+
+var (
+	// Collect runs where all activities do that say nothing else: on the default task queue.
+	Collect = activity.New("taskqueues.collect", collect)
+	// Render runs on functions with more memory.
+	Render = activity.New("taskqueues.render", render, activity.Options{TaskQueue: "reports", StartToClose: 5 * time.Minute})
+	// Archive runs on functions of which there are only a few at once.
+	Archive = activity.New("taskqueues.archive", archive, activity.Options{TaskQueue: "slow", StartToClose: 2 * time.Minute})
+)
+
+// Order is what to report about.
+type Order struct {
+	Topics []string `json:"topics"`
+	// Urgent reports do not wait in the slow lane.
+	Urgent bool `json:"urgent,omitempty"`
+}
+
+// Run makes all reports at once. How many are rendered or kept at the same time, the task queues say.
+func Run(ctx workflow.Context, order Order) ([]string, error) {
+	keep := Archive
+	if order.Urgent {
+		keep = Archive.On("reports") // another task queue for this call
+	}
+	kept, failed := make([]string, len(order.Topics)), make([]error, len(order.Topics))
+	var group workflow.WaitGroup
+	for i, topic := range order.Topics {
+		group.Go(ctx, func(ctx workflow.Context) { kept[i], failed[i] = report(ctx, topic, keep) })
+	}
+	if err := group.Wait(ctx); err != nil {
+		return nil, err
+	}
+	return kept, errors.Join(failed...)
+}
+
+// report makes one report, and returns where it is kept.
+func report(ctx workflow.Context, topic string, keep activity.Activity[string, string]) (string, error) {
+	facts, err := Collect.Run(ctx, topic)
+	if err != nil {
+		return "", err
+	}
+	page, err := Render.Run(ctx, facts)
+	if err != nil {
+		return "", err
+	}
+	return keep.Run(ctx, page)
+}
+
+func collect(_ context.Context, topic string) (string, error) { return "facts about " + topic, nil }
+
+func render(_ context.Context, facts string) (string, error) { return "a page of " + facts, nil }
+
+// archive takes a minute.
+func archive(ctx context.Context, page string) (string, error) {
+	select {
+	case <-time.After(time.Minute):
+		return "archive/" + page, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run), Collect, Render, Archive}
+}
