@@ -37,7 +37,7 @@ type Options struct {
 	Retry Retry
 	// TaskQueue names the task queue whose functions make the attempts: with more memory, another role, or only so many at
 	// once. Empty is the default one. The deployment has to have the queue: a workflow that starts an activity on another
-	// waits, with what to do in its description, until it does. A name is at most 32 characters of a-z, 0-9 and -.
+	// waits, with what to do in its description, until it does. A name is at most 28 characters of a-z, 0-9 and -.
 	TaskQueue string
 	// Inline lets the process that runs the activity before this one go on with this one, if nothing else follows from its
 	// result and there is time: one message and one invocation less. What is durable is the same. If the process dies

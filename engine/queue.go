@@ -10,7 +10,7 @@ import (
 )
 
 // maxTaskQueue is the length of the longest name of a task queue: AWS names a queue and a function after it.
-const maxTaskQueue = 32
+const maxTaskQueue = 28
 
 // CheckTaskQueue reports what is wrong with the name of a task queue. The empty one is that of the default queue.
 func CheckTaskQueue(name string) error {

@@ -73,7 +73,7 @@ func TestVariables(t *testing.T) {
 		}
 	}
 	given := map[string]bool{}
-	for _, f := range samFunctions(t, "weft", nil) {
+	for _, f := range samFunctions(t, "weft", nil, "reports") {
 		for name := range f.variables {
 			given[name] = true
 		}

@@ -25,8 +25,8 @@ type variable struct {
 }
 
 // onlyTerraform are the variables for which the template has no parameters: a stack has a name, and SAM builds the package, one
-// for all functions; and parameters cannot be maps.
-var onlyTerraform = []string{"name", "package", "packages", "environment"}
+// for all functions; and parameters cannot be maps. (What task queues have the template has for each: infra.SAMWith.)
+var onlyTerraform = []string{"name", "package", "packages", "environment", "task_queues"}
 
 // In the form that terraform fmt gives it.
 var (

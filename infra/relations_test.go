@@ -26,7 +26,7 @@ func TestRelations(t *testing.T) {
 	for variant, in := range variants {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			d := declaredByTemplate(t, in.parameters())
+			d := declaredByTemplate(t, in.parameters(), in.taskQueues()...)
 			for _, name := range d.of("AWS::SQS::Queue") {
 				d.checkQueue(t, d[name].(map[string]any))
 			}
@@ -188,6 +188,9 @@ func (d declared) checkFunctions(t *testing.T) {
 		f := d[name]
 		variables := at(t, f, "Environment", "Variables")
 		role, _ := strings.CutPrefix(name, "AWS::Lambda::Function weft-")
+		if strings.HasPrefix(role, "tasks-") {
+			role = "activity"
+		}
 		want(t, name+"'s role", at(t, variables, "WEFT_ROLE"), role)
 		for _, q := range []string{queue.Workflow, queue.Timers, queue.Activities} {
 			url := at(t, variables, "WEFT_QUEUE_"+strings.ToUpper(q)).(string)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-41655fb1/weft/infra"
 	"github.com/seed-41655fb1/weft/internal/iam"
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
 	"github.com/seed-41655fb1/weft/internal/privilege"
@@ -20,16 +21,24 @@ type function struct {
 	variables map[string]string
 }
 
-// samFunctions are the functions of the SAM template by their roles, deployed as a stack of this name with these parameters.
-func samFunctions(t testing.TB, stack string, parameters map[string]string) map[string]function {
+// samFunctions are the functions of the SAM template by their roles, deployed as a stack of this name with these parameters, and
+// those of task queues by their names.
+func samFunctions(t testing.TB, stack string, parameters map[string]string, taskQueues ...string) map[string]function {
 	t.Helper()
-	c := load(t, path.Join("sam", "template.yaml"), stack, parameters)
+	text, err := infra.SAMWith(taskQueues...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := read(t, text, stack, parameters)
 	all := map[string]function{}
 	for _, id := range c.of("AWS::Serverless::Function") {
 		f := function{variables: c.variables(id)}
 		f.Name, f.Region = f.variables["WEFT_ROLE"], lambdahost.Region
 		if f.Name == "" {
 			f.Name = path.Base(c.properties(id)["CodeUri"].(string))
+		}
+		if name, _ := strings.CutPrefix(c.name(id), stack+"-"); strings.HasPrefix(name, "tasks-") {
+			f.Name = name
 		}
 		c.rights(id, &f.Role)
 		c.surroundings(id, &f.Role)

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/infra"
 )
 
 // declared are the properties of resources, in CloudFormation's words, by type and what tells resources of the type apart.
@@ -24,7 +25,7 @@ func TestSame(t *testing.T) {
 	for _, variant := range slices.Sorted(maps.Keys(variants)) {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
-			module, template := declaredByModule(t, all[variant]), declaredByTemplate(t, variants[variant].parameters())
+			module, template := declaredByModule(t, all[variant]), declaredByTemplate(t, variants[variant].parameters(), variants[variant].taskQueues()...)
 			if diff := gocmp.Diff(template.flat(), module.flat()); diff != "" {
 				t.Errorf("infra/sam and infra/terraform differ (- sam, + terraform):\n%s", diff)
 			}
@@ -44,9 +45,13 @@ func (d declared) add(t testing.TB, kind string, properties map[string]any) {
 
 // ---- the template ----
 
-func declaredByTemplate(t testing.TB, parameters map[string]string) declared {
+func declaredByTemplate(t testing.TB, parameters map[string]string, taskQueues ...string) declared {
 	t.Helper()
-	c := load(t, path.Join("sam", "template.yaml"), "weft", parameters)
+	text, err := infra.SAMWith(taskQueues...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := read(t, text, "weft", parameters)
 	all := declared{}
 	var versions []string         // the functions that have one
 	var policies []map[string]any // those that stand apart from their roles

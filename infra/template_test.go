@@ -34,13 +34,19 @@ func load(t testing.TB, path, stack string, given map[string]string) *template {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return read(t, string(text), stack, given)
+}
+
+// read is load for the text of a template.
+func read(t testing.TB, text, stack string, given map[string]string) *template {
+	t.Helper()
 	var n yaml.Node
-	if err := yaml.Unmarshal(text, &n); err != nil {
-		t.Fatalf("%s: %v", path, err)
+	if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+		t.Fatal(err)
 	}
 	document, ok := plain(t, &n).(map[string]any)
 	if !ok {
-		t.Fatalf("%s is not a template", path)
+		t.Fatal("that is not a template")
 	}
 	c := &template{t: t, stack: stack, parameters: map[string]any{}, declared: map[string]map[string]any{}, resources: map[string]map[string]any{}}
 	for name, p := range document["Parameters"].(map[string]any) {

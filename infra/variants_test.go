@@ -31,6 +31,13 @@ var variants = map[string]inputs{
 		"api_authorization": "NONE", "jwt_scopes": []string{"s"}, "bucket": "payloads",
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "arn:aws:kms:us-east-1:000000000000:key/b"},
 	},
+	"tasks": {
+		"pinning": true, "build": "b3", "kms": "create", "payload_keys": []string{"create"},
+		"task_queues": map[string]map[string]any{
+			"reports": {"memory": 2048, "timeout": 300, "visibility": 1900, "batch_size": 2, "maximum_concurrency": 4, "reserved_concurrency": 8},
+			"slow":    {},
+		},
+	},
 	"full": {
 		"payload_keys": []string{"arn:aws:kms:us-east-1:000000000000:key/a", "create", "arn:aws:kms:us-east-1:000000000000:key/b"}, "compress": "zstd", "bucket": "create",
 		"api_authorization": "JWT", "jwt_issuer": "https://issuer.example", "jwt_audience": []string{"a", "b"}, "jwt_scopes": []string{"s"},
@@ -58,11 +65,23 @@ func (in inputs) variables() inputs {
 func (in inputs) parameters() map[string]string {
 	all := map[string]string{}
 	for name, value := range in.variables() {
-		if name != "package" {
+		queues, is := value.(map[string]map[string]any)
+		if name != "package" && !is {
 			all[pascal(name)] = parameter(value)
+		}
+		for taskQueue, settings := range queues {
+			for setting, value := range settings {
+				all["Tasks"+pascal(taskQueue)+pascal(setting)] = parameter(value)
+			}
 		}
 	}
 	return all
+}
+
+// taskQueues are the names of task queues, sorted: each is a part of its own in the template.
+func (in inputs) taskQueues() []string {
+	queues, _ := in["task_queues"].(map[string]map[string]any)
+	return slices.Sorted(maps.Keys(queues))
 }
 
 // parameter is a variable's value as the template writes it.

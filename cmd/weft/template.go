@@ -17,7 +17,8 @@ type template struct {
 
 // samTemplate prints the template for AWS SAM.
 type samTemplate struct {
-	Code string `default:"." help:"Directory of the main package that is every function (adapter.FromEnvironment), from where the template is."`
+	Code       string   `default:"." help:"Directory of the main package that is every function (adapter.FromEnvironment), from where the template is."`
+	TaskQueues []string `placeholder:"NAME" help:"Task queues besides the default one: each gets a queue, a function and parameters of its own. The same each time the template is printed."`
 }
 
 const samHead = `# Printed by "weft template sam", to be printed again when Weft is upgraded: what differs between deployments is a parameter.
@@ -28,7 +29,11 @@ var codeURI = regexp.MustCompile(`(?m)^( +CodeUri:) .*$`)
 
 // Run prints it.
 func (s samTemplate) Run(k *kong.Kong) error {
-	_, err := fmt.Fprint(k.Stdout, samHead, s.render(infra.SAM))
+	text, err := infra.SAMWith(s.TaskQueues...)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(k.Stdout, samHead, s.render(text))
 	return err
 }
 

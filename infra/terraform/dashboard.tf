@@ -1,9 +1,9 @@
 locals {
   function_metric = { for m in ["Invocations", "Errors", "Throttles", "ConcurrentExecutions", "Duration"] : m => [
-    for role in ["api", "workflow", "activity", "timer", "dead"] : ["AWS/Lambda", m, "FunctionName", "${var.name}-${role}", { label = role }]
+    for role in concat(["api", "workflow", "activity"], keys(local.tasks), ["timer", "dead"]) : ["AWS/Lambda", m, "FunctionName", "${var.name}-${role}", { label = role }]
   ] }
   queue_metric = { for m in ["ApproximateNumberOfMessagesVisible", "ApproximateAgeOfOldestMessage"] : m => [
-    for name in ["workflow", "timers", "activities"] : ["AWS/SQS", m, "QueueName", "${var.name}-${name}${local.queues[name].suffix}", { label = name }]
+    for name in concat(["workflow", "timers", "activities"], keys(local.tasks)) : ["AWS/SQS", m, "QueueName", "${var.name}-${name}${local.queues[name].suffix}", { label = name }]
   ] }
 
   table_metric = { for m in ["ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits", "ReadThrottleEvents", "WriteThrottleEvents"] : m =>

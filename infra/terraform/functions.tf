@@ -1,3 +1,10 @@
+# Functions of task queues are built like the activity function, unless they say otherwise.
+locals {
+  packages = { for name in keys(local.functions) : name =>
+    try(coalesce(local.tasks[name].package), lookup(var.packages, contains(keys(local.tasks), name) ? "activity" : name, var.package))
+  }
+}
+
 resource "aws_cloudwatch_log_group" "function" {
   for_each = local.functions
 
@@ -16,8 +23,8 @@ resource "aws_lambda_function" "function" {
   runtime                        = "provided.al2023"
   handler                        = "bootstrap"
   architectures                  = [var.architecture]
-  filename                       = lookup(var.packages, each.key, var.package)
-  source_code_hash               = filebase64sha256(lookup(var.packages, each.key, var.package))
+  filename                       = local.packages[each.key]
+  source_code_hash               = filebase64sha256(local.packages[each.key])
   memory_size                    = each.value.memory
   layers                         = var.layers
   timeout                        = each.value.timeout
@@ -27,8 +34,9 @@ resource "aws_lambda_function" "function" {
   environment {
     variables = merge(
       var.environment,
+      try(local.tasks[each.key].environment, {}),
       {
-        WEFT_ROLE                   = each.key
+        WEFT_ROLE                   = contains(keys(local.tasks), each.key) ? "activity" : each.key
         WEFT_TABLE                  = var.name
         WEFT_NAMESPACE              = var.namespace
         WEFT_LIST                   = var.list ? "on" : "off"
@@ -38,7 +46,7 @@ resource "aws_lambda_function" "function" {
         WEFT_LONG_TIMER             = var.long_timer
         WEFT_RETENTION_DAYS         = var.retention_days
         WEFT_CHECK_COMMITS          = var.check_commits
-        WEFT_VISIBILITY             = "${var.activity_visibility}s"
+        WEFT_VISIBILITY             = "${contains(keys(local.tasks), each.key) ? local.queues[each.key].visibility : var.activity_visibility}s"
         WEFT_PAYLOAD_KEY            = join(",", concat(var.payload_encryption || length(var.payload_keys) == 0 ? [] : ["none"], local.payload_keys))
         WEFT_COMPRESS               = var.compress
         WEFT_BUCKET                 = local.bucket
@@ -51,8 +59,9 @@ resource "aws_lambda_function" "function" {
         WEFT_QUEUE_TIMERS           = aws_sqs_queue.queue["timers"].url
         WEFT_QUEUE_ACTIVITIES       = aws_sqs_queue.queue["activities"].url
       },
+      length(var.task_queues) == 0 ? {} : { WEFT_TASK_QUEUES = join(",", [for name in keys(var.task_queues) : "${name}=${aws_sqs_queue.queue["tasks-${name}"].url}"]) },
       var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint },
-      each.key == "activity" ? { WEFT_TIMEOUT = "${var.activity_timeout}s" } : {},
+      each.key == "activity" || contains(keys(local.tasks), each.key) ? { WEFT_TIMEOUT = "${each.value.timeout}s" } : {},
     )
   }
 
@@ -82,6 +91,10 @@ resource "aws_lambda_function" "function" {
     precondition {
       condition     = each.key != "activity" || each.value.reserved <= 0 || each.value.reserved >= var.activity_maximum_concurrency
       error_message = "activity_reserved_concurrency is less than activity_maximum_concurrency: messages would be received in vain, and come to the dead letters."
+    }
+    precondition {
+      condition     = !contains(keys(local.tasks), each.key) || each.value.reserved <= 0 || each.value.reserved >= try(local.queues[each.key].concurrency, 0)
+      error_message = "The reserved_concurrency of a task queue is less than its maximum_concurrency: messages would be received in vain, and come to the dead letters."
     }
   }
 }

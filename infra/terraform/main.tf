@@ -17,9 +17,12 @@ locals {
   function_arn = { for role in keys(local.functions) : role => "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${var.name}-${role}" }
 
   # The functions that run code of workflows or activities: what another build has to do they hand to their version that has it.
-  pinned = ["api", "workflow", "activity"]
+  pinned = concat(["api", "workflow", "activity"], keys(local.tasks))
 
-  queues = {
+  # What each task queue is: a queue with dead letters, and the function that consumes it, both of this name.
+  tasks = { for name, q in var.task_queues : "tasks-${name}" => q }
+
+  queues = merge({
     workflow = {
       suffix      = ".fifo" # one group for each workflow id
       visibility  = var.workflow_visibility
@@ -41,9 +44,15 @@ locals {
       batch       = var.activity_batch_size
       concurrency = var.activity_maximum_concurrency
     }
-  }
+    }, { for name, q in local.tasks : name => {
+      suffix      = ""
+      visibility  = coalesce(q.visibility, 6 * q.timeout)
+      consumer    = name
+      batch       = q.batch_size
+      concurrency = q.maximum_concurrency
+  } })
 
-  functions = {
+  functions = merge({
     # API Gateway waits for 29 seconds; a request is tried for 20.
     api = {
       timeout  = 29
@@ -75,15 +84,20 @@ locals {
       timeout  = var.workflow_timeout
       memory   = var.memory
       reserved = -1
-      receives = [local.dead_arn.workflow, local.dead_arn.timers, local.dead_arn.activities]
+      receives = concat([local.dead_arn.workflow, local.dead_arn.timers, local.dead_arn.activities], [for name in keys(local.tasks) : local.dead_arn[name]])
     }
-  }
+    }, { for name, q in local.tasks : name => {
+      timeout  = q.timeout
+      memory   = q.memory
+      reserved = q.reserved_concurrency
+      receives = [local.queue_arn[name]]
+  } })
 }
 
 # What AWS would refuse only in the middle of an apply is refused by the resources it concerns, with preconditions. This is advice.
 check "visibility" {
   assert {
-    condition     = var.workflow_visibility >= 6 * var.workflow_timeout && var.activity_visibility >= 6 * var.activity_timeout
+    condition     = alltrue([for q in local.queues : q.visibility >= 6 * local.functions[q.consumer].timeout])
     error_message = "AWS asks for a visibility of six times the function's time-out: with less, messages that wait while the function is throttled may come to the dead letters unread."
   }
 }

@@ -22,7 +22,7 @@ output "table" {
 }
 
 output "queue_urls" {
-  description = "The URLs of the queues: workflow, timers, activities."
+  description = "The URLs of the queues: workflow, timers, activities, and tasks-NAME for a task queue."
   value       = { for name, queue in aws_sqs_queue.queue : name => queue.url }
 }
 
@@ -32,7 +32,7 @@ output "dead_queue_urls" {
 }
 
 output "function_names" {
-  description = "The names of the functions: api, workflow, activity, timer, dead."
+  description = "The names of the functions: api, workflow, activity, timer, dead, and tasks-NAME for a task queue."
   value       = { for role, function in aws_lambda_function.function : role => function.function_name }
 }
 

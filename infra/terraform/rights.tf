@@ -9,6 +9,8 @@ locals {
     "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/${keys}"] }
   } }
 
+  task_arns = [for name in keys(local.tasks) : local.queue_arn[name]]
+
   # Statements that several functions have.
   log = { # commits, and attempts at activities
     Sid       = "Log"
@@ -28,17 +30,30 @@ locals {
     Sid      = "Send"
     Effect   = "Allow"
     Action   = ["sqs:SendMessage"]
-    Resource = [local.queue_arn.timers, local.queue_arn.activities]
+    Resource = concat([local.queue_arn.timers, local.queue_arn.activities], local.task_arns)
   }
   send_results = { # those of activities, and news of children, go through the workflow queue
     Sid      = "Send"
     Effect   = "Allow"
     Action   = ["sqs:SendMessage"]
-    Resource = [local.queue_arn.workflow, local.queue_arn.timers, local.queue_arn.activities]
+    Resource = concat([local.queue_arn.workflow, local.queue_arn.timers, local.queue_arn.activities], local.task_arns)
+  }
+
+  attempts = [local.log, local.keep_timers, local.send_results, {
+    Sid       = "Sign"
+    Effect    = "Allow"
+    Action    = ["dynamodb:Query", "dynamodb:PutItem"]
+    Resource  = [local.table_arn]
+    Condition = local.own.signing
+  }]
+  shorten = {
+    Sid    = "Shorten"
+    Effect = "Allow"
+    Action = ["sqs:ChangeMessageVisibility"]
   }
 
   # Each function's own.
-  rights = {
+  rights = merge({
     api = [local.log, local.keep_timers, local.send, {
       Sid       = "List"
       Effect    = "Allow"
@@ -61,18 +76,7 @@ locals {
 
     workflow = [local.log, local.keep_timers, local.send_results]
 
-    activity = [local.log, local.keep_timers, local.send_results, {
-      Sid       = "Sign"
-      Effect    = "Allow"
-      Action    = ["dynamodb:Query", "dynamodb:PutItem"]
-      Resource  = [local.table_arn]
-      Condition = local.own.signing
-      }, {
-      Sid      = "Shorten"
-      Effect   = "Allow"
-      Action   = ["sqs:ChangeMessageVisibility"]
-      Resource = [local.queue_arn.activities]
-    }]
+    activity = concat(local.attempts, [merge(local.shorten, { Resource = [local.queue_arn.activities] })])
 
     timer = [local.send, {
       Sid       = "Sweep"
@@ -100,7 +104,9 @@ locals {
     }]
 
     dead = [local.log, local.keep_timers, local.send_results]
-  }
+    }, { for name in keys(local.tasks) : name =>
+    concat(local.attempts, [merge(local.shorten, { Resource = [local.queue_arn[name]] })])
+  })
 
   # What each function whose versions stay may do to itself.
   versions = { for role in local.pinned : role => [{
@@ -160,7 +166,7 @@ locals {
 resource "aws_iam_role" "function" {
   for_each = local.functions
 
-  name_prefix = "${var.name}-${each.key}-" # roles are the account's, and not a region's
+  name_prefix = "${substr("${var.name}-${each.key}", 0, 37)}-" # roles are the account's, and not a region's
   assume_role_policy = jsonencode({
     Version = "2012-10-17"
     Statement = [{

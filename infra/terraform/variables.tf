@@ -35,6 +35,32 @@ variable "packages" {
   }
 }
 
+variable "task_queues" {
+  description = "Task queues besides the default one, by the names that activities give. Each has a queue with dead letters, and a function of its own that makes their attempts: with its memory (megabytes), timeout and visibility (seconds; six times the time-out), batch_size, maximum_concurrency (invocations at once, 2 to 1000; 0 is no limit), reserved_concurrency, another package, and more environment."
+  type        = map(object({ memory = optional(number, 256), timeout = optional(number, 60), visibility = optional(number), batch_size = optional(number, 1), maximum_concurrency = optional(number, 0), reserved_concurrency = optional(number, -1), package = optional(string), environment = optional(map(string), {}) }))
+  default     = {}
+
+  validation {
+    condition     = alltrue([for name in keys(var.task_queues) : can(regex("^[a-z0-9-]{1,28}$", name)) && !endswith(name, "-dead")])
+    error_message = "The name of a task queue has up to 28 lower-case letters, digits and hyphens, and does not end in -dead."
+  }
+
+  validation {
+    condition     = alltrue([for q in values(var.task_queues) : q.maximum_concurrency == 0 || (q.maximum_concurrency >= 2 && q.maximum_concurrency <= 1000)])
+    error_message = "The maximum_concurrency of a task queue is 2 to 1000, or 0: AWS has no less than 2. For one at a time see docs/operations.md."
+  }
+
+  validation {
+    condition     = alltrue([for q in values(var.task_queues) : q.memory >= 128 && q.memory <= 10240 && q.timeout >= 10 && q.timeout <= 900 && q.batch_size >= 1 && q.batch_size <= 10 && coalesce(q.visibility, 60) >= 10 && coalesce(q.visibility, 60) <= 43200])
+    error_message = "A task queue has a memory of 128 to 10240 megabytes, a timeout of 10 to 900 seconds, a visibility of 10 to 43200 seconds and a batch_size of 1 to 10."
+  }
+
+  validation {
+    condition     = alltrue(flatten([for q in values(var.task_queues) : [for name in keys(q.environment) : !startswith(name, "WEFT_")]]))
+    error_message = "Names that begin with WEFT_ are set by the other variables."
+  }
+}
+
 variable "environment" {
   description = "Environment variables for the program, besides those of Weft: what activities need to know. Keep secrets elsewhere, and give the activity function's role the right to read them."
   type        = map(string)

@@ -1,0 +1,155 @@
+package infra
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine"
+)
+
+// SAMWith is SAM with task queues besides the default one. CloudFormation has no loops, so this is one: what the template has for
+// the default queue (parameters, queue and dead letters, role, function, mappings, alarms, outputs) is there once more for each,
+// under names that begin with Tasks and the queue's name. An error is a name that cannot be, or that is there twice.
+func SAMWith(taskQueues ...string) (string, error) {
+	var all []taskQueue
+	seen := map[string]bool{}
+	for _, name := range taskQueues {
+		q := taskQueue{name: name, prefix: "Tasks" + pascal(name)}
+		if err := engine.CheckTaskQueue(name); err != nil {
+			return "", err
+		}
+		if name == "" || seen[q.prefix] {
+			return "", fmt.Errorf("the task queue %q is the default one, or is there twice: give each its own name, different in more than its hyphens", name)
+		}
+		seen[q.prefix] = true
+		all = append(all, q)
+	}
+	if len(all) == 0 {
+		return SAM, nil
+	}
+	var out strings.Builder
+	var entry []string
+	end := func() {
+		for _, line := range entry {
+			out.WriteString(joined(line, all))
+		}
+		for _, q := range all {
+			out.WriteString(q.of(entry))
+		}
+		entry = nil
+	}
+	for line := range strings.Lines(SAM) {
+		if begins.MatchString(line) {
+			end()
+		}
+		if entry == nil && !ofActivities.MatchString(line) {
+			out.WriteString(joined(line, all))
+			continue
+		}
+		entry = append(entry, line)
+	}
+	end()
+	return out.String(), nil
+}
+
+func pascal(name string) string {
+	var all strings.Builder
+	for word := range strings.SplitSeq(name, "-") {
+		if word != "" {
+			all.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return all.String()
+}
+
+// taskQueue is a task queue, and what the names of its resources begin with.
+type taskQueue struct{ name, prefix string }
+
+var (
+	// begins is the first line of an entry of a section, or of a section, or what stands before it.
+	begins = regexp.MustCompile(`^( {0,2}[A-Za-z#]|\n)`)
+	// ofActivities is the first line of an entry that each task queue has.
+	ofActivities = regexp.MustCompile(`^  (Activity[A-Za-z]+|LimitsActivities|ReservesActivity):`)
+	identifier   = regexp.MustCompile(`\bActivity([A-Z][A-Za-z]+)|\b(Limits|Reserves)Activit(?:y|ies)\b`)
+	// inNames is where the names of resources have the queue's or the function's.
+	inNames = regexp.MustCompile(`(\$\{AWS::StackName\}-(?:[a-z-]+-)?)activit(?:y|ies)\b`)
+	label   = regexp.MustCompile(`"label": "[a-z]+"`)
+	anchor  = regexp.MustCompile(`^( +)- &([A-Za-z]+)`)
+)
+
+// of is an entry of the default queue's, as it is for this one.
+func (q taskQueue) of(entry []string) string {
+	var out strings.Builder
+	within := -1 // of an anchored value, which is there already: how far it is indented
+	for _, line := range entry {
+		if indent := len(line) - len(strings.TrimLeft(line, " ")); within >= 0 && indent > within {
+			continue
+		}
+		within = -1
+		if a := anchor.FindStringSubmatch(line); a != nil {
+			within = len(a[1])
+			line = a[1] + "- *" + a[2] + "\n"
+		}
+		out.WriteString(q.renamed(line))
+	}
+	return out.String()
+}
+
+func (q taskQueue) renamed(line string) string {
+	line = identifier.ReplaceAllString(line, "${2}"+q.prefix+"${1}")
+	line = inNames.ReplaceAllString(line, "${1}tasks-"+q.name)
+	for from, to := range map[string]string{
+		"queue activities": "queue tasks-" + q.name, "he activity function": "he tasks-" + q.name + " function", "the activity queue": "the queue tasks-" + q.name,
+		"Variables: { WEFT_ROLE": `Variables: { WEFT_VISIBILITY: !Sub "${` + q.prefix + `Visibility}s", WEFT_ROLE`,
+	} {
+		line = strings.ReplaceAll(line, from, to)
+	}
+	return line
+}
+
+// joined is a line of what there is once, with what it has of the default queue for the others, too.
+func joined(line string, all []taskQueue) string {
+	after := func(what string) {
+		old := what
+		for _, q := range all {
+			what += ", " + q.renamed(old)
+		}
+		line = strings.ReplaceAll(line, old, what)
+	}
+	switch {
+	case strings.Contains(line, "!GetAtt TimerQueue.Arn, !GetAtt ActivityQueue.Arn"):
+		after("!GetAtt ActivityQueue.Arn")
+	case strings.Contains(line, "!GetAtt TimerDeadQueue.Arn, !GetAtt ActivityDeadQueue.Arn"):
+		after("!GetAtt ActivityDeadQueue.Arn")
+	case strings.Contains(line, "!GetAtt WorkflowRole.Arn, !GetAtt ActivityRole.Arn"):
+		after("!GetAtt ActivityRole.Arn")
+	case strings.Contains(line, "!Ref WorkflowRole, !Ref ActivityRole"):
+		after("!Ref ActivityRole")
+	case strings.Contains(line, "WEFT_QUEUE_ACTIVITIES:"):
+		var pairs []string
+		for _, q := range all {
+			pairs = append(pairs, q.name+"=${"+q.prefix+"Queue}")
+		}
+		line += strings.Repeat(" ", 8) + `WEFT_TASK_QUEUES: !Sub "` + strings.Join(pairs, ",") + "\"\n"
+	case strings.Contains(line, "AssertDescription:") && strings.Contains(line, "Set ActivityMaximumConcurrency"):
+		described := line
+		for _, q := range all {
+			line += q.renamed(strings.Repeat(" ", 6) + "- Assert: !Not [!Equals [!Ref ActivityMaximumConcurrency, 1]]\n" + described)
+		}
+	case strings.Contains(line, `"${AWS::StackName}-activit`):
+		line = onDashboard(line, all)
+	}
+	return line
+}
+
+// onDashboard is a metric of the default queue, or of its function, with those of the others behind it.
+func onDashboard(line string, all []taskQueue) string {
+	metric, rest, _ := strings.Cut(line, `}]`)
+	out := metric + `}]`
+	for _, q := range all {
+		one := inNames.ReplaceAllString(metric, "${1}tasks-"+q.name)
+		out += ",\n" + label.ReplaceAllString(one, `"label": "tasks-`+q.name+`"`) + `}]`
+	}
+	return out + rest
+}
