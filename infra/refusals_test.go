@@ -37,8 +37,11 @@ var refusals = map[string]refusal{
 var bad = map[string][]any{
 	"name": {"1st", "a-name-that-is-longer-than-28"}, "package": {"none.zip"}, "packages": {map[string]string{"apis": packageFile}},
 	"task_queues": {
-		map[string]any{"Reports": map[string]any{}}, map[string]any{"reports-dead": map[string]any{}}, map[string]any{"reports": map[string]any{"maximum_concurrency": 1}},
-		map[string]any{"reports": map[string]any{"timeout": 901}}, map[string]any{"reports": map[string]any{"environment": map[string]string{"WEFT_TABLE": "x"}}},
+		map[string]any{"Reports": map[string]any{}},
+		map[string]any{"reports-dead": map[string]any{}},
+		map[string]any{"reports": map[string]any{"maximum_concurrency": 1}},
+		map[string]any{"reports": map[string]any{"timeout": 901}},
+		map[string]any{"reports": map[string]any{"environment": map[string]string{"WEFT_TABLE": "x"}}},
 	},
 	"environment": {map[string]string{"WEFT_TABLE": "x"}}, "architecture": {"arm"}, "namespace": {"a/b"},
 	"long_timer": {"0s", "16m"}, "retention_days": {0, 3651}, "check_commits": {0, 1000001}, "updates_in_flight": {"0"}, "update_bytes_in_flight": {"1kB"}, "updates_in_total": {""},

@@ -197,6 +197,9 @@ func (d declared) checkFunctions(t *testing.T) {
 			want(t, name+"'s queue", strings.TrimSuffix(url[strings.LastIndex(url, "/")+1:], ".fifo"), "weft-"+q)
 		}
 		activities := d["AWS::SQS::Queue weft-"+queue.Activities]
+		if own := strings.TrimPrefix(name, "AWS::Lambda::Function "); strings.HasPrefix(own, "weft-tasks-") {
+			activities = d["AWS::SQS::Queue "+own]
+		}
 		want(t, name+"'s WEFT_VISIBILITY", duration(t, at(t, variables, "WEFT_VISIBILITY")), seconds(t, activities, "VisibilityTimeout"))
 		if d := duration(t, at(t, variables, "WEFT_LONG_TIMER")); d > queue.MaxDelay {
 			t.Errorf("%s: a queue does not delay by %v", name, d)
