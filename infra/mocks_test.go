@@ -2,6 +2,7 @@ package infra_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
 )
@@ -15,7 +16,7 @@ func mocks() map[string]any {
 	override(&data, "data.aws_caller_identity.this", map[string]string{"account_id": lambdahost.Account})
 	override(&data, "data.aws_partition.this", map[string]string{"partition": "aws"})
 	override(&data, "data.aws_region.this", map[string]string{"id": lambdahost.Region})
-	for _, name := range []string{"workflow", "timers", "activities"} {
+	for _, name := range []string{"workflow", "timers", "activities", "tasks-reports", "tasks-slow"} {
 		for kind, infix := range map[string]string{"queue": "", "dead": "-dead"} {
 			full := "weft-" + name + infix + map[bool]string{true: ".fifo"}[name == "workflow"]
 			override(&resources, fmt.Sprintf("aws_sqs_queue.%s[%q]", kind, name), map[string]string{
@@ -23,8 +24,8 @@ func mocks() map[string]any {
 			})
 		}
 	}
-	for _, role := range []string{"api", "workflow", "activity", "timer", "dead"} {
-		name, arn := "weft-"+pascal(role)+"Role", lambdahost.ARN("lambda", "function:weft-"+role)
+	for _, role := range []string{"api", "workflow", "activity", "timer", "dead", "tasks-reports", "tasks-slow"} {
+		name, arn := "weft-"+pascal(strings.ReplaceAll(role, "-", "_"))+"Role", lambdahost.ARN("lambda", "function:weft-"+role)
 		override(&resources, fmt.Sprintf("aws_iam_role.function[%q]", role), map[string]string{"name": name, "arn": lambdahost.ARN("iam", "role/"+name)})
 		override(&resources, fmt.Sprintf("aws_lambda_function.function[%q]", role), map[string]string{
 			"arn": arn, "invoke_arn": "arn:aws:apigateway:" + lambdahost.Region + ":lambda:path/2015-03-31/functions/" + arn + "/invocations",
