@@ -13,14 +13,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/tickets"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/weftest"
 )
 
-// serve runs a local server with the tickets, and returns its address.
+// serve runs a local server with the tickets and schedules, and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	var types engine.Registry
-	for _, r := range tickets.Registrations() {
+	for _, r := range append(tickets.Registrations(), flow.Registration()) {
 		if err := r.Register(&types); err != nil {
 			t.Fatal(err)
 		}

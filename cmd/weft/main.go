@@ -13,11 +13,12 @@ import (
 
 // commands are the command line.
 type commands struct {
-	Dev      dev            `cmd:"" help:"Run the local server with the example workflows."`
-	Demo     demo           `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
-	History  historyCommand `cmd:"" help:"Print the history of a run as JSON, for weftest.Replay: weft history cart-42 > cart-42.json."`
-	List     listCommand    `cmd:"" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
-	Template template       `cmd:"" help:"Print what deploys a program to AWS."`
+	Dev      dev             `cmd:"" help:"Run the local server with the example workflows."`
+	Demo     demo            `cmd:"" help:"Play a shopping cart through against a server of its own, and show what each step costs."`
+	History  historyCommand  `cmd:"" help:"Print the history of a run as JSON, for weftest.Replay: weft history cart-42 > cart-42.json."`
+	List     listCommand     `cmd:"" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
+	Schedule scheduleCommand `cmd:"" help:"Look at schedules, pause them, trigger them, and delete them."`
+	Template template        `cmd:"" help:"Print what deploys a program to AWS."`
 }
 
 func main() {

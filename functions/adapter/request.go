@@ -22,7 +22,8 @@ import (
 
 // isAPI reports whether a path is one of the API's, or could be.
 func isAPI(path string) bool {
-	return strings.HasPrefix(path, "/v1/workflows") || path == "/v1/openapi.yaml"
+	return strings.HasPrefix(path, "/v1/workflows") || strings.HasPrefix(path, "/v1/schedules") || strings.HasPrefix(path, "/v1/activities/") ||
+		path == "/v1/openapi.yaml"
 }
 
 // maxAnswer is the largest answer that Lambda takes, in bytes of JSON: 6 MB.

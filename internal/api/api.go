@@ -103,6 +103,8 @@ type QueryRequest struct {
 // QueryResponse is a query's answer.
 type QueryResponse struct {
 	Result history.Payload `json:"result"`
+	// Closed says that the run has closed. It is not part of the answer.
+	Closed bool `json:"-"`
 }
 
 // The stages of an update. An admitted one was brought by a reset, and no task of the new run has seen it yet.

@@ -95,20 +95,45 @@ type NewSchedule struct {
 	Schedule Schedule `json:"schedule"`
 }
 
+// CreateScheduleRequest creates a schedule.
+type CreateScheduleRequest struct {
+	ScheduleID string    `json:"scheduleId"`
+	Schedule   *Schedule `json:"schedule"`
+	// RequestID recognises the request when it is sent again; absent, one is made.
+	RequestID string `json:"requestId,omitempty"`
+}
+
+// CreateScheduleResponse says that there is the schedule.
+type CreateScheduleResponse struct {
+	ScheduleID string `json:"scheduleId"`
+}
+
+// ScheduleListResponse is a page of the list of schedules.
+type ScheduleListResponse struct {
+	Schedules     []ScheduleSummary `json:"schedules"`
+	NextPageToken string            `json:"nextPageToken,omitempty"`
+}
+
 // ScheduleNote pauses a schedule, or ends that.
 type ScheduleNote struct {
 	Note string `json:"note,omitempty"`
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	RequestID string `json:"requestId,omitempty"`
 }
 
 // UpdateScheduleRequest gives a schedule other moments, another action or other policies.
 type UpdateScheduleRequest struct {
 	Schedule *Schedule `json:"schedule"`
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	RequestID string `json:"requestId,omitempty"`
 }
 
 // TriggerScheduleRequest starts a run now, also of a schedule that is paused.
 type TriggerScheduleRequest struct {
 	// Overlap takes the place of the schedule's policy; absent, it is that.
 	Overlap Overlap `json:"overlapPolicy,omitempty"`
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	RequestID string `json:"requestId,omitempty"`
 }
 
 // BackfillScheduleRequest starts the runs of moments that have passed, or that the schedule did not have then.
@@ -118,6 +143,8 @@ type BackfillScheduleRequest struct {
 	EndAt   time.Time `json:"endAt"`
 	// Overlap takes the place of the schedule's policy; absent, it is that.
 	Overlap Overlap `json:"overlapPolicy,omitempty"`
+	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
+	RequestID string `json:"requestId,omitempty"`
 }
 
 // ScheduleDescription is what is known of a schedule.

@@ -100,8 +100,13 @@ func checkMembers(object []byte, t reflect.Type) error {
 		}
 		seen = append(seen, name)
 		var value json.RawMessage
-		if err = d.Decode(&value); err == nil && field.Kind() == reflect.Pointer && field.Elem().Kind() == reflect.Struct && value[0] == '{' {
-			err = checkMembers(value, field.Elem())
+		if err = d.Decode(&value); err == nil && value[0] == '{' {
+			if field.Kind() == reflect.Pointer {
+				field = field.Elem()
+			}
+			if field.Kind() == reflect.Struct {
+				err = checkMembers(value, field)
+			}
 		}
 	}
 	return err

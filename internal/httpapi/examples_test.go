@@ -64,6 +64,17 @@ var afterwards = []step{
 	{"updateWorkflow", "/cart-44/updates/checkout", "", `{"updateId":"checkout-1"}`, 200, "declined"},
 	{"startWorkflow", "", "", `{"type":"cart","input":{"owner":"` + strings.Repeat("a", 300_000) + `"}}`, 413, "tooLarge"},
 	{"cancelWorkflow", "/cart-44/cancel", "reason", "", 202, "done"},
+	{"createSchedule", "/v1/schedules", "hourly", "", 201, "created"},
+	{"createSchedule", "/v1/schedules", "hourly", "", 200, "sentAgain"},
+	{"createSchedule", "/v1/schedules", "", `{"scheduleId":"hourly","schedule":{"spec":{"cron":["@daily"]},"action":{"type":"cart"}}}`, 409, "alreadyThere"},
+	{"describeSchedule", "/v1/schedules/hourly", "", "", 200, "hourly"},
+	{"listSchedules", "/v1/schedules", "", "", 200, "one"},
+	{"pauseSchedule", "/v1/schedules/hourly/pause", "note", "", 200, "done"},
+	{"unpauseSchedule", "/v1/schedules/hourly/unpause", "back", "", 200, "done"},
+	{"triggerSchedule", "/v1/schedules/hourly/trigger", "atOnce", "", 200, "done"},
+	{"updateSchedule", "/v1/schedules/hourly/update", "daily", "", 200, "done"},
+	{"backfillSchedule", "/v1/schedules/hourly/backfill", "morning", "", 200, "done"},
+	{"deleteSchedule", "/v1/schedules/hourly", "", "", 200, "done"},
 }
 
 // The examples of the document are what the API answers, but for ids and times.

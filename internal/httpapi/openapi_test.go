@@ -69,6 +69,8 @@ var unscripted = map[string]string{
 	"listWorkflows 404 urn:weft:problem:not-found":           "a deployment without a list: TestNoList",
 	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package turn, TestBeatWhoseRecordIsLost",
 	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
+	"listSchedules 404 urn:weft:problem:not-found":           "TestNoList",
+	"listSchedules 503 urn:weft:problem:busy":                "TestNoList",
 }
 
 // The scripts of the contract and of the update cases, and the document, have the same statuses and problems of each
@@ -151,12 +153,20 @@ func TestNewerRuns(t *testing.T) {
 		first := start(t, p, `{"workflowId":"a","type":"counter"}`)
 		waiting := start(t, p, `{"workflowId":"w","type":"waiter"}`)
 		synctest.Wait()
+		const hourly = `{"scheduleId":"s","schedule":{"spec":{"cron":["@hourly"]},"action":{"type":"counter"}}}`
+		if a := p.Do(http.MethodPost, "/v1/schedules", hourly); a.Status != http.StatusCreated {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
 		d.Ports.Log = newer{d.Store}
 		old := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
 		for _, o := range operations(t) {
 			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
-				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum").Replace(o.Path)
-				body := map[string]string{"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`}[o.ID]
+				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s").Replace(o.Path)
+				body := map[string]string{
+					"startWorkflow": `{"workflowId":"a","type":"counter"}`, "updateWorkflow": `{"input":1}`, "resetWorkflow": `{"to":"firstTask"}`,
+					"createSchedule": hourly, "updateSchedule": `{"schedule":{"spec":{"cron":["@daily"]},"action":{"type":"counter"}}}`,
+					"backfillSchedule": `{"startAt":"2000-01-01T00:00:00Z","endAt":"2000-01-02T00:00:00Z"}`,
+				}[o.ID]
 				if o.ID == "deleteWorkflow" {
 					target += "?runId=" + string(first.RunID)
 				}
@@ -189,6 +199,7 @@ func TestNoList(t *testing.T) {
 			d.Ports.Lister = c.lister
 			p := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
 			refused(t, d, p, http.MethodGet, workflows, "", c.status)
+			refused(t, d, p, http.MethodGet, "/v1/schedules", "", c.status)
 		}
 	})
 }

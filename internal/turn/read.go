@@ -152,6 +152,7 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 		if f := run.NotReady(s.options.Build); f != nil {
 			return notReady(f)
 		}
+		answer.Closed = run.State.Status.Closed()
 		answer.Result, err = t.query(run, name, input)
 		return queryProblem(err)
 	})

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// The commands of a schedule do what they say.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	api := serve(t)
+	_, err := tickets.Workflow.Schedule(t.Context(), client.New(api), "shows", 100, workflow.ScheduleOptions{Cron: []string{"0 20 * * *"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, want string
+		fails      bool
+	}{
+		{"list", "shows 20", false},
+		{"pause shows --note=closed", "", false},
+		{"describe shows", `"note": "closed"`, false},
+		{"unpause shows", "", false},
+		{"trigger shows --overlap=allowAll", "", false},
+		{"trigger shows --overlap=never", "there is no overlapPolicy", true},
+		{"backfill shows --from=2026-11-20T00:00:00Z --to=2026-11-20T23:00:00Z", "", false},
+		{"describe shows", `"started": 1`, false},
+		{"delete shows", "", false},
+		{"pause shows", "not found", true},
+	} {
+		out, err := command(t, "schedule "+c.args+" --url="+api)
+		if err != nil {
+			out += strings.ToLower(err.Error())
+		}
+		if c.fails != (err != nil) || !strings.Contains(strings.ToLower(out), strings.ToLower(c.want)) {
+			t.Errorf("weft schedule %s: %v\n%s\nwant %q", c.args, err, out, c.want)
+		}
+	}
+}
+
+// command runs a command of weft, and returns what it prints.
+func command(t *testing.T, line string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	k, err := kong.New(&commands{}, kong.Name("weft"), kong.Writers(&out, &out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := k.Parse(strings.Fields(line))
+	if err != nil {
+		return "", err
+	}
+	parsed.BindTo(t.Context(), (*context.Context)(nil))
+	err = parsed.Run()
+	return out.String(), err
+}
