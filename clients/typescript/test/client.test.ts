@@ -172,6 +172,12 @@ test("every operation is typed", async () => {
   assert.equal(first.attributes.workflowType, "cart");
   const list = await weft.api.GET("/v1/workflows", { params: { query: { status: "running", type: "cart" } } });
   assert(list.data?.workflows.some(({ workflowId }) => workflowId === "cart-7"));
+  const schedule = { spec: { cron: ["0 0 29 2 *"] }, action: { type: "cart", input: { owner: "ada" } } };
+  await weft.api.POST("/v1/schedules", { body: { scheduleId: "leap", schedule } });
+  const leap = await weft.api.GET("/v1/schedules/{scheduleId}", { params: { path: { scheduleId: "leap" } } });
+  assert.deepEqual(leap.data?.schedule.spec.cron, schedule.spec.cron);
+  const moved = await weft.api.POST("/v1/workflows/{workflowId}/move", { params: { path: { workflowId: "cart-7" } }, body: { unpin: true } });
+  assert.equal(moved.response.status, 200);
 
   const never = async (): Promise<void> => {
     // @ts-expect-error there is no such path
