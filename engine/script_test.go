@@ -85,7 +85,11 @@ func (p *player) play(d *datadriven.TestData) {
 		p.options.Limits.UpdatesInFlight, _ = strconv.Atoi(arg(d, "in-flight"))
 		p.options.Limits.UpdateBytesInFlight, _ = strconv.Atoi(arg(d, "bytes"))
 	default:
-		d.Fatalf(p.t, "no such command")
+		news := p.news(d)
+		if news == nil {
+			d.Fatalf(p.t, "no such command")
+		}
+		p.bring(news)
 	}
 }
 
@@ -249,7 +253,7 @@ func attributes(a history.Attributes) string {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(data, &fields)
 	show := ""
-	for _, name := range []string{"workflowType", "kind", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "fireAt", "reason"} {
+	for _, name := range []string{"workflowType", "workflowId", "initiatedEventId", "childInitiatedEventId", "parentClosePolicy", "quiet", "kind", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "fireAt", "reason"} {
 		if v, ok := fields[name]; ok && a.Type() != history.TypeWorkflowTaskStarted && a.Type() != history.TypeWorkflowTaskCompleted {
 			show += " " + name + "=" + strings.Trim(string(v), `"`)
 		}

@@ -143,14 +143,18 @@ func scriptRegistry(build string) *engine.Registry {
 		order = changedOrderWorkflow
 	}
 	r := &engine.Registry{}
-	for _, reg := range []workflow.Registration{
+	registrations := []workflow.Registration{
 		workflow.Bind(workflow.Declare[string, string]("order"), order),
 		workflow.Bind(workflow.Declare[int, int]("counter"), counter),
 		workflow.Bind(workflow.Declare[workflow.None, string]("fragile"), fragile(mended)),
 		workflow.Bind(workflow.Declare[workflow.None, string]("idler"), idler),
 		workflow.Bind(workflow.Declare[string, string]("saga"), saga),
 		workflow.Bind(workflow.Declare[int, string]("fan"), fan),
-	} {
+	}
+	for name, code := range parents {
+		registrations = append(registrations, workflow.Bind(workflow.Declare[string, string](name), code))
+	}
+	for _, reg := range registrations {
 		if err := reg.Register(r); err != nil {
 			panic(err)
 		}
