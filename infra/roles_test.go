@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/iam"
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
 	"github.com/seed-41655fb1/weft/internal/privilege"
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 // function is a function of a deployment, as far as its rights go.
@@ -19,6 +20,20 @@ type function struct {
 	privilege.Role
 	// variables are its environment.
 	variables map[string]string
+}
+
+// urlOf is the URL of a queue by its environment; empty where that has none.
+func (f function) urlOf(name string) string {
+	taskQueue, is := queue.IsForTasks(name)
+	if !is || taskQueue == "" {
+		return f.variables["WEFT_QUEUE_"+strings.ToUpper(name)]
+	}
+	for pair := range strings.SplitSeq(f.variables["WEFT_TASK_QUEUES"], ",") {
+		if url, found := strings.CutPrefix(pair, taskQueue+"="); found {
+			return url
+		}
+	}
+	return ""
 }
 
 // samFunctions are the functions of the SAM template by their roles, deployed as a stack of this name with these parameters, and
