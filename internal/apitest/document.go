@@ -32,6 +32,16 @@ type Operation struct {
 	responses    map[int]*response
 }
 
+// Query are the names of what its query string may have.
+func (o *Operation) Query() (names []string) {
+	for _, p := range o.parameters {
+		if p.in == "query" {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
 // Example is an example in the document. Operations share some.
 type Example struct {
 	// Place is where it stands, as a JSON pointer.

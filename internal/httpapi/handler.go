@@ -39,12 +39,14 @@ type handler struct {
 // endpoint carries out a request and returns the status and the body of its answer.
 type endpoint func(r *http.Request) (status int, answer any, err error)
 
-// call carries out a request whose query string can be read: half of one might name another run than the caller meant.
-func (e endpoint) call(r *http.Request) (int, any, error) {
-	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
-		return 0, nil, api.Invalid.New("the query string cannot be read: %v", err)
+// at returns the endpoint as it stands at a pattern: it carries out requests whose query strings it knows.
+func (e endpoint) at(pattern string) endpoint {
+	return func(r *http.Request) (int, any, error) {
+		if err := checkQuery(r, pattern); err != nil {
+			return 0, nil, err
+		}
+		return e(r)
 	}
-	return e(r)
 }
 
 // New returns the handler of the API.
@@ -52,7 +54,7 @@ func New(service *turn.Service, log *slog.Logger) http.Handler {
 	h := &handler{service, log}
 	mux := http.NewServeMux()
 	for pattern, e := range h.endpoints() {
-		mux.HandleFunc(pattern, h.observe(pattern, e))
+		mux.HandleFunc(pattern, h.observe(pattern, e.at(pattern)))
 	}
 	return &router{mux, h}
 }
@@ -143,7 +145,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, e endpoint) (st
 	ctx, m := meter.With(r.Context())
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, h.maxBody())
-	status, answer, err := e.call(r)
+	status, answer, err := e(r)
 	cost = m.Cost()
 	w.Header().Set(CostHeader, cost.String())
 	if err != nil {

@@ -81,6 +81,21 @@ func TestMalformedBodies(t *testing.T) {
 	})
 }
 
+// A query string that has what the endpoint does not know is refused: what is misspelt would otherwise select all there is.
+func TestQueryStrings(t *testing.T) {
+	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		for _, target := range []string{"?runID=x", "?runId=x&runId=y", "?wait=1s", "?%zz", "/result?wait=1s&wait=2s"} {
+			refused(t, d, p, http.MethodGet, workflows+"/a"+target, "", http.StatusBadRequest)
+		}
+		refused(t, d, p, http.MethodGet, workflows+"?Status=running", "", http.StatusBadRequest)
+		refused(t, d, p, http.MethodPost, workflows+"/a/updates/add?wait=1s", `{"input":1}`, http.StatusBadRequest)
+		if a := p.Do(http.MethodGet, workflows+"/a?X-Amz-Signature=00", ""); a.Status != http.StatusOK {
+			t.Errorf("signed in its query string: %d %s", a.Status, a.Body)
+		}
+	})
+}
+
 // A body of the limit is read, and one byte more is not; where the input ends and only blanks follow, too.
 func TestBodyLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {

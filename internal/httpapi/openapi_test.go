@@ -49,6 +49,22 @@ func TestDocumentHasTheEndpoints(t *testing.T) {
 	}
 }
 
+// Every endpoint takes what the document says of its query string, and nothing else.
+func TestDocumentHasTheParameters(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`\{[^}]+\}`)
+	taken := map[string][]string{}
+	for _, pattern := range httpapi.Patterns() {
+		taken[name.ReplaceAllString(pattern, "{}")] = slices.Sorted(slices.Values(httpapi.ParametersOf(pattern)))
+	}
+	for _, o := range operations(t) {
+		place := o.Method + " " + name.ReplaceAllString(o.Path, "{}")
+		if described := slices.Sorted(slices.Values(o.Query())); !slices.Equal(described, taken[place]) {
+			t.Errorf("%s: openapi.yaml has the parameters %q, and the endpoint takes %q", place, described, taken[place])
+		}
+	}
+}
+
 // The document is served as it is.
 func TestDocumentIsServed(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *turntest.Deployment, p *turntest.Process) {
