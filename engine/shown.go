@@ -102,7 +102,7 @@ func checkAttribute(v history.AttributeValue) error {
 	notText := func(k string) bool { return !utf8.ValidString(k) }
 	switch {
 	case v.Empty():
-		return errors.New("it has no value; a list of keywords has at least one")
+		return errors.New("it has no value")
 	case v.Keyword != nil && notText(*v.Keyword), slices.ContainsFunc(v.KeywordList, notText):
 		return errors.New("the keyword is not UTF-8")
 	case v.Float != nil && (math.IsNaN(*v.Float) || math.IsInf(*v.Float, 0)):

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-41655fb1/weft/examples/approval"
+	"github.com/seed-41655fb1/weft/examples/attributes"
 	"github.com/seed-41655fb1/weft/examples/callbacks"
 	"github.com/seed-41655fb1/weft/examples/cancellation"
 	"github.com/seed-41655fb1/weft/examples/cart"
@@ -41,6 +42,7 @@ import (
 func Registrations() map[string][]workflow.Registration {
 	return map[string][]workflow.Registration{
 		"approval":     approval.Registrations(),
+		"attributes":   attributes.Registrations(),
 		"callbacks":    callbacks.Registrations(),
 		"cancellation": cancellation.Registrations(),
 		"continued":    continued.Registrations(),

@@ -34,7 +34,8 @@ func NewAttribute[T AttributeType](name string) Attribute[T] { return Attribute[
 // Name is the attribute's name.
 func (a Attribute[T]) Name() string { return a.name }
 
-// Set is the attribute with a value, for StartOptions, ChildOptions and UpsertSearchAttributes.
+// Set is the attribute with a value, for StartOptions, ChildOptions and UpsertSearchAttributes. An empty list of keywords is no
+// value: it removes the attribute.
 func (a Attribute[T]) Set(v T) SearchAttribute {
 	return SearchAttribute{Name: a.name, Value: history.NewAttributeValue(v)}
 }

@@ -39,6 +39,8 @@ var (
 	note   = workflow.NewSignal[string]("note")
 	charge = activity.New("charge", func(ctx context.Context, o order) (receipt, error) { return receipt{}, nil })
 	errOut = workflow.NewError("out", "out of stock")
+	cents  = workflow.NewAttribute[int64]("Cents")
+	buyer  = workflow.NewMemo[order]("buyer")
 )
 
 func snippet(ctx workflow.Context, c context.Context, cl *client.Client) {
@@ -53,6 +55,24 @@ var snippets = []struct {
 	good string
 	bad  []string
 }{
+	{
+		"set search attributes",
+		`workflow.UpsertSearchAttributes(ctx, cents.Set(7), cents.Unset()); n, ok := cents.Get(ctx); var _ int64 = n; _ = ok`,
+		[]string{
+			`workflow.UpsertSearchAttributes(ctx, cents.Set("seven"))`, `workflow.UpsertSearchAttributes(ctx, buyer.Set(order{}))`,
+			`workflow.NewAttribute[int]("n")`, `workflow.NewAttribute[order]("o")`, `n, _ := cents.Get(ctx); var _ string = n`,
+		},
+	},
+	{
+		"set a memo",
+		`workflow.UpsertMemo(ctx, buyer.Set(order{}), buyer.Unset()); o, _ := buyer.Get(ctx); var _ order = o`,
+		[]string{`workflow.UpsertMemo(ctx, buyer.Set("ada"))`, `workflow.UpsertMemo(ctx, cents.Set(7))`, `o, _ := buyer.Get(ctx); var _ string = o`},
+	},
+	{
+		"start with them",
+		`pay.Start(c, cl, "pay-1", order{}, workflow.StartOptions{Memo: []workflow.MemoField{buyer.Set(order{})}, SearchAttributes: []workflow.SearchAttribute{cents.Set(7)}})`,
+		[]string{`pay.Start(c, cl, "pay-1", order{}, workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{buyer.Set(order{})}})`},
+	},
 	{
 		"run an activity",
 		`r, err := charge.Run(ctx, order{}); var _ receipt = r; var _ error = err`,
@@ -173,7 +193,7 @@ var snippets = []struct {
 }
 
 // mismatch is what the type checker says about wrong types, and does not say about, say, a variable that is not used.
-var mismatch = regexp.MustCompile("cannot use|not enough arguments|too many arguments|does not match|mismatched types|undefined|cannot infer|non-channel")
+var mismatch = regexp.MustCompile("cannot use|not enough arguments|too many arguments|does not match|mismatched types|undefined|cannot infer|non-channel|does not satisfy")
 
 func TestTypes(t *testing.T) {
 	t.Parallel()

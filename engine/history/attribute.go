@@ -65,7 +65,7 @@ func AttributeOf[T AttributeType](v AttributeValue) (t T, ok bool) {
 		*to = v.Time.Time()
 	case *[]string:
 		*to = slices.Clone(v.KeywordList)
-		return t, *to != nil
+		return t, len(*to) > 0
 	}
 	return t, true
 }
@@ -82,14 +82,14 @@ func set[T any](to, from *T) bool {
 func (v AttributeValue) members() (n int) {
 	all := reflect.ValueOf(v)
 	for i := range all.NumField() {
-		if !all.Field(i).IsNil() {
+		if f := all.Field(i); f.Kind() == reflect.Slice && f.Len() > 0 || f.Kind() == reflect.Pointer && !f.IsNil() {
 			n++
 		}
 	}
 	return n
 }
 
-// Empty reports whether there is no value: the attribute is removed.
+// Empty reports whether there is no value, or a list without keywords: the attribute is removed.
 func (v AttributeValue) Empty() bool { return v.members() == 0 }
 
 // Size is how many bytes the value has.

@@ -46,6 +46,12 @@ func inspecting(ctx context.Context, text string) (string, error) {
 	return "", fmt.Errorf("cannot inspect %s", text)
 }
 
+// note and public are what a vault shows: the one is nobody's business, the other is for all.
+var (
+	note   = workflow.NewMemo[string]("note")
+	public = workflow.NewAttribute[string]("Public")
+)
+
 // keep is a workflow whose state is nobody's business.
 func keep(ctx workflow.Context, text string) (string, error) {
 	put.Handle(ctx, func(ctx workflow.Context, more string) (string, error) {
@@ -53,6 +59,8 @@ func keep(ctx workflow.Context, text string) (string, error) {
 			return "", workflow.NewError("refused", "no room for "+more)
 		}
 		text += " " + more
+		workflow.UpsertMemo(ctx, note.Set(text))
+		workflow.UpsertSearchAttributes(ctx, public.Set("plain-of-"+workflow.InfoOf(ctx).WorkflowID))
 		return inspect.Run(ctx, more)
 	})
 	look.Handle(ctx, func(in string) (string, error) { return in + " " + text, nil })
@@ -154,7 +162,8 @@ func holds(t *testing.T, dir, text string) (found bool) {
 func use(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := vault.Start(ctx, c, id, canary); err != nil {
+	options := workflow.StartOptions{Memo: []workflow.MemoField{note.Set(canary)}, SearchAttributes: []workflow.SearchAttribute{public.Set("plain")}}
+	if _, err := vault.Start(ctx, c, id, canary, options); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := put.Call(ctx, c, id, canary+" 1"); err != nil || got != canary+" 1 "+canary+" 1" {
@@ -168,6 +177,13 @@ func use(t *testing.T, c *client.Client, id string) {
 	}
 	if got, err := look.Ask(ctx, c, id, "?"); err != nil || !strings.Contains(got, canary) {
 		t.Errorf("look: %q, %v", got, err)
+	}
+	page, _, err := c.List(ctx, "Public = 'plain-of-"+id+"'", "")
+	if err != nil || len(page) != 1 {
+		t.Fatalf("the list: %v, %v", page, err)
+	}
+	if got, ok := note.Of(page[0].Memo); !ok || !strings.HasPrefix(got, canary+" "+canary) {
+		t.Errorf("the memo in the list: %q", got)
 	}
 }
 
@@ -184,6 +200,9 @@ func TestNothingReadableIsKept(t *testing.T) {
 			stop()
 			if found := holds(t, dir, canary); found != (keys == nil) {
 				t.Errorf("what was given is in the files: %v", found)
+			}
+			if !holds(t, dir, "plain-of-vault-1") {
+				t.Error("the search attribute cannot be read, and has to be")
 			}
 			if !holds(t, dir, "vault-1") || strings.Contains(log.String(), canary) || !strings.Contains(log.String(), "vault-1") {
 				t.Errorf("the id is in no file, or not in the log, or the canary is there:\n%s", log)

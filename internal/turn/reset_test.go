@@ -122,3 +122,41 @@ func events(d *turntest.Deployment, id string) (list []string) {
 	}
 	return list
 }
+
+// A history that shows something in more than one commit is listed by what it showed at the point of the reset.
+func TestResetOfWhatALongHistoryShows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"shower","input":"","searchAttributes":{"Region":{"keyword":"at first"}}}`)
+		for n := range 30 {
+			p.Do(http.MethodPost, "/v1/workflows/a/updates/show", fmt.Sprintf(`{"input":{"amount":%d,"note":"note %d"}}`, n, n))
+		}
+		var point int64
+		for _, c := range d.Runs("a")[0].Tasks() {
+			if point = c.TaskScheduledID(); point > 150 {
+				break
+			}
+		}
+		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", fmt.Sprintf(`{"eventId":%d,"exclude":["updates"]}`, point)); a.Status != http.StatusCreated {
+			t.Fatalf("reset: %d %s", a.Status, a.Body)
+		}
+		if runs := d.Runs("a"); len(runs[1].Log) < 4 {
+			t.Fatalf("the new run begins with %d commits: too few to see anything", len(runs[1].Log))
+		}
+		var now api.Description
+		var list api.ListResponse
+		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
+		p.Do(http.MethodGet, "/v1/workflows?status=running", "").Into(t, &list)
+		amount, _ := turntest.Amount.Of(now.SearchAttributes)
+		region, _ := turntest.Region.Of(now.SearchAttributes)
+		if note, _ := turntest.Note.Of(now.Memo); amount < 15 || amount > 28 || note != fmt.Sprint("note ", amount) || region != "at first" {
+			t.Errorf("described: %+v", now.WorkflowSummary)
+		}
+		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0], now.WorkflowSummary) != "" {
+			t.Errorf("listed: %+v\nwant %+v", list.Workflows, now.WorkflowSummary)
+		}
+		d.CheckReplay(p)
+	})
+}

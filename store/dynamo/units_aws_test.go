@@ -77,6 +77,9 @@ func checkUnits(t *testing.T, s *dynamo.Store, noList bool) {
 	if noList {
 		index = 0
 	}
+	changing, large := opening("order", 1), opening("order", 1)
+	changing.Slot, changing.Commit, changing.Summary.Attributes = 4, [16]byte{7}, "some"
+	large.Slot, large.Commit, large.Summary.Memo = 5, [16]byte{8}, string(bytes.Repeat([]byte{'m'}, 3000))
 	closing, successor := opening("order", 1), opening("order", 2)
 	closing.Slot, closing.Commit, closing.Summary = 3, [16]byte{9}, summary(1, "completed", noon)
 	log, attempts, timers, scanner := meter.Log(s), meter.Attempts(s), meter.Timers(s), meter.Scanner(s)
@@ -88,6 +91,8 @@ func checkUnits(t *testing.T, s *dynamo.Store, noList bool) {
 		{"a commit that opens a run", appending(opening("order", 1)), awsmeter.Cost{Writes: 1, WriteUnits: 1, IndexUnits: index}},
 		{"a commit of 194 bytes", appending(commit("order", 1, 194)), awsmeter.Cost{Writes: 1, WriteUnits: 1}},
 		{"a commit of 800 bytes", appending(commit("order", 2, 800)), awsmeter.Cost{Writes: 1, WriteUnits: 1}},
+		{"a commit that changes what the list has", appending(changing), awsmeter.Cost{Writes: 1, WriteUnits: 1, IndexUnits: index}},
+		{"the same, with a memo of 3,000 bytes", appending(large), awsmeter.Cost{Writes: 1, WriteUnits: 4, IndexUnits: 4 * index}},
 		{"a lost race", appending(commit("order", 2, 194)), awsmeter.Cost{Lost: 1}},
 		{"a close with a successor", appending(closing, successor), awsmeter.Cost{Writes: 2, WriteUnits: 4, IndexUnits: 2 * index}},
 		{"a commit of 2,000 bytes", appending(commit("other", 0, 2000)), awsmeter.Cost{Writes: 1, WriteUnits: 3}},
@@ -186,6 +191,52 @@ func TestLargestItem(t *testing.T) {
 			}
 			if len(refused) == 0 || len(refused) == 40 {
 				t.Errorf("%d of 40 sizes were refused", len(refused))
+			}
+		})
+	}
+}
+
+// What a filter costs that selects nothing: it reads each row between the moments that it bounds, and a row of a changed run for each
+// change.
+func TestUnitsOfFilters(t *testing.T) {
+	t.Parallel()
+	for _, server := range awstest.DynamoDB(t) {
+		t.Run(server.Name, func(t *testing.T) {
+			t.Parallel()
+			server.Config.APIOptions = append(server.Config.APIOptions, awsmeter.Install(nil, awsmeter.Options{Units: true}))
+			client := dynamodb.NewFromConfig(server.Config)
+			s, err := dynamo.New(client, dynamo.Options{Table: newTable(t, client)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range 500 {
+				open := opening(fmt.Sprint("order-", n), 1)
+				open.Summary.Started = noon.Add(time.Duration(n) * time.Second)
+				closed := open
+				row := *open.Summary
+				row.Status, row.Closed = "completed", noon.Add(time.Hour)
+				closed.Slot, closed.Commit, closed.Summary = 1, [16]byte{1, 1}, &row
+				if err := errors.Join(s.Append(t.Context(), open), s.Append(t.Context(), closed)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			none := func(*store.Summary) bool { return false }
+			for name, c := range map[string]struct {
+				filter store.Filter
+				least  float64
+				most   float64
+			}{
+				"all 500":     {store.Filter{Where: none}, 25, 40},
+				"the last 50": {store.Filter{Where: none, StartedAfter: noon.Add(449500 * time.Millisecond)}, 4, 8},
+			} {
+				ctx, m := awsmeter.With(t.Context())
+				if runs, next, err := s.Lister().ListRuns(ctx, c.filter, "", 100); len(runs) > 0 || next != "" || err != nil {
+					t.Fatalf("%d runs, %q, %v", len(runs), next, err)
+				}
+				units := m.Cost().ReadUnits
+				if t.Logf("%s: %v read units", name, units); units < c.least || units > c.most {
+					t.Errorf("%s: %v read units, want %v to %v", name, units, c.least, c.most)
+				}
 			}
 		})
 	}

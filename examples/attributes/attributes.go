@@ -1,0 +1,96 @@
+// Package attributes shows search attributes and a memo: what an order shows of itself to those who look for it, and how they find it.
+// The workflow changes it with each step, in the write that the step takes anyway.
+package attributes
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// What callers name.
+var (
+	Workflow = workflow.Declare[Order, string]("attributes")
+	Advance  = workflow.NewUpdate[string, string]("advance")
+
+	// What orders are found by. It is plain text, wherever it stands.
+	Region = workflow.NewAttribute[string]("Region")
+	Cents  = workflow.NewAttribute[int64]("Cents")
+	Stage  = workflow.NewAttribute[string]("Stage")
+	Due    = workflow.NewAttribute[time.Time]("Due")
+
+	// What is read, and not searched for. It is encrypted where payloads are.
+	Customer = workflow.NewMemo[Person]("customer")
+
+	ErrNoStage = workflow.NewError("noStage", "there is no such stage: it is packed, shipped, or delivered")
+)
+
+// Order is what somebody has bought.
+type Order struct {
+	Region string `json:"region"`
+	Cents  int64  `json:"cents"`
+	Buyer  Person `json:"buyer"`
+}
+
+// Person is somebody.
+type Person struct {
+	Name string `json:"name"`
+}
+
+// Start starts an order that can be found from the beginning.
+func Start(ctx context.Context, c *client.Client, id string, o Order) (workflow.Run[string], error) {
+	return Workflow.Start(ctx, c, id, o, workflow.StartOptions{
+		SearchAttributes: []workflow.SearchAttribute{Region.Set(o.Region), Cents.Set(o.Cents), Stage.Set("ordered")},
+		Memo:             []workflow.MemoField{Customer.Set(o.Buyer)},
+	})
+}
+
+// Run takes an order from stage to stage, and returns the last one. Once it is shipped it is due in two days.
+func Run(ctx workflow.Context, _ Order) (string, error) {
+	Advance.Handle(ctx, func(ctx workflow.Context, stage string) (before string, err error) {
+		before, _ = Stage.Get(ctx)
+		due := Due.Unset()
+		if stage == "shipped" {
+			due = Due.Set(workflow.Now(ctx).Add(48 * time.Hour))
+		}
+		workflow.UpsertSearchAttributes(ctx, Stage.Set(stage), due)
+		return before, nil
+	}, workflow.Validate(func(stage string) error {
+		switch stage {
+		case "packed", "shipped", "delivered":
+			return nil
+		}
+		return ErrNoStage // what the order shows is what it was
+	}))
+	at := func() string {
+		stage, _ := Stage.Get(ctx)
+		return stage
+	}
+	err := workflow.Await(ctx, func() bool { return at() == "delivered" })
+	return at(), err
+}
+
+// Found are the workflow ids that a filter finds, and who has ordered.
+func Found(ctx context.Context, c *client.Client, filter string) (map[string]string, error) {
+	found := map[string]string{}
+	for token := ""; ; {
+		page, next, err := c.List(ctx, filter, token)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range page {
+			buyer, _ := Customer.Of(run.Memo)
+			found[run.WorkflowID] = buyer.Name
+		}
+		if token = next; token == "" {
+			return found, nil // a page may be empty, and have another one after it
+		}
+	}
+}
+
+// Registrations is all that a program has to register to run it.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run)}
+}
