@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -121,47 +120,22 @@ func (v *AttributeValue) UnmarshalJSON(data []byte) error {
 }
 
 // SearchAttribute is a named value by which a run is found.
-type SearchAttribute struct {
-	Name  string         `cbor:"1,keyasint"`
-	Value AttributeValue `cbor:"2,keyasint"`
-}
+type SearchAttribute = Named[AttributeValue]
 
 // SearchAttributes are the values by which a run is found: each name once, sorted. They are never changed: With and Without
 // return others.
 type SearchAttributes []SearchAttribute
 
 // Get is the value of an attribute.
-func (s SearchAttributes) Get(name string) (AttributeValue, bool) {
-	i, found := s.find(name)
-	if !found {
-		return AttributeValue{}, false
-	}
-	return s[i].Value, true
-}
+func (s SearchAttributes) Get(name string) (AttributeValue, bool) { return get(s, name) }
 
 // With returns the attributes with another one, in the place of the one of its name.
 func (s SearchAttributes) With(name string, value AttributeValue) SearchAttributes {
-	i, found := s.find(name)
-	if found {
-		s = slices.Clone(s)
-		s[i].Value = value
-		return s
-	}
-	return slices.Insert(slices.Clone(s), i, SearchAttribute{name, value})
+	return with(s, name, value)
 }
 
 // Without returns the attributes without one.
-func (s SearchAttributes) Without(name string) SearchAttributes {
-	i, found := s.find(name)
-	if !found {
-		return s
-	}
-	return slices.Delete(slices.Clone(s), i, i+1)
-}
-
-func (s SearchAttributes) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(s, name, func(a SearchAttribute, name string) int { return strings.Compare(a.Name, name) })
-}
+func (s SearchAttributes) Without(name string) SearchAttributes { return without(s, name) }
 
 // Size is how many bytes the names and values have.
 func (s SearchAttributes) Size() (n int) {

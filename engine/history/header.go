@@ -3,52 +3,23 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
-	"strings"
 )
 
 // HeaderField is a named value of a header.
-type HeaderField struct {
-	Name  string  `cbor:"1,keyasint"`
-	Value Payload `cbor:"2,keyasint"`
-}
+type HeaderField = Named[Payload]
 
 // Header is what travels with a workflow, to its activities, its children and the runs that follow it: fields by name, each
 // name once, sorted. It is never changed: With returns another one.
 type Header []HeaderField
 
 // Get is the value of a field.
-func (h Header) Get(name string) (Payload, bool) {
-	i, found := h.find(name)
-	if !found {
-		return nil, false
-	}
-	return h[i].Value, true
-}
+func (h Header) Get(name string) (Payload, bool) { return get(h, name) }
 
 // With returns the header with a field, in the place of the one of its name.
-func (h Header) With(name string, value Payload) Header {
-	i, found := h.find(name)
-	if found {
-		h = slices.Clone(h)
-		h[i].Value = value
-		return h
-	}
-	return slices.Insert(slices.Clone(h), i, HeaderField{name, value})
-}
+func (h Header) With(name string, value Payload) Header { return with(h, name, value) }
 
 // Without returns the header without a field.
-func (h Header) Without(name string) Header {
-	i, found := h.find(name)
-	if !found {
-		return h
-	}
-	return slices.Delete(slices.Clone(h), i, i+1)
-}
-
-func (h Header) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(h, name, func(f HeaderField, name string) int { return strings.Compare(f.Name, name) })
-}
+func (h Header) Without(name string) Header { return without(h, name) }
 
 // Size is how many bytes its names and values have.
 func (h Header) Size() (n int) {

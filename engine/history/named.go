@@ -1,0 +1,44 @@
+package history
+
+import (
+	"slices"
+	"strings"
+)
+
+// Named is a value with a name.
+type Named[V any] struct {
+	Name  string `cbor:"1,keyasint"`
+	Value V      `cbor:"2,keyasint"`
+}
+
+// get is the value of a name among values that are sorted by their names.
+func get[V any](all []Named[V], name string) (v V, found bool) {
+	if i, ok := find(all, name); ok {
+		return all[i].Value, true
+	}
+	return v, false
+}
+
+// with is a copy of values that are sorted by their names, with another one in the place of the one of its name.
+func with[V any](all []Named[V], name string, value V) []Named[V] {
+	i, found := find(all, name)
+	if found {
+		all = slices.Clone(all)
+		all[i].Value = value
+		return all
+	}
+	return slices.Insert(slices.Clone(all), i, Named[V]{name, value})
+}
+
+// without is a copy of values that are sorted by their names, without one.
+func without[V any](all []Named[V], name string) []Named[V] {
+	i, found := find(all, name)
+	if !found {
+		return all
+	}
+	return slices.Delete(slices.Clone(all), i, i+1)
+}
+
+func find[V any](all []Named[V], name string) (int, bool) {
+	return slices.BinarySearchFunc(all, name, func(n Named[V], name string) int { return strings.Compare(n.Name, name) })
+}
