@@ -141,6 +141,7 @@ func FuzzReplay(f *testing.F) {
 		"WorkflowExecutionUpdateCompleted", "ActivityTaskCancelRequested", "WorkflowExecutionContinuedAsNew", "WorkflowExecutionSignaled", "WorkflowTaskFailed",
 		"TimerCanceled", "MarkerRecorded", "WorkflowExecutionTerminated", "ChildWorkflowExecutionCompleted", "ChildWorkflowExecutionStarted",
 		"StartChildWorkflowExecutionInitiated", "WorkflowExecutionOptionsUpdated",
+		"UpsertWorkflowSearchAttributes", "WorkflowPropertiesModified",
 	} {
 		f.Add([]byte(strings.Replace(history, "ActivityTaskFailed", kind, 1)))
 		f.Add([]byte(strings.Replace(history, "ActivityTaskScheduled", kind, 1)))

@@ -1,12 +1,12 @@
 package history
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -77,19 +77,20 @@ func set[T any](to, from *T) bool {
 	return true
 }
 
-// members is how many of its members are set.
-func (v AttributeValue) members() (n int) {
+// members are the names that JSON has for those of its members that are set.
+func (v AttributeValue) members() (names []string) {
 	all := reflect.ValueOf(v)
 	for i := range all.NumField() {
 		if f := all.Field(i); f.Kind() == reflect.Slice && f.Len() > 0 || f.Kind() == reflect.Pointer && !f.IsNil() {
-			n++
+			name, _, _ := strings.Cut(all.Type().Field(i).Tag.Get("json"), ",")
+			names = append(names, name)
 		}
 	}
-	return n
+	return names
 }
 
 // Empty reports whether there is no value, or a list without keywords: the attribute is removed.
-func (v AttributeValue) Empty() bool { return v.members() == 0 }
+func (v AttributeValue) Empty() bool { return len(v.members()) == 0 }
 
 // Size is how many bytes the value has.
 func (v AttributeValue) Size() (n int) {
@@ -111,9 +112,10 @@ func (v AttributeValue) Size() (n int) {
 // UnmarshalJSON reads an object with one member, which names the type.
 func (v *AttributeValue) UnmarshalJSON(data []byte) error {
 	type plain AttributeValue
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode((*plain)(v)); err != nil || v.members() != 1 {
+	var given map[string]json.RawMessage
+	err := errors.Join(json.Unmarshal(data, (*plain)(v)), json.Unmarshal(data, &given))
+	set := v.members()
+	if err != nil || len(given) != 1 || len(set) != 1 || given[set[0]] == nil {
 		return errors.New(`the value of a search attribute is an object with one member, which names its type: one of {"keyword":"a"}, {"int":1}, {"float":0.5}, {"bool":true}, {"time":"2026-11-21T17:45:00Z"} and {"keywordList":["a"]}`)
 	}
 	return nil
