@@ -1,12 +1,14 @@
 package pinned_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/pinned"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -20,7 +22,11 @@ func TestPinned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, d := t.Context(), turntest.New(t)
-		before := d.Start(turn.Options{Build: "before"}, pinned.With(pinned.Before)...)
+		takeTime := activity.Intercept(func(ctx context.Context, next func(context.Context) error) error {
+			time.Sleep(time.Second) // so that a run does not end before it is to be moved
+			return next(ctx)
+		})
+		before := d.Start(turn.Options{Build: "before"}, append(pinned.With(pinned.Before), takeTime)...)
 		for _, id := range []string{"ada", "bob", "eve"} {
 			if _, err := pinned.Workflow.Start(ctx, before.Client, id, "ada"); err != nil {
 				t.Fatal(err)

@@ -51,7 +51,11 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 			delay = 0
 		}
 		if delay > longest || nowhere {
-			later = append(later, store.Timer{ID: timerID(m), Due: m.Due.Time(), Body: body})
+			id := timerID(m)
+			if longest == forever {
+				id = parkedID(m) // as it was before: see Park
+			}
+			later = append(later, store.Timer{ID: id, Due: m.Due.Time(), Body: body})
 			continue
 		}
 		name, group := route(m)

@@ -152,3 +152,28 @@ func TestTaskQueueAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// What has been kept before, and is sent on, stays apart where it was sent apart: each sending is to see to what follows from it.
+func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		with := d.Idle(turn.Options{}, turntest.Workload("build-2")...)
+		without := d.Idle(turn.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, turntest.Workload("build-2")...)
+		reporting(t, with, `"name":"x"`, 0)
+		first := messages(t, d, queue.ForTasks("reports"))[0]
+		second := *first
+		second.Send++
+		for _, m := range []*engine.Message{first, first, &second} {
+			if err := without.Service.Park(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			time.Sleep(5 * time.Minute)
+			if sent, err := without.Service.Sweep(t.Context()); err != nil || sent != 2 {
+				t.Fatalf("%d messages were due, %v; want one of each sending", sent, err)
+			}
+		}
+	})
+}
