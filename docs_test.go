@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/parser"
 	"go/token"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -61,6 +62,32 @@ func TestDocumentsCode(t *testing.T) {
 	}
 	if seen["json"] < 1 || seen["go"] < 5 || seen["sh"] < 10 {
 		t.Errorf("the documents have fewer blocks of code than they had: %v", seen)
+	}
+}
+
+// The folders that docs/architecture.md names are there, and it names each that there is: those of internal, and those at the top.
+func TestArchitectureNamesTheFolders(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "docs/architecture.md")
+	for _, found := range regexp.MustCompile("`([a-z/]+)/`").FindAllStringSubmatch(text, -1) {
+		if info, err := os.Stat(found[1]); err != nil || !info.IsDir() {
+			t.Errorf("it names %s, which is no folder: %v", found[1], err)
+		}
+	}
+	for _, pattern := range []string{"*", "internal/*"} {
+		all, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range all {
+			info, err := os.Stat(path)
+			if kept := map[string]bool{"internal": true, "docs": true, "bin": true}[path]; err != nil || !info.IsDir() || kept || path[0] == '.' {
+				continue
+			}
+			if !strings.Contains(text, "`"+path+"/") {
+				t.Errorf("it does not name %s", path)
+			}
+		}
 	}
 }
 
