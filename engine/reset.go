@@ -97,7 +97,7 @@ func resetText(reason string) string {
 
 // copies puts copies of parts into as few commits as hold them.
 func (r *Run) copies(w *Writer, o *Reset, now history.Timestamp, parts []*history.Commit) ([]*history.Commit, error) {
-	started := r.State.Started
+	started := r.reopens(w, r.State.Started)
 	var commits []*history.Commit
 	size, next := 0, int64(1)
 	add := func() *history.Commit {
@@ -141,6 +141,11 @@ func (r *Run) renamed(w *Writer, brought []history.Event) []history.Event {
 	if opens == nil {
 		return brought
 	}
+	return append([]history.Event{history.Of(r.reopens(w, opens))}, brought[1:]...)
+}
+
+// reopens is the event that opened the run, as the new run has it.
+func (r *Run) reopens(w *Writer, opens *history.WorkflowExecutionStarted) *history.WorkflowExecutionStarted {
 	started := *opens
 	started.Build = r.resetBuild(w)
 	if started.OriginalRunID == "" {
@@ -152,7 +157,7 @@ func (r *Run) renamed(w *Writer, brought []history.Event) []history.Event {
 	if started.ExecutionTimeout > 0 {
 		started.ExecutionDeadline = max(w.Now, r.State.LastTime).Add(time.Duration(started.ExecutionTimeout))
 	}
-	return append([]history.Event{history.Of(&started)}, brought[1:]...)
+	return &started
 }
 
 // readmitted are the events by which a reset brings what came to the run after what the task at brought: its signals, and

@@ -1,14 +1,17 @@
 package turn_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -158,5 +161,42 @@ func TestResetOfWhatALongHistoryShows(t *testing.T) {
 			t.Errorf("listed: %+v\nwant %+v", list.Workflows, now.WorkflowSummary)
 		}
 		d.CheckReplay(p)
+	})
+}
+
+// A run that follows another has the end of its chain in its first event. A reset gives it another, and all of the new run is kept for
+// as long as that lasts.
+func TestResetIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const whole = 30 * 24 * time.Hour // more than a run is kept
+		waiting := workflow.Declare[workflow.None, string]("waiting")
+		enough := workflow.NewSignal[workflow.None]("enough")
+		run := func(ctx workflow.Context, _ workflow.None) (string, error) {
+			if workflow.InfoOf(ctx).Attempt < 2 {
+				return "", errors.New("not at once")
+			}
+			_, err := enough.Receive(ctx)
+			return "waited", err
+		}
+		d := turntest.New(t)
+		p := d.Start(turn.Options{}, workflow.Bind(waiting, run))
+		_, err := waiting.Start(t.Context(), p.Client, "w", workflow.None{}, workflow.StartOptions{ExecutionTimeout: whole, Retry: &workflow.Retry{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(whole - time.Hour)
+		if _, err := p.Client.Reset(t.Context(), "w", client.ResetOptions{To: "lastTask"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(whole - time.Hour)
+		p.Stop() // what this process has in memory would do without the store
+		p = d.Start(turn.Options{}, workflow.Bind(waiting, run))
+		if err := enough.Send(t.Context(), p.Client, "w", workflow.None{}); err != nil {
+			t.Fatal(err)
+		}
+		if result, err := waiting.Get(p.Client, "w").Result(t.Context()); err != nil || result != "waited" {
+			t.Errorf("the run that was reset ended with %q, %v", result, err)
+		}
 	})
 }
