@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 // settleChild does what the parent of a child wants done with it: starts it, and tells the parent so; or, where the parent
@@ -290,7 +291,8 @@ func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine
 }
 
 // endChild does with the child of a parent that has closed what its close policy says. One that nobody has started yet never
-// will be: whoever starts it looks at its parent afterwards.
+// will be: whoever starts it looks at its parent afterwards. Only an earlier delivery of this message might start it still, and die
+// before it looks: then it is looked for again when that has to have come to its end.
 func (s *Service) endChild(ctx context.Context, e *errand) error {
 	trigger := foreign(e.message)
 	return s.at(ctx, e.child.WorkflowID, func(ctx context.Context, t *session) error {
@@ -300,8 +302,14 @@ func (s *Service) endChild(ctx context.Context, e *errand) error {
 		run, err := t.childRun(ctx, e.child)
 		asks := e.child.Policy == history.RequestCancelChild
 		switch {
-		case err != nil || run == nil:
+		case err != nil:
 			return err
+		case run == nil && e.message.Again && e.message.Attempt == 1:
+			again := *e.message
+			again.Attempt, again.Due = 2, s.now().Add(queue.MaxDelay) // no invocation takes longer
+			return t.send(ctx, []engine.Message{again})
+		case run == nil:
+			return nil
 		case run.State.Status.Closed(), asks && run.State.CancelRequested:
 			return t.repairForeign(ctx, e.message)
 		case asks:

@@ -21,13 +21,18 @@ type forgetful struct {
 	queue.Sender
 	loses bool
 	lost  int
+	last  *engine.Message // that was lost
 }
 
 // Send loses them without a word.
 func (q *forgetful) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	kept := slices.DeleteFunc(slices.Clone(messages), func(m queue.Message) bool {
 		d, err := turn.DecodeMessage(m.Body)
-		return q.loses && err == nil && d.Kind == engine.SettleChild
+		loses := q.loses && err == nil && d.Kind == engine.SettleChild
+		if loses {
+			q.last = d
+		}
+		return loses
 	})
 	q.lost += len(messages) - len(kept)
 	return q.Sender.Send(ctx, name, kept...)
@@ -109,4 +114,48 @@ func loseClosePolicies(t *testing.T, how string) {
 	}
 	p.Stop()
 	d.CheckReplay(p)
+}
+
+// Two deliveries of the message that starts a child: the first is held up, and the second comes when the parent has closed and there is
+// no child. Then the first starts the child, and dies before it sends anything. The child is ended all the same, as its close
+// policy says.
+func TestChildThatComesLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := workflow.Declare[int, string]("late")
+		wait := func(ctx workflow.Context, _ int) (string, error) { return "", workflow.Sleep(ctx, 100*24*time.Hour) }
+		code := func(ctx workflow.Context, _ string) (string, error) {
+			return late.RunChild(ctx, 0, workflow.ChildOptions{WorkflowID: "k"})
+		}
+		d := maintained(t)
+		q := &forgetful{Sender: d.Ports.Queue, loses: true}
+		d.Ports.Queue = q
+		p := d.Start(turn.Options{}, workflow.Bind(late, wait), workflow.Bind(parent, code))
+		run, err := parent.Start(t.Context(), p.Client, "p", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Terminate(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		q.loses = false
+		if q.lost != 2 {
+			t.Fatalf("%d messages are held up, want the start and the close policy", q.lost)
+		}
+		m := q.last
+		again := *m
+		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: &again, Received: 2}); err != nil {
+			t.Fatal(err)
+		}
+		request := d.Runs("p")[0].ChildRequest(m.EventID)
+		if _, err := late.Start(t.Context(), p.Client, "k", 0, workflow.StartOptions{RequestID: request}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if told, err := p.Client.Describe(t.Context(), "k", ""); err != nil || told.Status != history.Terminated {
+			t.Errorf("the child is %+v, %v", told, err)
+		}
+		p.Stop()
+		d.CheckReplay(p)
+	})
 }
