@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,17 +20,28 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-41655fb1/weft/infra"
 	"github.com/seed-41655fb1/weft/internal/awstest"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// sam finds nothing to say against the template.
+// sam finds nothing to say against the template, with task queues and without.
 func TestTemplateIsValid(t *testing.T) {
 	t.Parallel()
-	command := exec.CommandContext(t.Context(), ".servers/sam/bin/sam", "validate", "--lint", "--template", "../infra/sam/template.yaml")
-	command.Env = append(os.Environ(), "SAM_CLI_TELEMETRY=0", "AWS_DEFAULT_REGION="+awstest.Region)
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for _, taskQueues := range [][]string{nil, {"reports", "slow-lane"}} {
+		text, err := infra.SAMWith(taskQueues...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "template.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command := exec.CommandContext(t.Context(), ".servers/sam/bin/sam", "validate", "--lint", "--template", file)
+		command.Env = append(os.Environ(), "SAM_CLI_TELEMETRY=0", "AWS_DEFAULT_REGION="+awstest.Region)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("with the task queues %q: %v\n%s", taskQueues, err, out)
+		}
 	}
 }
 

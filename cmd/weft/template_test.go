@@ -43,3 +43,23 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("one program is to be all functions, and the roles are %v", different)
 	}
 }
+
+// With task queues it is what infra makes of them; a name that cannot be is refused.
+func TestTemplateWithTaskQueues(t *testing.T) {
+	t.Parallel()
+	binary := build(t)
+	out, err := exec.Command(binary, "template", "sam", "--task-queues", "reports,slow").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := infra.SAMWith("reports", "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, printed, _ := strings.Cut(string(out), "\n"); codeURI.ReplaceAllString(printed, "") != codeURI.ReplaceAllString(want, "") {
+		t.Errorf("it is not what infra makes:\n%s", printed)
+	}
+	if out, err := exec.Command(binary, "template", "sam", "--task-queues", "Reports").CombinedOutput(); err == nil || !strings.Contains(string(out), "a-z") {
+		t.Errorf("a name that cannot be: %v, %s", err, out)
+	}
+}
