@@ -40,6 +40,7 @@ type player struct {
 	commits  byte
 	build    string
 	options  engine.Options
+	locals   []string // what becomes of the next local activities
 }
 
 func (p *player) printf(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
@@ -65,6 +66,8 @@ func (p *player) play(d *datadriven.TestData) {
 		p.step(engine.Task{Attempt: 2})
 	case "query":
 		p.query(arg(d, "name"))
+	case "outcomes":
+		p.outcomes(d)
 	case "evict":
 		p.close()
 		p.printf("the instance is gone; %d commits remain", len(p.run.Log))
@@ -186,7 +189,7 @@ func (p *player) step(task engine.Task) {
 	if len(p.run.Log) == 0 {
 		p.instance = p.newInstance(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted).WorkflowType)
 	}
-	transition := p.run.Step(p.code(), p.writer(), task)
+	transition := p.runLocals(p.code(), p.run.Step(p.code(), p.writer(), task))
 	for i, u := range transition.Updates {
 		p.verdict(task.Updates[i], u)
 	}
@@ -253,7 +256,7 @@ func attributes(a history.Attributes) string {
 	var fields map[string]json.RawMessage
 	_ = json.Unmarshal(data, &fields)
 	show := ""
-	for _, name := range []string{"workflowType", "workflowId", "initiatedEventId", "childInitiatedEventId", "parentClosePolicy", "quiet", "kind", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "fireAt", "reason"} {
+	for _, name := range []string{"workflowType", "workflowId", "initiatedEventId", "childInitiatedEventId", "parentClosePolicy", "quiet", "kind", "markerName", "id", "activityType", "signalName", "updateName", "updateId", "sequencingEventId", "acceptedEventId", "scheduledEventId", "startedEventId", "input", "result", "details", "retryAt", "fireAt", "reason"} {
 		if v, ok := fields[name]; ok && a.Type() != history.TypeWorkflowTaskStarted && a.Type() != history.TypeWorkflowTaskCompleted {
 			show += " " + name + "=" + strings.Trim(string(v), `"`)
 		}

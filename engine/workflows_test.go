@@ -149,7 +149,7 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.Declare[workflow.None, string]("fragile"), fragile(mended)),
 		workflow.Bind(workflow.Declare[workflow.None, string]("idler"), idler),
 		workflow.Bind(workflow.Declare[string, string]("saga"), saga),
-		workflow.Bind(workflow.Declare[int, string]("fan"), fan),
+		workflow.Bind(workflow.Declare[int, string]("fan"), fan), workflow.Bind(workflow.Declare[string, string]("pricer"), pricer), Price,
 	}
 	for name, code := range parents {
 		registrations = append(registrations, workflow.Bind(workflow.Declare[string, string](name), code))
