@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
@@ -61,6 +62,9 @@ func attributes(all []SearchAttribute) (s history.SearchAttributes) {
 	}
 	return s
 }
+
+// Quote is a text as a filter has it, whatever is in it: "Region = " + client.Quote(region).
+func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // Summary is a run in a list.
 type Summary = api.WorkflowSummary

@@ -37,6 +37,13 @@ func TestOrdersAreFound(t *testing.T) {
 		if before, err := attributes.Advance.Call(ctx, c, "order-3", "shipped"); err != nil || before != "ordered" {
 			t.Errorf("it was %q, %v", before, err)
 		}
+		found, _, err := env.Client().List(t.Context(), "Stage = 'shipped' AND Region = 'us'", "")
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%v, %v", found, err)
+		}
+		if due, _ := attributes.Due.Of(found[0].SearchAttributes); !due.Equal(time.Now().Add(48 * time.Hour)) {
+			t.Errorf("it is due %v", due)
+		}
 		if _, err := attributes.Advance.Call(ctx, c, "order-2", "lost"); !errors.Is(err, attributes.ErrNoStage) {
 			t.Errorf("a stage that is none: %v", err)
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,7 @@ type audit struct {
 	signals  []ack
 	resets   []resetAck
 	runsOf   map[string]int // executions, by run and event
+	rows     map[place]store.Summary
 }
 
 // ack is something that a client was told has happened.
@@ -45,7 +47,7 @@ type resetAck struct {
 func newAudit(s *simulation) *audit {
 	return &audit{
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, told: map[string][]*api.UpdateResponse{},
-		amounts: map[string]int{}, runsOf: map[string]int{},
+		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{},
 	}
 }
 
@@ -72,6 +74,38 @@ func (a *audit) landed(items []store.Item) {
 			a.s.fail("%s: a speculative task committed, and did nothing", item.Key)
 		}
 	}
+	for _, item := range items {
+		a.checkRow(item)
+	}
+}
+
+// checkRow demands that the list has of a run what its log says, whenever it has changed.
+func (a *audit) checkRow(item store.Item) {
+	run, at := a.current[place{item.Workflow, item.Run}], place{item.Workflow, item.Run}
+	if item.Summary != nil {
+		a.rows[at] = *item.Summary
+	}
+	row, s := a.rows[at], run.State
+	if run.Void() {
+		return
+	}
+	memo, err := json.Marshal(decoded[history.Memo](row.Memo))
+	want, wantErr := json.Marshal(s.Shown.Memo)
+	attributes, attributesErr := json.Marshal(decoded[history.SearchAttributes](row.Attributes))
+	wantAttributes, wantAttributesErr := json.Marshal(s.Shown.SearchAttributes)
+	if err := errors.Join(err, wantErr, attributesErr, wantAttributesErr); err != nil {
+		a.s.fail("%s: %v", item.Key, err)
+	}
+	if row.Status != s.Status.String() || row.Build != s.Pinned || string(memo) != string(want) || string(attributes) != string(wantAttributes) {
+		a.s.fail("%s: the list has %s, build %q, memo %s and search attributes %s; the log says %s, %q, %s and %s",
+			item.Key, row.Status, row.Build, memo, attributes, s.Status, s.Pinned, want, wantAttributes)
+	}
+}
+
+// decoded is a part of a row; nothing where there is none, or it cannot be read.
+func decoded[T any](body string) (v T) {
+	_ = history.DecodeBody([]byte(body), &v)
+	return v
 }
 
 // run is the run that a commit belongs to. The first one of a run may land only when the runs before it have closed, unless it
@@ -289,6 +323,8 @@ func (a *audit) checkRun(run *engine.Run) {
 	case history.ContinuedAsNew:
 		if next := a.follows(name, run); next != nil && programOf(a.s, next).Base != a.sum(name, run) {
 			a.s.fail("%s continued with the sum %d; its log implies %d", name, programOf(a.s, next).Base, a.sum(name, run))
+		} else if next != nil && !(engine.Shown{Memo: next.State.Started.Memo, SearchAttributes: next.State.Started.SearchAttributes}).Equal(run.State.Shown) {
+			a.s.fail("%s continued, and the next run begins with other attributes", name)
 		}
 	case history.Failed:
 		if next := a.follows(name, run); next != nil && next.State.Started.Attempt != max(run.State.Started.Attempt, 1)+1 {

@@ -34,6 +34,14 @@ var mutants = []mutant{
 		old: "for _, id := range children {", new: "for _, id := range children[:0] {",
 	},
 	{
+		name: "the list does not follow what code shows", file: "internal/turn/commit.go",
+		old: " && shown.Equal(run.State.Shown)", new: "",
+	},
+	{
+		name: "a run that continues another begins without what that showed", file: "engine/chain.go",
+		old: "		next.Memo, next.SearchAttributes = shown.Memo, shown.SearchAttributes\n", new: "		_ = shown\n", more: true,
+	},
+	{
 		name: "a parent is not told how its child ended", file: "engine/closing.go",
 		old: "o.add(ReportChild, 0)", new: "_ = o",
 	},

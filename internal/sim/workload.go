@@ -19,6 +19,10 @@ var (
 	addSlow = workflow.NewUpdate[int, int]("addSlow")
 	total   = workflow.NewQuery[workflow.None, int]("total")
 	note    = workflow.NewSignal[string]("note")
+
+	// What a ledger shows: the last sum, and the last update that took its time.
+	sumShown  = workflow.NewAttribute[int64]("Sum")
+	slowShown = workflow.NewMemo[int]("slow")
 )
 
 // program is the input of a ledger.
@@ -64,8 +68,9 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	t := tally{Sum: p.Base}
 	finished := false
 	total.Handle(ctx, func(workflow.None) (int, error) { return t.Sum, nil })
-	add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+	add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
 		t.Sum += n
+		workflow.UpsertSearchAttributes(ctx, sumShown.Set(int64(t.Sum)))
 		return t.Sum, nil
 	}, workflow.Validate(func(n int) error {
 		if t.Sum+n > p.Most {
@@ -78,6 +83,7 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 			return 0, err
 		}
 		t.Sum += n
+		workflow.UpsertMemo(ctx, slowShown.Set(n))
 		return t.Sum, nil
 	})
 	fails := workflow.InfoOf(ctx).Attempt <= p.Fails

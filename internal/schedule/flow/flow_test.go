@@ -146,3 +146,32 @@ func TestRetry(t *testing.T) {
 		}
 	})
 }
+
+// The runs of a schedule show what the schedule says, also of one that has gone on in another run; a schedule that cannot is refused.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, tenant, note := turntest.New(t), workflow.NewAttribute[string]("Tenant"), workflow.NewMemo[string]("note")
+		p := d.Start(turn.Options{Engine: engine.Options{SuggestAfterEvents: 20}}, registrations()...)
+		defer p.Stop()
+		o := workflow.ScheduleOptions{
+			Cron: []string{"@hourly"}, Memo: []workflow.MemoField{note.Set("by the hour")},
+			SearchAttributes: []workflow.SearchAttribute{tenant.Set("acme")},
+		}
+		if _, err := job.Schedule(t.Context(), p.Client, "s", "", o); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(8*time.Hour + time.Minute)
+		runs, _, err := p.Client.List(t.Context(), "Tenant = 'acme' AND WorkflowType = 'job'", "")
+		if err != nil || len(runs) != 8 || len(d.Runs("weft.schedule:s")) < 2 {
+			t.Fatalf("%d runs, %v, and %d of the schedule", len(runs), err, len(d.Runs("weft.schedule:s")))
+		}
+		if text, _ := note.Of(runs[0].Memo); text != "by the hour" {
+			t.Errorf("the memo has %q", text)
+		}
+		o.SearchAttributes = []workflow.SearchAttribute{workflow.NewAttribute[string]("no name").Set("acme")}
+		if _, err := job.Schedule(t.Context(), p.Client, "bad", "", o); err == nil {
+			t.Error("a schedule whose runs cannot be started is taken")
+		}
+	})
+}

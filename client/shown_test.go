@@ -1,0 +1,56 @@
+package client_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A text is found by its quoted form, whatever is in it, and nothing else is.
+func TestQuote(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, ctx := turntest.New(t).Start(turn.Options{}, turntest.Workload("build-2")...), t.Context()
+		texts := []string{"", "eu", "o'neill", "''", `"`, `a" AND Region = 'eu`, "' OR 'a' = 'a", "\\' ", "ä\n\t%"}
+		for _, text := range texts {
+			options := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{turntest.Region.Set(text)}}
+			if _, err := turntest.Shower.Start(ctx, p.Client, "", "", options); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, text := range texts {
+			page, next, err := p.Client.List(ctx, "Region = "+client.Quote(text), "")
+			if err != nil || len(page) != 1 || next != "" {
+				t.Fatalf("%q: %d runs, %q, %v", text, len(page), next, err)
+			}
+			if got, ok := turntest.Region.Of(page[0].SearchAttributes); got != text || !ok {
+				t.Errorf("%q finds %q", text, got)
+			}
+		}
+	})
+}
+
+// What cannot be encoded is not sent, wherever the start is.
+func TestMemoThatCannotBeEncoded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, ctx := turntest.New(t).Start(turn.Options{}, turntest.Workload("build-2")...), t.Context()
+		memo := []workflow.MemoField{workflow.NewMemo[float64]("far").Set(math.Inf(1))}
+		_, start := turntest.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{Memo: memo})
+		opening := turntest.Shower.Opening("", workflow.StartOptions{Memo: memo})
+		signal := turntest.On.Send(ctx, p.Client, "a", "", workflow.SendOptions{Start: opening})
+		_, schedule := turntest.Shower.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@hourly"}, Memo: memo})
+		for what, err := range map[string]error{"start": start, "signal": signal, "schedule": schedule} {
+			var problem *client.Problem
+			if err == nil || errors.As(err, &problem) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+}
