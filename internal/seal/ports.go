@@ -141,7 +141,7 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 		err = l.s.sealMemos(ctx, sealed)
 	}
 	if err == nil {
-		err = spillAll(ctx, l.s, sealed, commitsFrom(sealed), partOfItem)
+		err = spillAll(ctx, l.s, sealed, cmp.Or(l.s.apartFrom, commitsFrom(sealed)), partOfItem)
 	}
 	if err != nil {
 		return err
@@ -312,7 +312,7 @@ type sender struct {
 func (q *sender) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	sealed, err := sealAll(ctx, q.s, messages, partOfMessage)
 	if err == nil {
-		err = spillAll(ctx, q.s, sealed, messageFrom, partOfMessage)
+		err = spillAll(ctx, q.s, sealed, cmp.Or(q.s.apartFrom, messageFrom), partOfMessage)
 	}
 	if err != nil {
 		return err

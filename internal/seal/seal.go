@@ -45,6 +45,8 @@ type Options struct {
 	MaxUses int
 	// Blobs keeps what is too large for the store and the queues; nil keeps nothing apart.
 	Blobs blob.Blobs
+	// ApartFrom is from how many bytes on commits and messages are kept apart; 0 is what the store and the queues ask for.
+	ApartFrom int
 	// Clock is the time by which data keys age; nil is time.Now.
 	Clock func() time.Time
 	// Log takes why a body cannot be opened; nil is slog.Default.
@@ -58,6 +60,7 @@ type Sealer struct {
 	keys      Keys
 	ring      *ring
 	blobs     blob.Blobs
+	apartFrom int
 	clock     func() time.Time
 	log       *slog.Logger
 }
@@ -73,7 +76,7 @@ func New(o Options) *Sealer {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	s := &Sealer{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log}
+	s := &Sealer{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log, apartFrom: o.ApartFrom}
 	if o.Blobs != nil {
 		s.blobs = meter.Blobs(o.Blobs)
 	}

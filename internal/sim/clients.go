@@ -107,7 +107,13 @@ func (s *simulation) program() program {
 	}
 	p.Local = s.locals.IntN(4) == 0
 	if p.Laps == 0 && r.IntN(3) == 0 {
-		p.Fails = 1
+		p.Fails = 1 + r.IntN(3)
+	}
+	if r.IntN(4) == 0 {
+		p.Whole = []time.Duration{10 * time.Second, time.Hour, 5 * time.Hour}[r.IntN(3)]
+	}
+	if p.Laps == 0 && r.IntN(6) == 0 {
+		p.Cron, p.Whole = true, 5*time.Hour
 	}
 	if r.IntN(3) == 0 {
 		p.Queue = taskQueues[0]
@@ -140,7 +146,7 @@ func (s *simulation) client(id string, number int, p program) {
 
 // rare are the things that end a run.
 func (s *simulation) rare(id string, number int, p program) {
-	switch s.random.IntN(6) {
+	switch s.random.IntN(7) {
 	case 0:
 		_, _ = s.insist("terminate "+id, func(ctx context.Context, t *turn.Service) error { return t.Terminate(ctx, id, "", "a whim") })
 	case 1:
@@ -150,6 +156,8 @@ func (s *simulation) rare(id string, number int, p program) {
 	case 3, 4:
 		s.reset(id, fmt.Sprintf("reset-%d-%d", number, s.random.IntN(1000)))
 	case 5:
+		s.erase(id)
+	case 6:
 		if s.plan.pinned {
 			s.move(id, []api.MoveRequest{{}, {Unpin: true}, {Build: "build-1"}, {Build: "build-2"}}[s.random.IntN(4)])
 		}
@@ -207,9 +215,16 @@ func (s *simulation) start(id, requestID string, p program) {
 	}
 }
 
+// hourly is the cron expression of ledgers that have one.
+const hourly = "0 * * * *"
+
 // startRequest starts a ledger. One that is to fail is tried again, after a time that is short for a queue or long.
 func startRequest(id, requestID string, input []byte, p program) api.StartRequest {
 	r := api.StartRequest{WorkflowID: &id, Type: ledger.Name(), Input: input, RequestID: requestID}
+	if p.Cron {
+		r.Cron = hourly
+	}
+	r.ExecutionTimeout = api.Duration(p.Whole)
 	if p.Fails > 0 {
 		r.Retry = &api.RetryPolicy{InitialInterval: api.Duration(10 * time.Minute)}
 	}

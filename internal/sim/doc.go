@@ -9,7 +9,7 @@
 //	  └──────┬───────┴──────────────┘
 //	      ports ── at every call: die before or after, lose the answer, throttle, sleep, duplicate, reorder
 //	         │
-//	 memory store, memory queue ── the audit folds every commit that lands
+//	 memory store, queue, blobs ── the audit folds every commit that lands
 //
 // An actor is a client, a request or the handling of a message. It is a coroutine (iter.Pull) that is left at each call
 // of a port and each wait, and entered again when the scheduler, which draws from the seed, picks it. When its process
@@ -20,7 +20,8 @@
 // What is checked while it runs: the log of each run is contiguous, each event resolves once, no update is accepted twice,
 // no two runs of a workflow are open, and a put never lands where something stands. At the end, when nothing more can
 // happen: what was acknowledged is in the log, every caller of an update was told the same, a refused update left nothing,
-// no run is stranded, each run replays to its own commands, and results and answers are those that the log implies.
+// no run is stranded, each run replays to its own commands, and results and answers are those that the log implies. A chain of
+// runs (by a retry policy, or a cron expression) goes on when and as long as it should, and ends when its time is over.
 //
 // What clients of one run are told about updates and queries is checked besides: each must have taken effect at one moment
 // between its request and its answer (linear_test.go, with porcupine; what nobody was told the outcome of, at any moment

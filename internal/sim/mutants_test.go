@@ -145,6 +145,22 @@ var mutants = []mutant{
 		old: "a.TaskQueue != \"\" || c.of.activity.TaskQueue != \"\" || ", new: "", more: true,
 	},
 	{
+		name: "a run is deleted that has closed only now", file: "internal/turn/erase.go",
+		old: "	case s.now() < ready:\n", new: "	case false:\n", more: true,
+	},
+	{
+		name: "a run that was reset is kept for as long as the one before", file: "engine/reset.go",
+		old: "	started := r.reopens(w, r.State.Started)\n", new: "	started := r.State.Started\n", more: true,
+	},
+	{
+		name: "the moment of a cron expression after the end of the chain is taken", file: "engine/chain.go",
+		old: "	if next.ExecutionDeadline != 0 && at >= next.ExecutionDeadline {", new: "	if false {", more: true,
+	},
+	{
+		name: "a body that could not be put apart counts as put", file: "internal/seal/spill.go",
+		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil && false {", more: true,
+	},
+	{
 		name: "nobody looks after an attempt that goes on outside", file: "internal/turn/pending.go",
 		old: "	return s.send(ctx, []engine.Message{w.lookAfter(kept)})", new: "	return nil", more: true,
 	},

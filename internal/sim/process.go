@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -18,6 +19,7 @@ type process struct {
 	number  int
 	build   int
 	service *turn.Service
+	sealer  *seal.Sealer
 	pump    *pump.Pump
 	dead    bool
 	frozen  time.Time // until when none of its actors goes on
@@ -31,8 +33,9 @@ func (s *simulation) boot(build int) *process {
 	p := &process{number: s.audit.boots, build: build}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
+	p.sealer = s.sealer(ports)
 	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Keys: ports, Queue: ports}
-	p.service = turn.New(all, registry(s, build), world{s}, s.options(build))
+	p.service = turn.New(p.sealer.Ports(all), registry(s, build), world{s}, s.options(build))
 	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: cmp.Or(s.logger, quiet)}
 	s.processes = append(s.processes, p)
 	return p
@@ -107,6 +110,7 @@ func (s *simulation) deliver(name string) {
 		s.fail("receive: %v", err)
 		return
 	}
+	s.processes[0].sealer.Deliveries(context.Background(), deliveries) // what it cannot open comes again
 	for _, part := range pump.Split(name, deliveries) {
 		p := s.anyProcess()
 		first := part[0]

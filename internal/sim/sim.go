@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -27,6 +28,7 @@ type simulation struct {
 	now    time.Time
 	store  *storememory.Store
 	queue  *queuememory.Queue
+	blobs  *blobmemory.Blobs
 	plan   plan
 
 	processes []*process
@@ -61,6 +63,7 @@ type plan struct {
 	purgeAfter   int // steps after which a queue is purged; 0 is never
 	maxCommit    int // bytes; where there are few, a reset puts many commits
 	pinned       bool
+	apartFrom    int // bytes from which on bodies are kept apart; 0 is never
 }
 
 // actor is a client, a request, or the handling of a message.
@@ -114,7 +117,9 @@ func runTold(seed uint64, hub *observe.Hub, logger *slog.Logger) *simulation {
 	s.plan.maxCommit = []int{0, 0, 4 << 10}[s.random.IntN(3)]
 	s.locals = rand.New(rand.NewPCG(seed, 0x10ca1))
 	s.plan.pinned = rand.New(rand.NewPCG(seed, 0xb111d)).IntN(4) == 0
+	s.plan.apartFrom = []int{0, 0, 300, 1000}[rand.New(rand.NewPCG(seed, 0xb10b5)).IntN(4)]
 	clock := func() time.Time { return s.now }
+	s.blobs = blobmemory.New(clock)
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
 	s.store = storememory.New(storememory.Options{Clock: clock, Violation: violation})
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: clock, Violation: violation})

@@ -44,8 +44,10 @@ type program struct {
 	Kids   int           // children at once
 	Leave  bool          // it does not wait for its children
 	Policy workflow.ParentClosePolicy
-	Local  bool   // its steps and the updates addSlow are local activities
-	Tells  string // the workflow to which it sends a note when its steps are done; empty for none
+	Local  bool          // its steps and the updates addSlow are local activities
+	Tells  string        // the workflow to which it sends a note when its steps are done; empty for none
+	Cron   bool          // it begins each hour, and ends when its steps are done
+	Whole  time.Duration // its execution timeout; 0 for none
 }
 
 // taskQueues are those of the deployment besides the default one.
@@ -108,6 +110,10 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 	}
 	if fails {
 		return t, errFails
+	}
+	if p.Cron {
+		err := workflow.AwaitHandlers(ctx)
+		return t, err
 	}
 	if p.Laps > 0 && !finished {
 		if err := workflow.AwaitHandlers(ctx); err != nil {

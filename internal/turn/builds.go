@@ -111,7 +111,7 @@ const parkedFor = 5 * time.Minute
 // Park keeps a message for some minutes that asks for what only a build can do which is not there. Where it returns nil the
 // message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt is counted. It is
 // kept in the store, under a name that follows from it and the time: of copies that come in the same minutes there is one then.
-// In a queue they would multiply for as long as the build is away. Only copies of one sending are the same: see secondChain.
+// In a queue they would multiply for as long as the build is away.
 func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 	later := *m
 	due := s.world.Now().Truncate(parkedFor).Add(parkedFor)
@@ -126,8 +126,14 @@ func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 	return nil
 }
 
-// parkedID names a message that waits for a build.
-func parkedID(m *engine.Message) string { return fmt.Sprintf("%s-%x", timerID(m), m.Send) }
+// parkedID names a message that waits for a build. Of those that ask for an attempt only copies of one sending are the same, because
+// one of them may be the only one that sends the next attempt: see secondChain.
+func parkedID(m *engine.Message) string {
+	if m.Kind == engine.RunActivity || m.Kind == engine.RetryTask {
+		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
+	}
+	return timerID(m)
+}
 
 // retryIn is how long a message waits that its run's build did not get, although it is there.
 const retryIn = 5 * time.Second

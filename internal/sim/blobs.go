@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/blob"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// blobs stand between one process and the place of large bodies.
+type blobs struct {
+	blob.Blobs
+	t *ports
+}
+
+var errBlob = errors.New("the place of blobs fails, as the simulation has it")
+
+// Put puts, or lies about it.
+func (b blobs) Put(ctx context.Context, key string, body []byte) error {
+	b.t.point("before a blob is put")
+	if b.t.s.chance(b.t.s.plan.faults) {
+		return errBlob
+	}
+	err := b.Blobs.Put(context.WithoutCancel(ctx), key, body)
+	b.t.point("after a blob is put")
+	if b.t.s.chance(b.t.s.plan.faults) {
+		return errBlob
+	}
+	return err
+}
+
+// Get gets. Several are got side by side, so that nothing is drawn here, and nobody pauses: whether one fails follows from the step.
+func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
+	s := b.t.s
+	h := fnv.New64a()
+	place := key[:strings.LastIndex(key, "/")] // without what follows from the body: stacks in there have addresses
+	place = place[strings.Index(place, "/")+10:]
+	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(place), s.seed^uint64(s.steps)<<20)) // a hash takes everything
+	const many = 1 << 20
+	if !s.calm && s.steps < maxSteps/2 && float64(h.Sum64()%many) < s.plan.faults*many {
+		return nil, errBlob
+	}
+	return b.Blobs.Get(ctx, key)
+}
+
+// sealer is what a process keeps large bodies apart with, through faults where t is one's ports; the audit has none.
+func (s *simulation) sealer(t *ports) *seal.Sealer {
+	o := seal.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.apartFrom}
+	if s.plan.apartFrom > 0 {
+		o.Blobs = s.blobs
+	}
+	if s.plan.apartFrom > 0 && t != nil {
+		o.Blobs = blobs{s.blobs, t}
+	}
+	return seal.New(o)
+}
+
+// whole is an item as whoever put it had it.
+func (a *audit) whole(item store.Item) store.Item {
+	page, err := a.view.Forward(context.Background(), item.Key, 1)
+	if err != nil || len(page.Items) == 0 || page.Items[0].Key != item.Key {
+		a.s.fail("%s landed, and cannot be read: %v", item.Key, err)
+		return item
+	}
+	item.Body = page.Items[0].Body
+	return item
+}

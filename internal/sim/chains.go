@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// checkCron demands that a run with a cron expression which completed is followed by one that begins at the next moment, and knows
+// its result.
+func (a *audit) checkCron(name string, run *engine.Run, result history.Payload) {
+	started := run.State.Started
+	if started.Cron == "" || run.State.CancelRequested {
+		return
+	}
+	at := history.At(run.State.CloseTime.Time().Truncate(time.Hour).Add(time.Hour))
+	if end := deadlineOf(run); end != 0 && at >= end {
+		if run.State.Next() != "" {
+			a.s.fail("%s completed, and a run follows it after the end of its chain", name)
+		}
+		return
+	}
+	next := a.follows(name, run)
+	if next == nil {
+		return
+	}
+	if begins := next.State.StartTime.Add(time.Duration(next.State.Started.StartDelay)); begins != at && next.State.Reset == nil {
+		a.s.fail("the run that follows %s begins at %v, and is to begin at %v", name, begins.Time(), at.Time())
+	}
+	if string(next.State.Started.LastResult) != string(result) {
+		a.s.fail("the run that follows %s knows the result %s; it was %s", name, next.State.Started.LastResult, result)
+	}
+}
+
+// checkRetry demands that a run which failed is followed by its next attempt, as long as its chain has time for that, or, by its cron
+// expression, by a first one.
+func (a *audit) checkRetry(name string, run *engine.Run) {
+	started := run.State.Started
+	const longest = 80 * time.Minute // of the pauses between the attempts that fail
+	if end := deadlineOf(run); end != 0 && run.State.CloseTime.Add(longest) >= end && run.State.Next() == "" {
+		return
+	}
+	next := a.follows(name, run)
+	if next == nil {
+		return
+	}
+	attempt := next.State.Started.Attempt
+	if attempt != max(started.Attempt, 1)+1 && (started.Cron == "" || attempt > 0) {
+		a.s.fail("attempt %d follows %s", attempt, name)
+	}
+}
+
+// late is how much longer than the end of its chain a run may be open: for faults, and for what comes again.
+const late = 2 * time.Hour
+
+// checkDeadline demands that no run of a chain begins after its end, unless the code goes on as new before it is told, or is open for
+// long then, and that none is ended before.
+func (a *audit) checkDeadline(name string, run *engine.Run) {
+	end := deadlineOf(run)
+	if end == 0 {
+		return
+	}
+	next := run.State.Started.Cron != "" || run.State.Started.Attempt > 1
+	if run.State.StartTime >= end && run.State.Reset == nil && next {
+		a.s.fail("%s began at %v, after the end of its chain at %v", name, run.State.StartTime.Time(), end.Time())
+	}
+	if a.s.plan.purgeAfter == 0 && run.State.CloseTime > end.Add(late) {
+		a.s.fail("%s was open until %v; its chain ended at %v", name, run.State.CloseTime.Time(), end.Time())
+	}
+	if closed, ok := run.State.Close.(*history.WorkflowExecutionTimedOut); ok && closed.ExecutionTimeout > 0 && run.State.CloseTime < end {
+		a.s.fail("%s timed out at %v; its chain ends at %v", name, run.State.CloseTime.Time(), end.Time())
+	}
+}
+
+// deadlineOf is when the chain of a run ends; 0 is never.
+func deadlineOf(run *engine.Run) history.Timestamp {
+	started := run.State.Started
+	switch {
+	case started.ExecutionDeadline != 0 || started.ExecutionTimeout == 0:
+		return started.ExecutionDeadline
+	case started.Cron == "":
+		return run.State.StartTime.Add(time.Duration(started.StartDelay) + time.Duration(started.ExecutionTimeout))
+	}
+	return run.State.StartTime.Add(time.Duration(started.ExecutionTimeout))
+}
+
+// expired reports whether the store has deleted a run by now.
+func (a *audit) expired(run *engine.Run) bool {
+	expires := run.State.Expires
+	return expires != 0 && expires.Time().Before(a.s.now)
+}
+
+// buildAway reports whether an open run waits for a build that no process has.
+func (s *simulation) buildAway() bool {
+	for _, runs := range s.audit.runs {
+		for _, run := range runs {
+			if pinned := run.State.Pinned; !run.State.Status.Closed() && pinned != "" && s.processOf(pinned) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
