@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 // forgetful is a queue that loses messages about children while it is told to.
 type forgetful struct {
 	queue.Sender
+	mu    sync.Mutex
 	loses bool
 	lost  int
 	last  *engine.Message // that was lost
@@ -26,6 +28,12 @@ type forgetful struct {
 
 // Send loses them without a word.
 func (q *forgetful) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	return q.Sender.Send(ctx, name, q.keep(messages)...)
+}
+
+func (q *forgetful) keep(messages []queue.Message) []queue.Message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	kept := slices.DeleteFunc(slices.Clone(messages), func(m queue.Message) bool {
 		d, err := turn.DecodeMessage(m.Body)
 		loses := q.loses && err == nil && d.Kind == engine.SettleChild
@@ -35,7 +43,15 @@ func (q *forgetful) Send(ctx context.Context, name string, messages ...queue.Mes
 		return loses
 	})
 	q.lost += len(messages) - len(kept)
-	return q.Sender.Send(ctx, name, kept...)
+	return kept
+}
+
+// lose says whether it loses messages from now on, and returns how many it has lost.
+func (q *forgetful) lose(loses bool) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.loses = loses
+	return q.lost
 }
 
 // What a parent that closes sends about its children is lost. The slow check ends those that were to end with it a day later, also
@@ -93,14 +109,13 @@ func loseClosePolicies(t *testing.T, how string) {
 		}
 		return told.Status
 	}
-	q.loses = true
+	q.lose(true)
 	if err := run.Terminate(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(time.Hour)
-	q.loses = false
-	if q.lost != 2 || status("k0") != history.Running {
-		t.Fatalf("%d messages are lost, and the first child is %v: that is not what this test is about", q.lost, status("k0"))
+	if lost := q.lose(false); lost != 2 || status("k0") != history.Running {
+		t.Fatalf("%d messages are lost, and the first child is %v: that is not what this test is about", lost, status("k0"))
 	}
 	time.Sleep(3 * 24 * time.Hour)
 	want := []history.Status{history.Terminated, history.Canceled, history.Running}
@@ -138,9 +153,8 @@ func TestChildThatComesLate(t *testing.T) {
 		if err := run.Terminate(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		q.loses = false
-		if q.lost != 2 {
-			t.Fatalf("%d messages are held up, want the start and the close policy", q.lost)
+		if lost := q.lose(false); lost != 2 {
+			t.Fatalf("%d messages are held up, want the start and the close policy", lost)
 		}
 		m := q.last
 		again := *m
