@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/participle/v2"
@@ -96,17 +97,20 @@ func (b *truth) Capture(values []string) error {
 	return nil
 }
 
-var parser = participle.MustBuild[Filter](
-	participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
-		{Name: "Ident", Pattern: `[A-Za-z][A-Za-z0-9_]*`},
-		{Name: "Number", Pattern: `[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?`},
-		{Name: "String", Pattern: `'(''|[^'])*'|"(""|[^"])*"`},
-		{Name: "Operator", Pattern: `!=|<=|>=|=|<|>`},
-		{Name: "Punctuation", Pattern: `[(),]`},
-		{Name: "whitespace", Pattern: `\s+`},
-	})),
-	participle.CaseInsensitive("Ident"), participle.Elide("whitespace"), participle.UseLookahead(1),
-)
+// parser is built when the first filter comes: no other request, and no start of a function, waits for it.
+var parser = sync.OnceValue(func() *participle.Parser[Filter] {
+	return participle.MustBuild[Filter](
+		participle.Lexer(lexer.MustSimple([]lexer.SimpleRule{
+			{Name: "Ident", Pattern: `[A-Za-z][A-Za-z0-9_]*`},
+			{Name: "Number", Pattern: `[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?`},
+			{Name: "String", Pattern: `'(''|[^'])*'|"(""|[^"])*"`},
+			{Name: "Operator", Pattern: `!=|<=|>=|=|<|>`},
+			{Name: "Punctuation", Pattern: `[(),]`},
+			{Name: "whitespace", Pattern: `\s+`},
+		})),
+		participle.CaseInsensitive("Ident"), participle.Elide("whitespace"), participle.UseLookahead(1),
+	)
+})
 
 // Parse reads a filter; an empty one has no conditions. The error says what is wrong with it, and where.
 func Parse(filter string) (*Filter, error) {
@@ -116,7 +120,7 @@ func Parse(filter string) (*Filter, error) {
 	if len(filter) > MaxLength {
 		return nil, fmt.Errorf("the filter has %d bytes: give at most %d", len(filter), MaxLength)
 	}
-	f, err := parser.ParseString("", filter)
+	f, err := parser().ParseString("", filter)
 	if err != nil {
 		return nil, fmt.Errorf("the filter cannot be read, %s; it is for example WorkflowType = 'cart' AND Amount > 5", problem(err))
 	}
