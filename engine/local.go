@@ -145,21 +145,15 @@ func (in *Instance) recall(due []*LocalActivity) error {
 
 // bounded is a result that fits into the commit: the results of a task share it.
 func (in *Instance) bounded(l *local, r LocalResult) LocalResult {
-	f := in.tooLarge("the result of local activity "+l.ActivityType, len(r.Result))
-	if f == nil && in.updates.outcomes+len(r.Result) > in.maxOutcomes() {
-		f = failure.FromError(failure.Newf("TooLarge", "the result of local activity %s has %d bytes, and what else this task has come to %d: together the limit is %d; %s",
-			l.ActivityType, len(r.Result), in.updates.outcomes, in.maxOutcomes(), Advice(in.maxPayload())).Final())
-	}
-	if f != nil {
+	if f := in.fits("the result of local activity "+l.ActivityType, len(r.Result), "what else this task has come to"); f != nil {
 		r.Result, r.Failure = nil, f
 	}
-	in.updates.outcomes += len(r.Result)
 	return r
 }
 
 // resolveLocal records what became of a local activity, and tells the code that waits for it, if it is over.
 func (in *Instance) resolveLocal(l *local, r LocalResult) {
-	in.issueMarker(&history.MarkerRecorded{
+	in.issueEvent(&history.MarkerRecorded{
 		MarkerName: history.MarkerLocalActivity, ID: strconv.Itoa(l.Number), ActivityType: l.ActivityType,
 		Details: r.Result, Failure: r.Failure, Attempt: r.Attempt, RetryAt: r.RetryAt,
 	})

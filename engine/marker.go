@@ -57,7 +57,7 @@ func (in *Instance) SideEffect(run func() history.Payload) history.Payload {
 	default:
 		panic(nonDeterminism(in.info.HistoryLength+2, "no further side effect in this task", "runs one"))
 	}
-	in.issueMarker(&history.MarkerRecorded{MarkerName: history.MarkerSideEffect, Details: value})
+	in.issueEvent(&history.MarkerRecorded{MarkerName: history.MarkerSideEffect, Details: value})
 	return value
 }
 
@@ -74,12 +74,13 @@ func (in *Instance) Patched(id string) bool {
 	}
 	in.markers.answers[id] = answer
 	if answer {
-		in.issueMarker(&history.MarkerRecorded{MarkerName: history.MarkerPatch, ID: id})
+		in.issueEvent(&history.MarkerRecorded{MarkerName: history.MarkerPatch, ID: id})
 	}
 	return answer
 }
 
-func (in *Instance) issueMarker(a *history.MarkerRecorded) {
+// issueEvent issues the command whose event is this one, whatever id it gets.
+func (in *Instance) issueEvent(a history.Attributes) {
 	name, _ := identity(history.Of(a))
 	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
 }

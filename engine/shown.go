@@ -166,8 +166,7 @@ func (in *Instance) Show(a history.Attributes) {
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
 	in.shown = shown
-	name, _ := identity(history.Of(a))
-	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
+	in.issueEvent(a)
 }
 
 // shownNames are the names that an event changes.

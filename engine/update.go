@@ -276,15 +276,9 @@ func (in *Instance) complete(u *update, result history.Payload, err error) {
 	in.updates.inFlight--
 	in.updates.bytes -= len(u.request.Input)
 	failed := failure.FromError(err)
-	f := in.tooLarge("the result of update "+u.request.Name, len(result))
-	if f == nil && in.updates.outcomes+len(result) > in.maxOutcomes() {
-		f = failure.FromError(failure.Newf("TooLarge", "the result of update %s has %d bytes, and those of the updates that completed just before it %d: together the limit is %d; %s",
-			u.request.Name, len(result), in.updates.outcomes, in.maxOutcomes(), Advice(in.maxPayload())).Final())
-	}
-	if f != nil {
+	if f := in.fits("the result of update "+u.request.Name, len(result), "those of the updates that completed just before it"); f != nil {
 		result, failed = nil, f
 	}
-	in.updates.outcomes += len(result)
 	in.issue(&command{
 		typ: history.TypeWorkflowExecutionUpdateCompleted, name: u.request.ID,
 		attributes: func() history.Attributes {
@@ -293,4 +287,18 @@ func (in *Instance) complete(u *update, result history.Payload, err error) {
 			}
 		},
 	})
+}
+
+// fits counts a result into what the task has come to, or says why the commit has no room for it: the results of a task share
+// one. others is what the rest is, in words.
+func (in *Instance) fits(what string, n int, others string) *failure.Failure {
+	if f := in.tooLarge(what, n); f != nil {
+		return f
+	}
+	if limit := in.maxOutcomes(); in.updates.outcomes+n > limit {
+		return failure.FromError(failure.Newf("TooLarge", "%s has %d bytes, and %s %d: together the limit is %d; %s",
+			what, n, others, in.updates.outcomes, limit, Advice(in.maxPayload())).Final())
+	}
+	in.updates.outcomes += n
+	return nil
 }
