@@ -151,12 +151,7 @@ func families() []operation {
 		},
 		{
 			name: "query of a run of another build", budget: counts{writes: 0, reads: 2, messages: 0}, times: 5,
-			prepare: func(ctx context.Context, d *deployment, id string) error {
-				d.build.Store(buildBefore)
-				defer d.build.Store(buildNow)
-				_, err := settled.Start(ctx, d.Client, id, workflow.None{})
-				return err
-			},
+			prepare: startedBefore,
 			run: func(ctx context.Context, d *deployment, id string) error {
 				_, err := sum.Ask(ctx, d.Client, id, workflow.None{})
 				return err
@@ -164,17 +159,20 @@ func families() []operation {
 		},
 		{
 			name: "move of a run to another build", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5,
-			prepare: func(ctx context.Context, d *deployment, id string) error {
-				d.build.Store(buildBefore)
-				defer d.build.Store(buildNow)
-				_, err := settled.Start(ctx, d.Client, id, workflow.None{})
-				return err
-			},
+			prepare: startedBefore,
 			run: func(ctx context.Context, d *deployment, id string) error {
 				return settled.Get(d.Client, id).Move(ctx, workflow.MoveOptions{})
 			},
 		},
 	}
+}
+
+// startedBefore opens a run that stays with the build before this one.
+func startedBefore(ctx context.Context, d *deployment, id string) error {
+	d.build.Store(buildBefore)
+	defer d.build.Store(buildNow)
+	_, err := settled.Start(ctx, d.Client, id, workflow.None{})
+	return err
 }
 
 // keptApart is the work that is measured with payloads encrypted, and with large ones in a bucket: what KMS and S3 are asked.
