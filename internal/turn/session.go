@@ -43,7 +43,7 @@ func (s *Service) begin(workflowID string) *session {
 	t := &session{Service: s, workflowID: workflowID, began: s.world.Now(), entry: s.cache.take(workflowID)}
 	if t.entry == nil {
 		t.forget()
-	} else if s.world.Now().Sub(t.entry.loaded) > s.options.CacheAge || t.expired() {
+	} else if t.began.Sub(t.entry.loaded) > s.options.CacheAge || t.expired() {
 		t.forget()
 	}
 	return t
