@@ -3,6 +3,7 @@ package dynamo
 import (
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -30,6 +31,7 @@ type Store struct {
 	namespace string
 	lists     bool
 	clock     func() time.Time
+	marks     sync.Map // where the mark of each task queue was seen last, in microseconds: it only saves writes
 }
 
 var _ interface {
@@ -37,6 +39,7 @@ var _ interface {
 	store.Attempts
 	store.Timers
 	store.Scanner
+	store.Rates
 } = (*Store)(nil)
 
 var namespaces = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)

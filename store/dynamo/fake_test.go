@@ -60,6 +60,7 @@ type fault struct {
 type request struct {
 	Item, Key                           record
 	ConditionExpression                 string
+	UpdateExpression                    string
 	ExpressionAttributeValues           map[string]value
 	ReturnValuesOnConditionCheckFailure string
 	TransactItems                       []struct{ Put *request }
@@ -201,6 +202,8 @@ func (f *fake) handle(op string, in *request) (int, string) {
 		pk, sk := in.Key.key()
 		delete(f.items[pk], sk)
 		return http.StatusOK, "{}"
+	case "UpdateItem":
+		return f.update(in)
 	case "Query":
 		return http.StatusOK, f.query(in)
 	case "Scan":
@@ -245,6 +248,38 @@ func (f *fake) check(in *request) (standing record, ok bool) {
 		return standing, same
 	}
 	panic("a condition that the fake does not know: " + in.ConditionExpression)
+}
+
+// update moves a number, as far as the store does that.
+func (f *fake) update(in *request) (int, string) {
+	pk, sk := in.Key.key()
+	standing, name := f.items[pk][sk], in.ExpressionAttributeNames["#n"]
+	number := func(v value) int64 {
+		if v.N == nil {
+			return 0
+		}
+		n, _ := strconv.ParseInt(*v.N, 10, 64)
+		return n
+	}
+	of := func(name string) int64 { return number(in.ExpressionAttributeValues[name]) }
+	at, ok := number(standing[name]), false
+	switch in.ConditionExpression {
+	case "attribute_not_exists(#n) OR #n < :floor":
+		ok = standing == nil || at < of(":floor")
+	case "#n BETWEEN :floor AND :last":
+		ok = standing != nil && at >= of(":floor") && at <= of(":last")
+	default:
+		panic("a condition that the fake does not know: " + in.ConditionExpression)
+	}
+	if !ok {
+		return failure("ConditionalCheckFailedException", "The conditional request failed", `,"Item":`+encode(standing))
+	}
+	if at += of(":by"); in.UpdateExpression == "SET #n = :next" {
+		at = of(":next")
+	}
+	moved := value{N: aws.String(strconv.FormatInt(at, 10))}
+	f.put(record{"pk": in.Key["pk"], "sk": in.Key["sk"], name: moved})
+	return http.StatusOK, `{"Attributes":` + encode(record{name: moved}) + `}`
 }
 
 func (f *fake) put(item record) {

@@ -22,7 +22,7 @@ const (
 	attrSummary = "summary" // map
 	attrCommit  = "commit"  // binary: the commit's id
 	attrBody    = "body"    // binary; not there where it is empty
-	attrNumber  = "number"  // number: of an attempt
+	attrNumber  = "number"  // number: of an attempt; where the mark of a task queue stands, in microseconds since 1970
 	attrTimer   = "timer"   // string: a timer's id that is too long for the sort key
 )
 

@@ -52,7 +52,8 @@ type Store struct {
 	// commits has the digest of the Append that first used a commit id. It outlives the items: an id is used once.
 	commits map[[16]byte]uint64
 	mark    []byte
-	key     []byte // that the deployment signs with; nil where there is none
+	key     []byte           // that the deployment signs with; nil where there is none
+	marks   map[string]int64 // of task queues with a rate, in microseconds since 1970
 	puts    int
 }
 
@@ -85,7 +86,7 @@ func New(o Options) *Store {
 		o.MaxBody = maxBody
 	}
 	return &Store{
-		options: o, seed: maphash.MakeSeed(), workflows: map[string]*workflow{}, attempts: map[place]map[int64]*attempt{},
+		options: o, seed: maphash.MakeSeed(), workflows: map[string]*workflow{}, attempts: map[place]map[int64]*attempt{}, marks: map[string]int64{},
 		returned: map[timerKey]bool{}, rows: map[place]store.Summary{}, commits: map[[16]byte]uint64{},
 	}
 }

@@ -33,6 +33,7 @@ type Store interface {
 	store.Timers
 	store.Scanner
 	store.Keys
+	store.Rates
 }
 
 // Harness is what the suite knows of an adapter.
@@ -77,6 +78,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "Timers", tests: timerTests},
 		{name: "Scan", tests: scanTests},
 		{name: "Keys", tests: keyTests},
+		{name: "Rates", tests: rateTests},
 		{name: "List", tests: listTests, skip: !h.Lists},
 		{name: "Reopen", tests: reopenTests, skip: !h.Reopens},
 	}

@@ -1,0 +1,106 @@
+package dynamo_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// A slot is one request where the mark stands on the side of the floor where this process saw it last, and two where it does
+// not: whichever process has moved it meanwhile.
+func TestSlotsCostOneWrite(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	here, there := f.open(t, "n"), f.open(t, "n")
+	at := func(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
+	for i, test := range []struct {
+		at           *dynamo.Store
+		floor, until int
+		want         int // 0 is refused
+		requests     int
+	}{
+		{here, 0, 0, 1, 1},
+		{here, 0, 0, 2, 1},
+		{there, 0, 0, 3, 2}, // it has not seen the mark
+		{there, 0, 0, 4, 1},
+		{here, 0, 0, 5, 1},
+		{here, 9, 0, 10, 1},
+		{there, 9, 0, 11, 2}, // it has seen it before the floor
+		{there, 9, 11, 0, 0}, // it knows that there is none
+		{here, 9, 11, 0, 1},  // it finds out
+		{here, 9, 11, 0, 0},
+		{here, 9, 12, 12, 1},
+	} {
+		slot := store.Slot{TaskQueue: "reports", Floor: at(test.floor), By: time.Second}
+		if test.until > 0 {
+			slot.Latest = at(test.until)
+		}
+		before := len(f.requests)
+		got, err := test.at.Reserve(t.Context(), slot)
+		if test.want == 0 && !errors.Is(err, store.ErrStale) || test.want > 0 && (err != nil || !got.Equal(at(test.want))) {
+			t.Errorf("slot %d: %v, %v, want that at %d s", i, got, err, test.want)
+		}
+		if n := len(f.requests) - before; n != test.requests {
+			t.Errorf("slot %d took %d requests, want %d", i, n, test.requests)
+		}
+	}
+	if slices.ContainsFunc(f.requests, func(op string) bool { return op != "UpdateItem" }) {
+		t.Errorf("requests %v, want updates alone", f.requests)
+	}
+}
+
+// Whatever becomes of a request, nobody is given a slot that another has been given: one that may have been taken is lost.
+func TestSlotsThatMayHaveBeenTaken(t *testing.T) {
+	t.Parallel()
+	slot := store.Slot{TaskQueue: "reports", Floor: noon, By: time.Second}
+	for name, test := range map[string]struct {
+		wrong fault
+		want  error
+		next  int // the slot of the next call
+	}{
+		"lost":            {fault{}, store.ErrUnknown, 2},
+		"applied, lost":   {fault{applied: true}, store.ErrUnknown, 3},
+		"error":           {fault{status: http.StatusInternalServerError, body: `{"__type":"InternalServerError"}`}, store.ErrUnknown, 2},
+		"no rights to it": {*answer(400, "AccessDeniedException", "not authorized"), errOther, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			s := f.open(t, "n")
+			for want := 1; want <= test.next; want++ {
+				if want == 2 {
+					f.fault = func(string, *request) *fault { return &test.wrong }
+					if _, err := s.Reserve(t.Context(), slot); class(err) != test.want {
+						t.Errorf("%v, want %v", err, test.want)
+					}
+					f.fault = nil
+					want = test.next
+				}
+				if at, err := s.Reserve(t.Context(), slot); err != nil || !at.Equal(noon.Add(time.Duration(want)*time.Second)) {
+					t.Errorf("%v, %v, want slot %d", at, err, want)
+				}
+			}
+		})
+	}
+}
+
+// A slot that is refused for now is asked for again.
+func TestSlotThatIsThrottled(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.fault = func(string, *request) *fault {
+		if len(f.requests) > 2 {
+			return nil
+		}
+		return answer(400, "ThrottlingException", "")
+	}
+	at, err := f.open(t, "n").Reserve(t.Context(), store.Slot{Floor: noon, By: time.Second})
+	if err != nil || !at.Equal(noon.Add(time.Second)) || len(f.requests) != 3 {
+		t.Errorf("%v, %v, after %d requests", at, err, len(f.requests))
+	}
+}

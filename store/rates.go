@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Rates keeps, for each task queue that has a rate, how far its slots have been given out. There is one mark for each, which
+// never goes back; it is kept for ever, and small.
+type Rates interface {
+	// Reserve moves the mark of a task queue as the slot says, and returns where it stands then: nobody else is returned the same
+	// moment. An error that wraps ErrStale says that it stays, because it would come to stand after the slot's Latest; one that
+	// wraps ErrUnknown, that it may have been moved: the same call again moves it once more. When it returns nil the mark is
+	// durable.
+	Reserve(ctx context.Context, s Slot) (time.Time, error)
+}
+
+// Slot is what Reserve is asked for.
+type Slot struct {
+	TaskQueue string
+	// Floor is from where the mark is moved that stands before it, or nowhere; another is moved from where it stands.
+	Floor time.Time
+	// By is how far it is moved: a microsecond at least.
+	By time.Duration
+	// Latest is where it may come to stand; zero is anywhere.
+	Latest time.Time
+}
+
+// Next is where a mark comes to stand that stands at this many microseconds since 1970, 0 where there is none, or an error that
+// wraps ErrStale.
+func (s *Slot) Next(mark int64) (int64, error) {
+	next := max(mark, s.Floor.UnixMicro()) + s.By.Microseconds()
+	if !s.Latest.IsZero() && next > s.Latest.UnixMicro() {
+		return 0, fmt.Errorf("%w: the task queue %q has no slot before %v", ErrStale, s.TaskQueue, s.Latest)
+	}
+	return next, nil
+}

@@ -1,0 +1,114 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+var rateTests = []test{
+	{"the mark is moved from the floor, or from where it stands", rateMoves},
+	{"a mark stays that would come to stand too late", rateLatest},
+	{"task queues are apart", rateApart},
+	{"of many slots at once each is another", rateRace},
+}
+
+// slot is one of a task queue, from this many milliseconds after now, and as long.
+func (f *fixture) slot(taskQueue string, floor, by int) store.Slot {
+	const ms = time.Millisecond
+	return store.Slot{TaskQueue: taskQueue, Floor: f.now.Add(time.Duration(floor) * ms), By: time.Duration(by) * ms}
+}
+
+// reserves wants the mark to come to stand this many milliseconds after now.
+func (f *fixture) reserves(s store.Slot, want int) {
+	f.Helper()
+	at, err := f.store.Reserve(f.Context(), s)
+	if err != nil {
+		f.Fatalf("Reserve %+v: %v", s, err)
+	}
+	if got := at.Sub(f.now); got != time.Duration(want)*time.Millisecond {
+		f.Errorf("the mark of %q stands at %v, want %d ms", s.TaskQueue, got, want)
+	}
+}
+
+func rateMoves(f *fixture) {
+	f.reserves(f.slot("reports", -1000, 20), -980)
+	f.reserves(f.slot("reports", -1000, 20), -960)
+	f.reserves(f.slot("reports", -960, 20), -940)
+	f.reserves(f.slot("reports", 0, 20), 20)
+	f.reserves(f.slot("reports", -5000, 30), 50)
+	precise := store.Slot{TaskQueue: "reports", Floor: f.now.Add(50*time.Millisecond + 7*time.Microsecond), By: time.Microsecond}
+	if at, err := f.store.Reserve(f.Context(), precise); err != nil || !at.Equal(precise.Floor.Add(time.Microsecond)) {
+		f.Errorf("the mark stands at %v, %v", at, err)
+	}
+	if !f.Reopens {
+		return
+	}
+	f.reserves(f.slot("reports", 60, 20), 80)
+	f.reopen()
+	f.reserves(f.slot("reports", 0, 20), 100)
+}
+
+func rateLatest(f *fixture) {
+	until := func(s store.Slot, latest int) store.Slot {
+		s.Latest = f.now.Add(time.Duration(latest) * time.Millisecond)
+		return s
+	}
+	refused := func(s store.Slot) {
+		f.Helper()
+		if at, err := f.store.Reserve(f.Context(), s); !errors.Is(err, store.ErrStale) {
+			f.Errorf("Reserve %+v: %v, %v, want ErrStale", s, at, err)
+		}
+	}
+	refused(until(f.slot("slow", 0, 20), 19))
+	f.reserves(until(f.slot("slow", 0, 20), 20), 20)
+	refused(until(f.slot("slow", 0, 20), 39))
+	f.reserves(until(f.slot("slow", 0, 20), 40), 40)
+	refused(until(f.slot("slow", 100, 20), 119))
+	f.reserves(f.slot("slow", 0, 10), 50)
+}
+
+func rateApart(f *fixture) {
+	names := []string{"", "reports", "slow", "slow-lane", "r"}
+	for round := 1; round <= 2; round++ {
+		for i, name := range names {
+			f.reserves(f.slot(name, 0, i+1), round*(i+1))
+		}
+	}
+	if mark, err := f.store.ReadMark(f.Context()); err != nil || len(mark) > 0 {
+		f.Errorf("the mark of the scan is %q, %v", mark, err)
+	}
+	if key := f.key(); len(key) > 0 {
+		f.Errorf("the key is %q", key)
+	}
+	f.holds("reports")
+}
+
+func rateRace(f *fixture) {
+	const n = 20
+	var mu sync.Mutex
+	seen := map[time.Duration]bool{}
+	parallel(n, func(int) {
+		for {
+			at, err := f.store.Reserve(f.Context(), f.slot("reports", 0, 10))
+			if errors.Is(err, store.ErrThrottled) || errors.Is(err, store.ErrUnknown) {
+				continue // the slot that it may have taken is nobody's
+			}
+			if err != nil {
+				f.Errorf("Reserve: %v", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if seen[at.Sub(f.now)] {
+				f.Errorf("the moment %v was returned twice", at)
+			}
+			seen[at.Sub(f.now)] = true
+			return
+		}
+	})
+	if len(seen) != n {
+		f.Errorf("%d moments, want %d", len(seen), n)
+	}
+}
