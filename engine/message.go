@@ -88,6 +88,8 @@ type Message struct {
 	Again bool `cbor:"17,keyasint,omitempty"`
 	// TaskQueue is that of the activity, also where the activity itself is left out.
 	TaskQueue string `cbor:"18,keyasint,omitempty"`
+	// Reserved is when the attempt may begin at the rate of its task queue; 0 is not known yet.
+	Reserved history.Timestamp `cbor:"19,keyasint,omitempty"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at

@@ -122,7 +122,7 @@ func checkBubble(t testing.TB) {
 func (e *Env) open() {
 	quiet := slog.New(slog.DiscardHandler)
 	world := &world{random: rand.New(rand.NewChaCha8([32]byte([]byte("the same ids in each run of test"))))}
-	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Eraser: e.store, Queue: e.queue}
+	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Rates: e.store, Eraser: e.store, Queue: e.queue}
 	e.service = turn.New(ports, e.registry, world, turn.Options{
 		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, Logger: quiet, Observe: observe.New((*listener)(e)),
 		Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},

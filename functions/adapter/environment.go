@@ -253,7 +253,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
-	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Queue: q}
+	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Rates: table, Queue: q}
 	sealer := e.sealer(c, log)
 	service := turn.New(sealer.Ports(ports), registry, turn.RealWorld{}, sealer.Options(turn.Options{
 		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,

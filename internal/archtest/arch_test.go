@@ -114,7 +114,7 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/api", []string{"engine/history", "engine/failure"}},
-	{"internal/turn", []string{"engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/observe"}},
+	{"internal/turn", []string{"engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/turn"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/api"}},

@@ -109,7 +109,7 @@ func (d *deployment) counted() (turn.Ports, error) {
 		return turn.Ports{}, err
 	}
 	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
-	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Queue: queue}, nil
+	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Rates: store, Queue: queue}, nil
 }
 
 // sealer is what a process that has just begun encrypts with, and keeps apart by: it has no data key.

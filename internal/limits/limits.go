@@ -1,4 +1,4 @@
-// Package limits is how operators bound the updates of a run: in the environment, and on the command line.
+// Package limits is how operators bound the updates of a run, and the activities of a task queue: in the environment, and on the command line.
 //
 //	variable                       flag                        default
 //	─────────────────────────────  ──────────────────────────  ────────
@@ -7,6 +7,8 @@
 //	WEFT_UPDATES_IN_TOTAL          --updates-in-total          none
 //
 // Each is a number above 0, or the word none.
+//
+// And how many activities of a task queue they let begin: see Rate.
 package limits
 
 import (

@@ -21,7 +21,7 @@ func inMemory(_ string, taskQueues []string) (*backend, error) {
 	s := storememory.New(storememory.Options{})
 	q := queuememory.New(queue.Standard(taskQueues...), queuememory.Options{})
 	return &backend{
-		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
+		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: taskQueues,
 		blobs: blobmemory.New(nil),
 		tidy:  func(context.Context) error { return nil },
@@ -48,7 +48,7 @@ func onDisk(dir string, taskQueues []string) (*backend, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &backend{
-		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Queue: q},
+		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: q.TaskQueues(),
 		blobs: b,
 		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s) },

@@ -116,6 +116,18 @@ func (k *keys) MakeKey(ctx context.Context, key []byte) error {
 	return err
 }
 
+// Rates counts what goes through a store of rates.
+func Rates(inner store.Rates) store.Rates { return &rates{inner} }
+
+type rates struct{ inner store.Rates }
+
+// Reserve counts a write. Where there is no slot so early it counts as lost.
+func (r *rates) Reserve(ctx context.Context, s store.Slot) (time.Time, error) {
+	at, err := r.inner.Reserve(ctx, s)
+	of(ctx).write(err, 1)
+	return at, err
+}
+
 // Eraser counts what is deleted.
 func Eraser(inner store.Eraser) store.Eraser { return &eraser{inner} }
 

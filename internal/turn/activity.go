@@ -55,7 +55,7 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 	if errors.As(err, &other) {
 		return true, err
 	}
-	if err != nil && (d.Received == 1 || errors.Is(err, errLate)) {
+	if err != nil && !errors.Is(err, errUnsure) && (d.Received == 1 || errors.Is(err, errLate)) {
 		// No attempt was made, so none may be counted: a copy takes the message's place. (Only the first time, but for want of
 		// time: a message whose handlers overlap would multiply.)
 		later := *d.Message
@@ -134,7 +134,7 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if w.limited == failure.ScheduleToClose && w.limit <= 0 {
 		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
 	}
-	return w, nil
+	return t.paced(ctx, w)
 }
 
 // mayAttempt returns an OtherBuild if another build has to make an attempt, with the message that waits for it in the place of
@@ -190,7 +190,7 @@ func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (me
 func (w *work) next(number int, due history.Timestamp) engine.Message {
 	m := *w.delivery.Message
 	m.Kind, m.TaskQueue = engine.RunActivity, w.activity.TaskQueue
-	m.Attempt, m.Due, m.Sent = number, due, 0
+	m.Attempt, m.Due, m.Reserved, m.Sent = number, due, 0, 0
 	m.Details = w.details
 	if w.heart != nil {
 		m.Details = w.heart.last()
@@ -338,7 +338,7 @@ func (t *session) resolve(ctx context.Context, run *engine.Run, w *work, e histo
 // handOver sends a result to the workflow's queue.
 func (s *Service) handOver(ctx context.Context, w *work, e history.Event) error {
 	m := *w.delivery.Message
-	m.Kind, m.Activity, m.Result, m.Due, m.Sent = engine.TakeResult, nil, &e, 0, 0
+	m.Kind, m.Activity, m.Result, m.Due, m.Reserved, m.Sent = engine.TakeResult, nil, &e, 0, 0, 0
 	return s.send(ctx, []engine.Message{m})
 }
 

@@ -20,7 +20,7 @@ type continuation struct {
 
 // take takes what a commit schedules, if that is an activity to go on with. It is, if its author has said so, if nothing
 // else follows from the commit, and if there is time. An activity that may be tried only once is not: were this process
-// to die, nobody would know that it had been begun.
+// to die, nobody would know that it had been begun. Nor is one where activities have a rate: it needs a slot, for which it may have to wait.
 //
 // It returns the messages that are to be sent all the same: all, or the one that ends the activity when its time is over.
 func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Message) []engine.Message {
@@ -38,7 +38,7 @@ func (c *continuation) takes(s *Service, run *engine.Run, m engine.Message) bool
 		return false // it is of the run that follows, which has numbers of its own
 	}
 	a := run.State.Activities[m.EventID]
-	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || a.TaskQueue != "" || c.of.activity.TaskQueue != "" || s.registry.Activity(a.ActivityType) == nil {
+	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || a.TaskQueue != "" || c.of.activity.TaskQueue != "" || s.rateOf("").Limited() || s.registry.Activity(a.ActivityType) == nil {
 		return false
 	}
 	d := c.of.delivery

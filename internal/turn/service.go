@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/queue"
@@ -14,7 +15,8 @@ import (
 )
 
 // Ports are the stores and queues that a service works on. Lister may be nil: there is no list of workflows then. So may
-// Scanner: Maintain does nothing then; and Keys: no activity can be completed from outside then.
+// Scanner: Maintain does nothing then; and Keys: no activity can be completed from outside then; and Rates, where no task queue
+// has a rate.
 type Ports struct {
 	Log      store.Log
 	Attempts store.Attempts
@@ -22,6 +24,7 @@ type Ports struct {
 	Lister   store.Lister
 	Scanner  store.Scanner
 	Keys     store.Keys
+	Rates    store.Rates
 	// Eraser is the scanner, where there is one.
 	Eraser store.Eraser
 	Queue  queue.Sender
@@ -33,6 +36,9 @@ type Options struct {
 	Build string
 	// Engine are the limits of the engine. A negative one is none.
 	Engine engine.Options
+	// Rate is how many attempts at activities of a task queue, whose name is empty where it is the default one, may begin; nil is
+	// any number of each. All processes that make attempts at activities of a queue have the same.
+	Rate func(taskQueue string) limits.Rate
 	// SoftLimit is how long a request is tried, or waits for what has not happened yet.
 	SoftLimit time.Duration
 	// DeadlockAfter is how long workflow code may run before it is taken to be stuck.
@@ -133,6 +139,9 @@ func counted(p Ports) Ports {
 	}
 	if p.Keys != nil {
 		p.Keys = meter.Keys(p.Keys)
+	}
+	if p.Rates != nil {
+		p.Rates = meter.Rates(p.Rates)
 	}
 	if p.Scanner != nil {
 		p.Eraser, p.Scanner = p.Scanner, meter.Scanner(p.Scanner)

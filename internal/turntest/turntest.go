@@ -46,6 +46,7 @@ type kept interface {
 	store.Timers
 	store.Lister
 	store.Keys
+	store.Rates
 	store.Eraser
 }
 
@@ -88,7 +89,7 @@ func OnDisk(t testing.TB) *Deployment {
 
 func (d *Deployment) keepIn(s kept) {
 	d.kept = s
-	d.Ports = turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Eraser: s, Queue: d.Queue}
+	d.Ports = turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s, Queue: d.Queue}
 }
 
 // Process is one process of a deployment: it answers requests and, while it runs, handles messages.

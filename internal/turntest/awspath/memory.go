@@ -20,7 +20,7 @@ func Memory(t testing.TB, clock func() time.Time) Store {
 	s := storememory.New(storememory.Options{Clock: clock, Violation: violation})
 	t.Cleanup(s.Check)
 	kept := &inMemory{s}
-	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Eraser: s}
+	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s}
 	return Store{Ports: ports, Workflows: kept.workflows, Dump: kept.dump}
 }
 

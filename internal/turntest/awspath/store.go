@@ -43,7 +43,7 @@ func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock fu
 		if err != nil {
 			t.Fatal(err)
 		}
-		ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Keys: s, Eraser: s}
+		ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Keys: s, Rates: s, Eraser: s}
 		return Store{Ports: ports, Workflows: kept.workflows, Dump: kept.dump}
 	}
 }

@@ -1,0 +1,132 @@
+package limits
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Rate is how many attempts at the activities of a task queue may begin. The zero value is no limit.
+type Rate struct {
+	// PerSecond is how many on average: from one in an hour to 1,000.
+	PerSecond float64
+	// Burst is how many may begin at once after a while in which none has; 0 is those of one second, and 1 at least.
+	Burst int
+}
+
+// The bounds of a rate. Above the highest the mark of a queue, which is one item of a table, could not be written fast enough.
+const (
+	leastPerSecond = 1.0 / 3600
+	mostPerSecond  = 1000
+	mostBurst      = 100_000
+)
+
+// Limited reports whether there is a limit.
+func (r Rate) Limited() bool { return r.PerSecond > 0 }
+
+// Every is the time from one attempt to the next, to the microsecond, rounded up.
+func (r Rate) Every() time.Duration {
+	return time.Duration(math.Ceil(float64(time.Second/time.Microsecond)/r.PerSecond)) * time.Microsecond
+}
+
+// AtOnce is how many attempts may begin at once.
+func (r Rate) AtOnce() int {
+	if r.Burst > 0 {
+		return r.Burst
+	}
+	return int(math.Ceil(r.PerSecond))
+}
+
+// Check reports what is wrong with a rate.
+func (r Rate) Check() error {
+	switch {
+	case r == Rate{}:
+		return nil
+	case r.PerSecond == 0:
+		return fmt.Errorf("a burst of %d without a rate: give the rate, too", r.Burst)
+	case !(r.PerSecond >= leastPerSecond && r.PerSecond <= mostPerSecond): // nor what is no number
+		return fmt.Errorf("a rate of %v in a second: give one from 1 in an hour to %d in a second", r.PerSecond, mostPerSecond)
+	case r.Burst < 0 || r.Burst > mostBurst:
+		return fmt.Errorf("a burst of %d: give one up to %d, or 0 for those of a second", r.Burst, mostBurst)
+	}
+	return nil
+}
+
+// UnmarshalText reads a rate as 50/s, 30/m or 10/h, with a burst as 50/s+100.
+func (r *Rate) UnmarshalText(text []byte) error {
+	rate, burst, bursts := strings.Cut(string(text), "+")
+	number, unit, _ := strings.Cut(rate, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	per := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	if err != nil || per == 0 || n <= 0 {
+		return errRate(text)
+	}
+	*r = Rate{PerSecond: n / per}
+	if bursts {
+		if r.Burst, err = strconv.Atoi(burst); err != nil || r.Burst == 0 {
+			return errRate(text)
+		}
+	}
+	return r.Check()
+}
+
+func errRate(text []byte) error {
+	return fmt.Errorf("%q is no rate: give a number in a second, a minute or an hour, as 50/s, 30/m or 10/h, and a burst if you like, as 50/s+100", text)
+}
+
+// RateOf reads the rate of the activities that a function makes from its variables: a number in a second, and a burst. Without
+// the first there is no limit.
+func RateOf(get func(string) string) (r Rate, err error) {
+	const perSecond, burst = "WEFT_RATE", "WEFT_BURST"
+	var wrong error
+	if text := get(perSecond); text != "" {
+		if r.PerSecond, err = strconv.ParseFloat(text, 64); err != nil || r.PerSecond <= 0 {
+			wrong = fmt.Errorf("%s is %q: give a number of attempts in a second, as 50 or 0.5", perSecond, text)
+		}
+	}
+	if text := get(burst); text != "" {
+		if r.Burst, err = strconv.Atoi(text); err != nil || r.Burst <= 0 {
+			wrong = errors.Join(wrong, fmt.Errorf("%s is %q: give a number of attempts above 0", burst, text))
+		}
+	}
+	if wrong != nil {
+		return Rate{}, wrong
+	}
+	if err := r.Check(); err != nil {
+		return Rate{}, fmt.Errorf("%s and %s: %w", perSecond, burst, err)
+	}
+	return r, nil
+}
+
+// TaskQueue is what one process does of a task queue.
+type TaskQueue struct {
+	// AtOnce is how many of its activities are run at once; 0 is as many as of the default one.
+	AtOnce int
+	Rate   Rate
+}
+
+// UnmarshalText reads how many at once, a rate after an @, or both: 2, 2@50/s, @50/s.
+func (q *TaskQueue) UnmarshalText(text []byte) error {
+	atOnce, rate, rated := strings.Cut(string(text), "@")
+	*q = TaskQueue{}
+	if atOnce != "" || !rated {
+		n, err := strconv.Atoi(atOnce)
+		if err != nil || n < 0 {
+			return fmt.Errorf("%q: give how many activities run at once, as 2, and their rate after an @, as 2@50/s or @50/s", text)
+		}
+		q.AtOnce = n
+	}
+	if !rated {
+		return nil
+	}
+	return q.Rate.UnmarshalText([]byte(rate))
+}
+
+// QueueFlags are the task queues on a command line, for kong.
+type QueueFlags struct {
+	TaskQueues map[string]TaskQueue `placeholder:"NAME=N@RATE" help:"Task queues, each with how many of its activities run at once, and how many may begin in a second (s), minute (m) or hour (h), as reports=2;slow=8@50/s;mail=@30/m+5 (of which 5 at once); 0 is 64, as the default queue has."`
+	Rate       Rate                 `placeholder:"RATE" help:"How many activities of the default task queue may begin, as 50/s; any number without it."`
+}

@@ -1,0 +1,102 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// slotKept is how much later than its slot an attempt may begin, or the time between two slots where that is longer. What comes
+// later takes another: after an outage all slots of the past would be used at once. In w seconds no more attempts begin than
+// the rate allows in w and this time, and the burst.
+const slotKept = 5 * time.Second
+
+// errUnsure is an attempt whose message, which waits for its slot, may have been sent or not. It must not be sent again by this
+// delivery: that it counts as an attempt when it is delivered again is what keeps there from being two.
+var errUnsure = errors.New("turn: it is not known whether the message that waits for its slot was sent")
+
+// paced returns an attempt that may begin now at the rate of its task queue, and nil for one that has to wait: a message that
+// has its slot is sent in the place of the one that came. Not that one is delayed, because each time that it comes again
+// counts as an attempt. Slots are given out by the store, one after the other, so that all processes together keep to the
+// rate. A crash leaves a slot that nobody uses, or a copy of the message, which takes another.
+func (t *session) paced(ctx context.Context, w *work) (*work, error) {
+	rate := t.rateOf(w.activity.TaskQueue)
+	if !rate.Limited() || w.hasSlot(rate, t.now()) {
+		return w, nil
+	}
+	slot, err := t.reserve(ctx, w, rate)
+	late := errors.Is(err, store.ErrStale)
+	if err != nil && !late {
+		t.options.Logger.WarnContext(ctx, "an activity waits: the store gives out no slot of its task queue's rate",
+			"workflowId", t.workflowID, "eventId", w.activity.EventID, "taskQueue", w.activity.TaskQueue, "error", err)
+		return nil, fmt.Errorf("%w: reserve a slot: %w", errBusy, err)
+	}
+	if !late && slot <= t.now() {
+		if w.delivery.late(w.limit, t.now()) {
+			return nil, errLate
+		}
+		return w, nil
+	}
+	m := *w.delivery.Message
+	m.Attempt, m.Details, m.Due, m.Reserved = w.number, w.details, slot, slot
+	if late { // it waits until it is given up
+		m.Due, m.Reserved = w.latest().Add(time.Millisecond), 0
+	}
+	if err := t.send(ctx, []engine.Message{m}); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnsure, err)
+	}
+	return nil, nil
+}
+
+// rateOf is the rate of a task queue.
+func (s *Service) rateOf(taskQueue string) limits.Rate {
+	if s.options.Rate == nil || s.Rates == nil {
+		return limits.Rate{}
+	}
+	return s.options.Rate(taskQueue)
+}
+
+// hasSlot reports whether the message has a slot that may be used now. That of one which was delivered before may have been.
+func (w *work) hasSlot(rate limits.Rate, now history.Timestamp) bool {
+	slot := w.delivery.Reserved
+	return slot != 0 && w.delivery.Received == 1 && slot <= now && now.Sub(slot) <= max(slotKept, rate.Every())
+}
+
+// reserve takes the next slot of the task queue, again and again while the store does not say that it has: a slot that was
+// taken twice is only time lost. Its error wraps store.ErrStale where there is none before the attempt has to begin; then
+// none is taken, and those who still can use one get it.
+func (t *session) reserve(ctx context.Context, w *work, rate limits.Rate) (history.Timestamp, error) {
+	for try := 0; ; try++ {
+		s := store.Slot{
+			TaskQueue: w.activity.TaskQueue, By: rate.Every(),
+			Floor: t.now().Add(-time.Duration(rate.AtOnce()) * rate.Every()).Time(),
+		}
+		if latest := w.latest(); latest != 0 {
+			s.Latest = latest.Time()
+		}
+		at, err := t.Rates.Reserve(ctx, s)
+		if err == nil || errors.Is(err, store.ErrStale) || t.world.Wait(ctx, backoff(t.world, try), nil) != nil {
+			return history.At(at), err
+		}
+	}
+}
+
+// latest is when the attempt has to begin, if it is to; 0 is at any time.
+func (w *work) latest() (at history.Timestamp) {
+	a := w.activity
+	if a.ScheduleToClose > 0 {
+		at = a.Time.Add(time.Duration(a.ScheduleToClose))
+	}
+	if a.ScheduleToStart > 0 && w.number == 1 {
+		if start := a.Time.Add(time.Duration(a.ScheduleToStart)); at == 0 || start < at {
+			at = start
+		}
+	}
+	return at
+}
