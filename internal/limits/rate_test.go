@@ -48,10 +48,15 @@ func TestRateOfAFunction(t *testing.T) {
 		{rate: "50", want: limits.Rate{PerSecond: 50}},
 		{rate: "0.25", burst: "7", want: limits.Rate{PerSecond: 0.25, Burst: 7}},
 		{burst: "7", wrong: "without a rate"},
-		{rate: "fast", wrong: "WEFT_RATE"}, {rate: "0", wrong: "WEFT_RATE"}, {rate: "5000", wrong: "1000 in a second"},
-		{rate: "50", burst: "0", wrong: "WEFT_BURST"}, {rate: "50", burst: "many", wrong: "WEFT_BURST"},
+		{rate: "fast", wrong: "WEFT_RATE"},
+		{rate: "0", wrong: "WEFT_RATE"},
+		{rate: "5000", wrong: "1000 in a second"},
+		{rate: "50", burst: "0", wrong: "WEFT_BURST"},
+		{rate: "50", burst: "many", wrong: "WEFT_BURST"},
 	} {
-		got, err := limits.RateOf(func(name string) string { return map[string]string{"WEFT_RATE": test.rate, "WEFT_BURST": test.burst}[name] })
+		got, err := limits.RateOf(func(name string) string {
+			return map[string]string{"WEFT_RATE": test.rate, "WEFT_BURST": test.burst}[name]
+		})
 		if got != test.want || (err != nil) != (test.wrong != "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
 			t.Errorf("%q, %q: %+v, %v", test.rate, test.burst, got, err)
 		}

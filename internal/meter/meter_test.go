@@ -36,8 +36,8 @@ func (p *ports) DeleteTimers(context.Context, []store.Timer) error { return p.er
 func (p *ports) ListRuns(context.Context, store.Filter, string, int) ([]store.Summary, string, error) {
 	return nil, "", p.err
 }
-func (p *ports) ReadKey(context.Context) ([]byte, error)              { return nil, p.err }
-func (p *ports) MakeKey(context.Context, []byte) error                { return p.err }
+func (p *ports) ReadKey(context.Context) ([]byte, error) { return nil, p.err }
+func (p *ports) MakeKey(context.Context, []byte) error   { return p.err }
 func (p *ports) Reserve(context.Context, store.Slot) (time.Time, error) {
 	return time.Time{}, p.err
 }
