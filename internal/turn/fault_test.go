@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -100,6 +101,14 @@ func (f *faulty) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 
 func (f *faulty) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 	return f.write("delete of timers", func() error { return f.Ports.Timers.DeleteTimers(ctx, timers) })
+}
+
+func (f *faulty) Reserve(ctx context.Context, s store.Slot) (at time.Time, err error) {
+	err = f.write("slot", func() (err error) {
+		at, err = f.Ports.Rates.Reserve(ctx, s)
+		return err
+	})
+	return at, err
 }
 
 func (f *faulty) Send(ctx context.Context, name string, messages ...queue.Message) error {
@@ -198,14 +207,15 @@ func faultScenario(t *testing.T, p *turntest.Process) (seen []string) {
 }
 
 // playFault plays the scenario with one write failing, and checks that all ends as it should.
+// Its activities have a rate, and most of them wait for it.
 func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
 		ports := &faulty{Ports: d.Ports, number: number, fault: f}
-		d.Ports = turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Queue: ports}
+		d.Ports = turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Rates: ports, Queue: ports}
 		registrations := []workflow.Registration{workflow.Bind(faultType, faultRun), faultOnce, faultFlaky}
-		p := d.Start(turn.Options{}, registrations...)
+		p := d.Start(turn.Options{Rate: func(string) limits.Rate { return limits.Rate{PerSecond: 0.5} }}, registrations...)
 		seen, count = faultScenario(t, p), ports.written()
 		// Reload: another process, which knows nothing, sees the same.
 		p.Stop()

@@ -8,7 +8,7 @@ import (
 
 // features are what a deployment can do besides updates: each is a script in testdata/features. The first one, which LocalStack plays
 // as well, spends little time asleep: there every minute of it takes a sweep's reads.
-var features = []string{"shown", "outside", "delete", "children", "local", "taskqueues"}
+var features = []string{"shown", "outside", "delete", "children", "local", "taskqueues", "rates"}
 
 // TestFeatures plays the scripts. Rewrite them as those of TestUpdateCases.
 func TestFeatures(t *testing.T) {

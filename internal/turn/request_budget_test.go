@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -71,7 +72,7 @@ func (b *bench) process() *turntest.Process {
 		if b.last != nil {
 			b.last.Stop()
 		}
-		b.last = b.d.Idle(turn.Options{}, append(turntest.Workload("build-2"), brood()...)...)
+		b.last = b.d.Idle(turn.Options{Rate: rateOfSlow}, append(turntest.Workload("build-2"), brood()...)...)
 	}
 	return b.last
 }
@@ -132,6 +133,7 @@ func TestBudgets(t *testing.T) {
 				b.chains(reads)
 				b.schedule(reads)
 				b.activities(reads)
+				b.rates(reads)
 				b.children(reads)
 				b.longHistories(reads)
 				b.d.CheckReplay(b.process())
@@ -348,6 +350,24 @@ func (b *bench) activities(reads int64) {
 		b.do(http.MethodPost, "", `{"type":"parallel","input":[{"name":"x","fails":1}]}`)
 		b.drain()
 	})
+}
+
+// rateOfSlow is the rate of the task queue slow: one attempt in a second. The others have none.
+func rateOfSlow(taskQueue string) limits.Rate {
+	if taskQueue != "slow" {
+		return limits.Rate{}
+	}
+	return limits.Rate{PerSecond: 1}
+}
+
+// rates measures what the rate of a task queue costs.
+func (b *bench) rates(reads int64) {
+	one := func() {
+		b.do(http.MethodPost, "", `{"type":"courier","input":[{"name":"x","queue":"slow"}]}`)
+		b.drain()
+	}
+	b.measure("an activity at a rate, the run", meter.Cost{Writes: 3, Reads: reads, Messages: 1}, one)
+	b.measure("the same, where it waits for its slot", meter.Cost{Writes: 3, Reads: 2 * reads, Messages: 2}, one)
 }
 
 // longHistories measures requests of runs whose logs are long. Cold, a log of more than a page's worth of commits takes

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/store"
@@ -71,12 +72,25 @@ type hooked struct {
 	asked meter.Meter // what its requests cost
 }
 
-// OptionsOf are the options of a scene's processes: the arguments inflight, bytes and total bound the updates of a run.
+// OptionsOf are the options of a scene's processes: the arguments inflight, bytes and total bound the updates of a run, and rate
+// is that of the task queue slow.
 func OptionsOf(args Args) (o turn.Options) {
 	l := &o.Engine.Limits
 	l.UpdatesInFlight, _ = strconv.Atoi(args["inflight"]) // 0 is the default
 	l.UpdateBytesInFlight, _ = strconv.Atoi(args["bytes"])
 	l.UpdatesInTotal, _ = strconv.Atoi(args["total"])
+	if text := args["rate"]; text != "" {
+		var rate limits.Rate
+		if err := rate.UnmarshalText([]byte(text)); err != nil {
+			panic(err)
+		}
+		o.Rate = func(taskQueue string) limits.Rate {
+			if taskQueue != "slow" {
+				return limits.Rate{}
+			}
+			return rate
+		}
+	}
 	return o
 }
 
