@@ -24,10 +24,10 @@ import (
 
 // flags are the command line of a program that calls Main.
 type flags struct {
-	Addr        string         `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
-	Data        string         `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
-	CORSOrigins []string       `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
-	TaskQueues  map[string]int `placeholder:"NAME=N" help:"Task queues, each with how many of its activities run at once, as reports=2;slow=8; 0 is 64, as the default queue has."`
+	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
+	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
+	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
 }
@@ -50,6 +50,9 @@ func Main(r *Registry, options ...Options) {
 	o.LargePayloads = f.LargePayloads
 	if len(f.TaskQueues) > 0 {
 		o.TaskQueues = f.TaskQueues
+	}
+	if f.Rate.Limited() {
+		o.Rate = f.Rate
 	}
 	if err := serveTelling(ctx, r, o); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
@@ -89,8 +92,10 @@ type Options struct {
 	// LargePayloads takes payloads of up to 5 MiB, which are kept apart, instead of 256 KiB: as a bucket does on AWS.
 	LargePayloads bool
 	// TaskQueues are task queues that activities are sent to, besides those that they are declared with: each has the number of
-	// its activities that run at once, and 0 is as many as the default queue has, 64.
-	TaskQueues map[string]int
+	// its activities that run at once, and 0 is as many as the default queue has, 64; and a rate, if it is to have one.
+	TaskQueues map[string]TaskQueue
+	// Rate is that of the default task queue.
+	Rate Rate
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -99,6 +104,15 @@ type Options struct {
 	// Telemetry opens what exports spans and metrics: weftotel.Open, which the program has to import. nil exports nothing.
 	Telemetry observe.Open
 }
+
+// TaskQueue is what a server does of a task queue: AtOnce is how many of its activities it runs at once, 0 for 64, and Rate how
+// many it lets begin.
+type TaskQueue = limits.TaskQueue
+
+// Rate is how many attempts at activities of a task queue may begin: PerSecond on average, from one in an hour to 1,000 in a
+// second, and Burst at once after a while in which none has begun; 0 is those of one second, and 1 at least. The zero Rate is no
+// limit.
+type Rate = limits.Rate
 
 // Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows go on when a server is started on
 // the same directory again, after a crash as well.
@@ -135,7 +149,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	}
 	defer stop()
 	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: o.LargePayloads, TaskQueues: o.TaskQueues, Log: o.Log,
+		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: o.LargePayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log,
 		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
 	})
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 
 // dev runs the local server.
 type dev struct {
-	Addr        string         `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
-	Data        string         `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
-	CORSOrigins []string       `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
-	TaskQueues  map[string]int `placeholder:"NAME=N" help:"Task queues, each with how many of its activities run at once, as reports=2;slow=8; 0 is 64, as the default queue has."`
+	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
+	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
+	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
+	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
 }
@@ -33,7 +33,7 @@ func (d *dev) Run(ctx context.Context) error {
 	}
 	slog.SetDefault(log)
 	return weft.Serve(ctx, registry(), weft.Options{
-		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", LargePayloads: d.LargePayloads, TaskQueues: d.TaskQueues,
+		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", LargePayloads: d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate,
 		Greeting: greet, Log: log, Telemetry: weftotel.Open,
 	})
 }

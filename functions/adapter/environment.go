@@ -46,6 +46,9 @@ import (
 //
 //	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the same in all
 //	                       functions, or one would not know where to send an activity. Else there is the default one alone
+//	WEFT_RATE              how many attempts at the activities of the queue that this function consumes may begin in a second, as
+//	                       50 or 0.5, over all of its instances; else any number
+//	WEFT_BURST             how many of them at once after a while in which none has begun; else those of a second, and 1 at least
 //	WEFT_NAMESPACE         what of the table this deployment has; else "default"
 //	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run
 //	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
@@ -77,6 +80,7 @@ type environment struct {
 	noList, pinning       bool
 	urls                  map[string]string
 	taskQueues            []string
+	rate                  limits.Rate
 	build, basePath       string
 	function              string // its name; known where versions are used
 	metrics               string
@@ -129,6 +133,8 @@ func readEnvironment(get func(string) string) (environment, error) {
 	}
 	var err error
 	e.limits, err = limits.Environment(get)
+	v.check(err)
+	e.rate, err = limits.RateOf(get)
 	v.check(err)
 	if v.wrong != nil {
 		return e, fmt.Errorf("the environment is not that of a function: %w", errors.Join(v.wrong...))
@@ -256,7 +262,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Rates: table, Queue: q}
 	sealer := e.sealer(c, log)
 	service := turn.New(sealer.Ports(ports), registry, turn.RealWorld{}, sealer.Options(turn.Options{
-		Build: e.build, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
+		Build: e.build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits, TaskQueues: e.taskQueues}, Observe: told.hub(),
 	}))
 	var forward Forward

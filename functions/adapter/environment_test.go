@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -58,6 +59,8 @@ func TestEnvironment(t *testing.T) {
 	const reports, slow = "https://sqs.us-east-1.amazonaws.com/123456789012/weft-tasks-reports", "https://localhost:4566/000000000000/slow-lane"
 	vars["WEFT_TASK_QUEUES"] = "slow=" + slow + ",reports=" + reports
 	want.taskQueues = []string{"reports", "slow"}
+	vars["WEFT_RATE"], vars["WEFT_BURST"] = "0.5", "3"
+	want.rate = limits.Rate{PerSecond: 0.5, Burst: 3}
 	want.urls[queue.ForTasks("reports")], want.urls[queue.ForTasks("slow")] = reports, slow
 	check("task queues")
 	for name, is := range map[string]string{
@@ -91,9 +94,9 @@ func TestEnvironment(t *testing.T) {
 func TestEnvironmentIsWrong(t *testing.T) {
 	t.Parallel()
 	_, err := readEnvironment(func(name string) string {
-		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0", "WEFT_RETENTION_DAYS": "a week", "WEFT_CHECK_COMMITS": "-1", "WEFT_PAYLOAD_KEY": "alias/weft", "WEFT_COMPRESS": "gzip", "WEFT_TASK_QUEUES": "reports,slow=x,slow=y,Slow=z"}[name]
+		return map[string]string{"WEFT_QUEUE_TIMERS": "x", "WEFT_LIST": "no", "WEFT_VISIBILITY": "13h", "WEFT_LONG_TIMER": "never", "WEFT_GRACE": "1h", "WEFT_UPDATES_IN_TOTAL": "0", "WEFT_RETENTION_DAYS": "a week", "WEFT_CHECK_COMMITS": "-1", "WEFT_PAYLOAD_KEY": "alias/weft", "WEFT_COMPRESS": "gzip", "WEFT_TASK_QUEUES": "reports,slow=x,slow=y,Slow=z", "WEFT_RATE": "fast"}[name]
 	})
-	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL", "WEFT_RETENTION_DAYS", "WEFT_CHECK_COMMITS", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS", `WEFT_TASK_QUEUES: "reports" names no queue`, `"slow" is there twice`, `"Slow" cannot be`} {
+	for _, text := range []string{"WEFT_TABLE is not set", "WEFT_QUEUE_WORKFLOW", "WEFT_QUEUE_ACTIVITIES", "WEFT_LIST", "WEFT_VISIBILITY", "WEFT_LONG_TIMER", "WEFT_GRACE", "WEFT_UPDATES_IN_TOTAL", "WEFT_RETENTION_DAYS", "WEFT_CHECK_COMMITS", "WEFT_PAYLOAD_KEY", "WEFT_COMPRESS", `WEFT_TASK_QUEUES: "reports" names no queue`, `"slow" is there twice`, `"Slow" cannot be`, `WEFT_RATE is "fast"`} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v does not name %s", err, text)
 		}

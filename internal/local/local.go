@@ -21,6 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -36,8 +37,10 @@ type Options struct {
 	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
 	Concurrency int
 	// TaskQueues are task queues besides the default one, and those that activities are declared with. Each has the number of
-	// its activities that are run at once; 0 is Concurrency.
-	TaskQueues map[string]int
+	// its activities that are run at once, and their rate; 0 at once is Concurrency.
+	TaskQueues map[string]limits.TaskQueue
+	// Rate is that of the default task queue.
+	Rate limits.Rate
 	// Origins are the origins whose web pages may use the API, as http://localhost:5173, or * for all; the pages of none may
 	// where there are none.
 	Origins []string
@@ -91,9 +94,10 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		open = inMemory
 	}
 	taskQueues, err := o.taskQueues(registry)
-	if err != nil {
+	if err = errors.Join(err, o.checkRates()); err != nil {
 		return nil, err
 	}
+	o.Turn.Rate = o.rateOf
 	b, err := open(o.Dir, slices.Sorted(maps.Keys(taskQueues)))
 	if err != nil {
 		return nil, err
@@ -130,16 +134,37 @@ func (o *Options) taskQueues(registry *engine.Registry) (map[string]int, error) 
 	for _, name := range registry.TaskQueues() {
 		all[name] = 0
 	}
-	for name, atOnce := range o.TaskQueues {
-		if name == "" || atOnce < 0 {
-			return nil, fmt.Errorf("the task queue %q is to run %d activities at once: give a name, and 1 or more, or 0 for as many as the default queue", name, atOnce)
+	for name, q := range o.TaskQueues {
+		if name == "" || q.AtOnce < 0 {
+			return nil, fmt.Errorf("the task queue %q is to run %d activities at once: give a name, and 1 or more, or 0 for as many as the default queue", name, q.AtOnce)
 		}
 		if err := engine.CheckTaskQueue(name); err != nil {
 			return nil, err
 		}
-		all[name] = atOnce
+		all[name] = q.AtOnce
 	}
 	return all, nil
+}
+
+// rateOf is the rate of a task queue; the default one has no name.
+func (o *Options) rateOf(taskQueue string) limits.Rate {
+	if taskQueue == "" {
+		return o.Rate
+	}
+	return o.TaskQueues[taskQueue].Rate
+}
+
+// checkRates reports what is wrong with the rates.
+func (o *Options) checkRates() error {
+	if err := o.Rate.Check(); err != nil {
+		return fmt.Errorf("the default task queue: %w", err)
+	}
+	for name, q := range o.TaskQueues {
+		if err := q.Rate.Check(); err != nil {
+			return fmt.Errorf("the task queue %q: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // Handler is the HTTP API.

@@ -5,10 +5,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -30,7 +33,7 @@ func TestTaskQueues(t *testing.T) {
 		o.Dir = dir
 		return Open(types, o)
 	}
-	s, err := open(Options{TaskQueues: map[string]int{"given": 1}}, maker, made, activity.TaskQueues("named"))
+	s, err := open(Options{TaskQueues: map[string]limits.TaskQueue{"given": {AtOnce: 1, Rate: limits.Rate{PerSecond: 1}}}}, maker, made, activity.TaskQueues("named"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,8 @@ func TestTaskQueues(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := activity.New("made", func(_ context.Context, at string) (string, error) { return "made " + at, nil })
-	if s, err = open(Options{}, maker, elsewhere); err != nil {
+	rate := limits.Rate{PerSecond: 1000}
+	if s, err = open(Options{Rate: rate, TaskQueues: map[string]limits.TaskQueue{"given": {Rate: rate}}}, maker, elsewhere); err != nil {
 		t.Fatal(err)
 	}
 	working, stop := context.WithCancel(ctx)
@@ -58,6 +62,12 @@ func TestTaskQueues(t *testing.T) {
 	}
 	stop()
 	worked.Wait()
+	for name, rated := range map[string]bool{"": true, "given": true, "named": false} {
+		at, err := s.backend.ports.Rates.Reserve(ctx, store.Slot{TaskQueue: name, Floor: time.Unix(0, 0), By: time.Microsecond})
+		if err != nil || at.After(time.Unix(1, 0)) != rated {
+			t.Errorf("the slots of %q are given out until %v, %v; it has a rate: %v", name, at, err, rated)
+		}
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -65,11 +75,15 @@ func TestTaskQueues(t *testing.T) {
 
 func TestTaskQueuesThatCannotBe(t *testing.T) {
 	t.Parallel()
-	for text, queues := range map[string]map[string]int{
-		"give a name": {"": 2}, "1 or more": {"slow": -1}, "characters of a-z": {"Slow": 2}, "dead letters": {"slow-dead": 2},
+	for text, queues := range map[string]map[string]limits.TaskQueue{
+		"give a name": {"": {}}, "1 or more": {"slow": {AtOnce: -1}}, "characters of a-z": {"Slow": {}}, "dead letters": {"slow-dead": {}},
+		"1000 in a second": {"slow": {Rate: limits.Rate{PerSecond: 1e6}}}, "without a rate": {"slow": {Rate: limits.Rate{Burst: 2}}},
 	} {
 		if _, err := Open(&engine.Registry{}, Options{TaskQueues: queues}); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%v: %v, want an error with %q", queues, err, text)
 		}
+	}
+	if _, err := Open(&engine.Registry{}, Options{Rate: limits.Rate{PerSecond: -1}}); err == nil || !strings.Contains(err.Error(), "default task queue") {
+		t.Errorf("a rate below 0: %v", err)
 	}
 }
