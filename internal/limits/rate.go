@@ -78,18 +78,18 @@ func errRate(text []byte) error {
 }
 
 // RateOf reads the rate of the activities that a function makes from its variables: a number in a second, and a burst. Without
-// the first there is no limit.
+// the first, or with 0, there is no limit.
 func RateOf(get func(string) string) (r Rate, err error) {
 	const perSecond, burst = "WEFT_RATE", "WEFT_BURST"
 	var wrong error
 	if text := get(perSecond); text != "" {
-		if r.PerSecond, err = strconv.ParseFloat(text, 64); err != nil || r.PerSecond <= 0 {
-			wrong = fmt.Errorf("%s is %q: give a number of attempts in a second, as 50 or 0.5", perSecond, text)
+		if r.PerSecond, err = strconv.ParseFloat(text, 64); err != nil || r.PerSecond < 0 {
+			wrong = fmt.Errorf("%s is %q: give a number of attempts in a second, as 50 or 0.5, or 0 for any number", perSecond, text)
 		}
 	}
 	if text := get(burst); text != "" {
-		if r.Burst, err = strconv.Atoi(text); err != nil || r.Burst <= 0 {
-			wrong = errors.Join(wrong, fmt.Errorf("%s is %q: give a number of attempts above 0", burst, text))
+		if r.Burst, err = strconv.Atoi(text); err != nil || r.Burst < 0 {
+			wrong = errors.Join(wrong, fmt.Errorf("%s is %q: give a number of attempts, or 0 for those of a second", burst, text))
 		}
 	}
 	if wrong != nil {
