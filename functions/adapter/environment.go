@@ -47,8 +47,8 @@ import (
 //	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the same in all
 //	                       functions, or one would not know where to send an activity. Else there is the default one alone
 //	WEFT_RATE              how many attempts at the activities of the queue that this function consumes may begin in a second, as
-//	                       50 or 0.5, over all of its instances; else any number
-//	WEFT_BURST             how many of them at once after a while in which none has begun; else those of a second, and 1 at least
+//	                       50 or 0.5, over all of its instances; 0, or else, any number
+//	WEFT_BURST             how many of them at once after a while in which none has begun; 0, or else, those of a second, and 1 at least
 //	WEFT_NAMESPACE         what of the table this deployment has; else "default"
 //	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run
 //	WEFT_BUILD             the name of the code; else its commit, or a hash of the program

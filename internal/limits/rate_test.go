@@ -49,9 +49,11 @@ func TestRateOfAFunction(t *testing.T) {
 		{rate: "0.25", burst: "7", want: limits.Rate{PerSecond: 0.25, Burst: 7}},
 		{burst: "7", wrong: "without a rate"},
 		{rate: "fast", wrong: "WEFT_RATE"},
-		{rate: "0", wrong: "WEFT_RATE"},
+		{rate: "-1", wrong: "WEFT_RATE"},
+		{rate: "0", burst: "0"},
+		{rate: "2", burst: "0", want: limits.Rate{PerSecond: 2}},
 		{rate: "5000", wrong: "1000 in a second"},
-		{rate: "50", burst: "0", wrong: "WEFT_BURST"},
+		{rate: "50", burst: "-1", wrong: "WEFT_BURST"},
 		{rate: "50", burst: "many", wrong: "WEFT_BURST"},
 	} {
 		got, err := limits.RateOf(func(name string) string {
