@@ -31,6 +31,7 @@ var whys = map[string]string{
 	"List":          "list runs",
 	"Erase":         "delete a closed run when it is asked to",
 	"Verify":        "read the key that the tokens of activities are signed with",
+	"Pace":          "move the mark of the rate of its own queue",
 	"Sign":          "read that key, and make it, once",
 	"Shorten":       "make an activity whose process died come back sooner",
 	"FindVersion":   "find the version of itself that has a build",

@@ -100,7 +100,7 @@ func (q taskQueue) renamed(line string) string {
 	line = identifier.ReplaceAllString(line, "${2}"+q.prefix+"${1}")
 	line = inNames.ReplaceAllString(line, "${1}tasks-"+q.name)
 	for from, to := range map[string]string{
-		"queue activities": "queue tasks-" + q.name, "he activity function": "he tasks-" + q.name + " function", "the activity queue": "the queue tasks-" + q.name,
+		"queue activities": "queue tasks-" + q.name, "${Namespace}/r/": "${Namespace}/r/" + q.name, "he activity function": "he tasks-" + q.name + " function", "the activity queue": "the queue tasks-" + q.name,
 		"Variables: { WEFT_ROLE": `Variables: { WEFT_VISIBILITY: !Sub "${` + q.prefix + `Visibility}s", WEFT_ROLE`,
 	} {
 		line = strings.ReplaceAll(line, from, to)

@@ -18,7 +18,7 @@ func TestRightsOfTaskQueues(t *testing.T) {
 		"by default": nil, "all": {"Pinning": "on", "Build": "b", "Kms": "create", "PayloadKeys": "create", "Bucket": "create", "Tracing": "on"},
 	} {
 		functions := samFunctions(t, "weft", parameters, "reports")
-		own := strings.NewReplacer("weft-activities", "weft-tasks-reports", "weft-activity", "weft-tasks-reports")
+		own := strings.NewReplacer("weft-activities", "weft-tasks-reports", "weft-activity", "weft-tasks-reports", "default/r/", "default/r/reports")
 		text := func(function string, r *strings.Replacer) (all []string) {
 			for _, s := range functions[function].Statements {
 				if s.Sid == "Send" { // to all task queues, the default one's among them

@@ -61,7 +61,11 @@ resource "aws_lambda_function" "function" {
       },
       length(var.task_queues) == 0 ? {} : { WEFT_TASK_QUEUES = join(",", [for name in keys(var.task_queues) : "${name}=${aws_sqs_queue.queue["tasks-${name}"].url}"]) },
       var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint },
-      each.key == "activity" || contains(keys(local.tasks), each.key) ? { WEFT_TIMEOUT = "${each.value.timeout}s" } : {},
+      each.key == "activity" || contains(keys(local.tasks), each.key) ? {
+        WEFT_TIMEOUT = "${each.value.timeout}s"
+        WEFT_RATE    = try(local.tasks[each.key].rate, var.activity_rate)
+        WEFT_BURST   = try(local.tasks[each.key].burst, var.activity_burst)
+      } : {},
     )
   }
 
@@ -83,6 +87,10 @@ resource "aws_lambda_function" "function" {
     precondition {
       condition     = !var.pinning || var.build != ""
       error_message = "pinning needs build: versions are found by it. Set build to another name for each deployment, for example the commit."
+    }
+    precondition {
+      condition     = each.key != "activity" || var.activity_burst == 0 || var.activity_rate > 0
+      error_message = "activity_burst needs an activity_rate."
     }
     precondition {
       condition     = each.key != "workflow" || each.value.reserved <= 0 || each.value.reserved >= var.workflow_maximum_concurrency + var.timer_maximum_concurrency

@@ -1,5 +1,5 @@
 # What each function may do: the items of its namespace (all keys begin with it: NS/w/ the workflows, NS/t/ the timers, NS/l/ the
-# list, NS/m the mark of the check, NS/k the key of tokens) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
+# list, NS/m the mark of the check, NS/k the key of tokens, NS/r/ the rates of task queues) and the queues that it names, and nothing else. Statements called Poller, Logs, Tracing and
 # Kms are what Lambda and other services do with the role; the rest is what the program does itself. Four resources end in a
 # star, because AWS knows no other form: the streams of a log group, the versions of a function, the objects of a namespace in a
 # bucket, and X-Ray, whose actions have none.
@@ -46,6 +46,13 @@ locals {
     Resource  = [local.table_arn]
     Condition = local.own.signing
   }]
+  pace = { for role, name in merge({ activity = "" }, { for name in keys(var.task_queues) : "tasks-${name}" => name }) : role => {
+    Sid       = "Pace" # the rate of its own queue
+    Effect    = "Allow"
+    Action    = ["dynamodb:UpdateItem"]
+    Resource  = [local.table_arn]
+    Condition = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["${var.namespace}/r/${name}"] } }
+  } }
   shorten = {
     Sid    = "Shorten"
     Effect = "Allow"
@@ -76,7 +83,7 @@ locals {
 
     workflow = [local.log, local.keep_timers, local.send_results]
 
-    activity = concat(local.attempts, [merge(local.shorten, { Resource = [local.queue_arn.activities] })])
+    activity = concat(local.attempts, [local.pace.activity, merge(local.shorten, { Resource = [local.queue_arn.activities] })])
 
     timer = [local.send, {
       Sid       = "Sweep"
@@ -105,7 +112,7 @@ locals {
 
     dead = [local.log, local.keep_timers, local.send_results]
     }, { for name in keys(local.tasks) : name =>
-    concat(local.attempts, [merge(local.shorten, { Resource = [local.queue_arn[name]] })])
+    concat(local.attempts, [local.pace[name], merge(local.shorten, { Resource = [local.queue_arn[name]] })])
   })
 
   # What each function whose versions stay may do to itself.

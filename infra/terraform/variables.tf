@@ -36,8 +36,8 @@ variable "packages" {
 }
 
 variable "task_queues" {
-  description = "Task queues besides the default one, by the names that activities give. Each has a queue with dead letters, and a function of its own that makes their attempts: with its memory (megabytes), timeout and visibility (seconds; six times the time-out), batch_size, maximum_concurrency (invocations at once, 2 to 1000; 0 is no limit), reserved_concurrency, another package, and more environment."
-  type        = map(object({ memory = optional(number, 256), timeout = optional(number, 60), visibility = optional(number), batch_size = optional(number, 1), maximum_concurrency = optional(number, 0), reserved_concurrency = optional(number, -1), package = optional(string), environment = optional(map(string), {}) }))
+  description = "Task queues besides the default one, by the names that activities give. Each has a queue with dead letters, and a function of its own that makes their attempts: with its memory (megabytes), timeout and visibility (seconds; six times the time-out), batch_size, maximum_concurrency (invocations at once, 2 to 1000; 0 is no limit), rate (attempts that begin in a second, 0.00028 to 1000; 0 is no limit), burst (at once after a pause; 0 is those of a second), reserved_concurrency, another package, and more environment."
+  type        = map(object({ memory = optional(number, 256), timeout = optional(number, 60), visibility = optional(number), batch_size = optional(number, 1), maximum_concurrency = optional(number, 0), rate = optional(number, 0), burst = optional(number, 0), reserved_concurrency = optional(number, -1), package = optional(string), environment = optional(map(string), {}) }))
   default     = {}
 
   validation {
@@ -48,6 +48,11 @@ variable "task_queues" {
   validation {
     condition     = alltrue([for q in values(var.task_queues) : q.maximum_concurrency == 0 || (q.maximum_concurrency >= 2 && q.maximum_concurrency <= 1000)])
     error_message = "The maximum_concurrency of a task queue is 2 to 1000, or 0: AWS has no less than 2. For one at a time see docs/operations.md."
+  }
+
+  validation {
+    condition     = alltrue([for q in values(var.task_queues) : (q.rate == 0 ? q.burst == 0 : q.rate >= 0.00028 && q.rate <= 1000) && q.burst >= 0 && q.burst <= 100000 && floor(q.burst) == q.burst])
+    error_message = "The rate of a task queue is 0.00028 (one in an hour) to 1000 attempts in a second, or 0, and its burst, which needs a rate, a whole number up to 100000."
   }
 
   validation {
@@ -359,6 +364,28 @@ variable "workflow_reserved_concurrency" {
   validation {
     condition     = var.workflow_reserved_concurrency >= -1
     error_message = "Give 0 or more, or -1."
+  }
+}
+
+variable "activity_rate" {
+  description = "How many attempts at activities of the activity queue may begin in a second, 0.00028 (one in an hour) to 1000; 0 is any number. It protects what activities call."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.activity_rate == 0 || (var.activity_rate >= 0.00028 && var.activity_rate <= 1000)
+    error_message = "Give 0.00028 to 1000, or 0."
+  }
+}
+
+variable "activity_burst" {
+  description = "How many of them may begin at once after a while in which none has; 0 is those of a second, and 1 at least."
+  type        = number
+  default     = 0
+
+  validation {
+    condition     = var.activity_burst >= 0 && var.activity_burst <= 100000 && floor(var.activity_burst) == var.activity_burst
+    error_message = "Give a whole number up to 100000."
   }
 }
 

@@ -46,6 +46,7 @@ func Actions() []Action {
 		{"DynamoDB.Query", "dynamodb:Query", authorizationDynamoDB},
 		{"DynamoDB.Scan", "dynamodb:Scan", authorizationDynamoDB},
 		{"DynamoDB.TransactWriteItems/Put", "dynamodb:PutItem", transactions},
+		{"DynamoDB.UpdateItem", "dynamodb:UpdateItem", authorizationDynamoDB},
 		{"KMS.Decrypt", "kms:Decrypt", authorizationKMS},
 		{"KMS.GenerateDataKey", "kms:GenerateDataKey", authorizationKMS},
 		{"Lambda.Invoke", "lambda:InvokeFunction", authorizationLambda},
@@ -117,6 +118,8 @@ func needsOf(input any) ([]need, error) {
 	case *dynamodb.PutItemInput:
 		return itemNeeds("", in.TableName, in.Item)
 	case *dynamodb.DeleteItemInput:
+		return itemNeeds("", in.TableName, in.Key)
+	case *dynamodb.UpdateItemInput:
 		return itemNeeds("", in.TableName, in.Key)
 	case *dynamodb.BatchWriteItemInput:
 		return batchNeeds(in)
