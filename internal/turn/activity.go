@@ -190,7 +190,8 @@ func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (me
 func (w *work) next(number int, due history.Timestamp) engine.Message {
 	m := *w.delivery.Message
 	m.Kind, m.TaskQueue = engine.RunActivity, w.activity.TaskQueue
-	m.Attempt, m.Due, m.Reserved, m.Sent = number, due, 0, 0
+	m.Attempt, m.Due, m.Sent = number, due, 0
+	m.Reserved = 0 // it takes a slot of its own
 	m.Details = w.details
 	if w.heart != nil {
 		m.Details = w.heart.last()
