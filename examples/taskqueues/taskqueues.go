@@ -3,7 +3,7 @@
 // and Archive are declared, and at the call of Archive for a report that is urgent.
 //
 // A deployment has the queues that it is given (docs/deploy.md); the local server has those that activities are declared with,
-// and takes how many of their activities run at once from the command line: weft dev --task-queues 'archive=2'.
+// and takes how many of their activities run at once, and begin in a second, from the command line: weft dev --task-queues 'slow=2@5/s'.
 package taskqueues
 
 import (

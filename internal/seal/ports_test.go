@@ -29,6 +29,7 @@ type sealedStore struct {
 	store.Scanner
 	store.Keys
 	store.Lister
+	store.Rates
 }
 
 func wrap(s *seal.Sealer, inner interface {
@@ -36,7 +37,7 @@ func wrap(s *seal.Sealer, inner interface {
 	store.Lister
 },
 ) storetest.Store {
-	return &sealedStore{s.Log(inner), s.Attempts(inner), s.Timers(inner), s.Scanner(inner), s.Keys(inner), s.Lister(inner)}
+	return &sealedStore{s.Log(inner), s.Attempts(inner), s.Timers(inner), s.Scanner(inner), s.Keys(inner), s.Lister(inner), inner}
 }
 
 // room is what a sealed body takes besides, at most, in these tests.

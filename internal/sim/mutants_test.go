@@ -161,6 +161,10 @@ var mutants = []mutant{
 		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil && false {", more: true,
 	},
 	{
+		name: "what waits for its slot is not sent again", file: "internal/turn/rate.go",
+		old: "	if err := t.send(ctx, []engine.Message{m}); err != nil {\n		return nil, fmt.Errorf(\"%w: %w\", errUnsure, err)\n	}\n", new: "	_ = engine.Message(m)\n", more: true,
+	},
+	{
 		name: "nobody looks after an attempt that goes on outside", file: "internal/turn/pending.go",
 		old: "	return s.send(ctx, []engine.Message{w.lookAfter(kept)})", new: "	return nil", more: true,
 	},

@@ -177,6 +177,20 @@ func (t *ports) MakeKey(ctx context.Context, key []byte) error {
 	return err
 }
 
+// Reserve writes, or lies about it.
+func (t *ports) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
+	t.point("before a slot is reserved")
+	if t.s.chance(t.s.plan.faults) {
+		return time.Time{}, store.ErrThrottled
+	}
+	at, err := t.s.store.Reserve(ctx, slot)
+	t.point("after a slot is reserved")
+	if t.s.chance(t.s.plan.faults) {
+		return time.Time{}, store.ErrUnknown
+	}
+	return at, err
+}
+
 // PutTimers writes, or lies about it.
 func (t *ports) PutTimers(ctx context.Context, timers []store.Timer) error {
 	t.point("before timers are kept")

@@ -34,7 +34,7 @@ func (s *simulation) boot(build int) *process {
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
 	p.sealer = s.sealer(ports)
-	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Keys: ports, Queue: ports}
+	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
 	p.service = turn.New(p.sealer.Ports(all), registry(s, build), world{s}, s.options(build))
 	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: cmp.Or(s.logger, quiet)}
 	s.processes = append(s.processes, p)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -48,6 +49,14 @@ type program struct {
 	Tells  string        // the workflow to which it sends a note when its steps are done; empty for none
 	Cron   bool          // it begins each hour, and ends when its steps are done
 	Whole  time.Duration // its execution timeout; 0 for none
+}
+
+// rateOf is the rate of a task queue: the default one has none, and on the others most attempts wait.
+func rateOf(taskQueue string) limits.Rate {
+	if taskQueue == "" {
+		return limits.Rate{}
+	}
+	return limits.Rate{PerSecond: 0.2, Burst: 2}
 }
 
 // taskQueues are those of the deployment besides the default one.
