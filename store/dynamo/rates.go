@@ -25,12 +25,12 @@ func (s *Store) ratePartition(taskQueue string) string { return s.namespace + "/
 // hold tells where it is, and costs a write. A crash after it leaves a slot that nobody uses.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
 	const moves = 3 // a mark that was before the floor has been moved past it, at the worst, and does not come back
-	for range moves {
+	for n := range moves {
 		seen, _ := s.marks.Load(slot.TaskQueue)
 		mark, _ := seen.(int64)
 		next, err := slot.Next(mark)
-		if err != nil {
-			return time.Time{}, err // the mark may only be later
+		if err != nil && (n > 0 || mark < slot.Floor.UnixMicro()) {
+			return time.Time{}, err // that it stood too late before is not enough: an operator may have taken it away
 		}
 		at, moved, err := s.move(ctx, slot, mark, next)
 		if err != nil {

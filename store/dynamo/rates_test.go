@@ -31,9 +31,10 @@ func TestSlotsCostOneWrite(t *testing.T) {
 		{here, 0, 0, 5, 1},
 		{here, 9, 0, 10, 1},
 		{there, 9, 0, 11, 2}, // it has seen it before the floor
-		{there, 9, 11, 0, 0}, // it knows that there is none
-		{here, 9, 11, 0, 1},  // it finds out
-		{here, 9, 11, 0, 0},
+		{there, 9, 11, 0, 1},
+		{here, 9, 11, 0, 1},
+		{here, 9, 9, 0, 1},
+		{here, 20, 20, 0, 0}, // wherever the mark stands
 		{here, 9, 12, 12, 1},
 	} {
 		slot := store.Slot{TaskQueue: "reports", Floor: at(test.floor), By: time.Second}
@@ -48,6 +49,10 @@ func TestSlotsCostOneWrite(t *testing.T) {
 		if n := len(f.requests) - before; n != test.requests {
 			t.Errorf("slot %d took %d requests, want %d", i, n, test.requests)
 		}
+	}
+	f.items = map[string]map[string]record{} // an operator has deleted the mark
+	if got, err := here.Reserve(t.Context(), store.Slot{TaskQueue: "reports", Floor: noon, By: time.Second, Latest: at(1)}); err != nil || !got.Equal(at(1)) {
+		t.Errorf("without the mark: %v, %v", got, err)
 	}
 	if slices.ContainsFunc(f.requests, func(op string) bool { return op != "UpdateItem" }) {
 		t.Errorf("requests %v, want updates alone", f.requests)
