@@ -2,7 +2,6 @@ package coro
 
 import (
 	"errors"
-	"iter"
 	"runtime"
 	"runtime/debug"
 
@@ -25,7 +24,7 @@ func (unwinding) String() string {
 type Coroutine struct {
 	name string
 	age  uint32
-	// next resumes the function until it yields or ends, stop ends it; both come from iter.Pull.
+	// next resumes the function until it yields or ends, stop ends it; both come from Pull.
 	next func() (struct{}, bool)
 	stop func()
 	// yield is set when the function starts.
@@ -45,7 +44,7 @@ type Coroutine struct {
 // New returns a coroutine that will run fn when it is first executed.
 func New(name string, fn func()) *Coroutine {
 	c := &Coroutine{name: name}
-	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+	c.next, c.stop = Pull(func(yield func(struct{}) bool) {
 		c.yield = yield
 		c.main(fn)
 	})

@@ -11,7 +11,8 @@
 //	                          └───────────────────▲
 //
 // It is built on iter.Pull: a switch costs about a fifth of a hand-over between goroutines by channels, and a coroutine
-// that waits holds nothing but its stack.
+// that waits holds nothing but its stack. (Built with the race detector, which iter.Pull slows down more and more, [Pull] is
+// such a hand-over.)
 //
 // A [Scheduler] holds the coroutines of one run. [Scheduler.Run] executes those that are ready until none is:
 //
@@ -27,7 +28,7 @@
 // # What can go wrong
 //
 // A coroutine that panics ends, and with it the task: Run returns the panic with the coroutine's own stack. A coroutine
-// that calls runtime.Goexit takes the goroutine that called Run with it (iter.Pull repeats it there), so Run belongs on
+// that calls runtime.Goexit takes the goroutine that called Run with it ([Pull] repeats it there), so Run belongs on
 // a goroutine of its own; the scheduler's Err tells why afterwards. A coroutine that blocks on something that is not the
 // engine's makes Run hang: nothing here can end it, and the caller abandons the scheduler and reports a deadlock with
 // the stack that [Scheduler.Stuck] finds.

@@ -11,7 +11,7 @@
 //	         │
 //	 memory store, queue, blobs ── the audit folds every commit that lands
 //
-// An actor is a client, a request or the handling of a message. It is a coroutine (iter.Pull) that is left at each call
+// An actor is a client, a request or the handling of a message. It is a coroutine (coro.Pull) that is left at each call
 // of a port and each wait, and entered again when the scheduler, which draws from the seed, picks it. When its process
 // dies it is never entered again, except to unwind.
 //

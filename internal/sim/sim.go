@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
+	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -151,7 +151,7 @@ func (s *simulation) log(format string, args ...any) {
 // spawn adds an actor that runs fn.
 func (s *simulation) spawn(name string, p *process, fn func()) *actor {
 	a := &actor{name: name, process: p, gone: make(chan struct{})}
-	a.next, a.stop = iter.Pull(func(yield func(struct{}) bool) {
+	a.next, a.stop = coro.Pull(func(yield func(struct{}) bool) {
 		a.yield = yield
 		defer func() {
 			a.end()
