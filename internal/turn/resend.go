@@ -22,32 +22,10 @@ const (
 	lostAfter      = queueRetention + overdue
 )
 
-// resend sends again what an open run waits for and should long have come, and what ends it where its parent has closed. It looks
-// at the log itself, because what a scan has seen may be old. A crash in the middle leaves the walk where it was, and the rest is
-// sent in its next step.
+// resend sends again what an open run waits for and should long have come, and what ends it where its parent has closed. A crash
+// in the middle leaves the walk where it was, and the rest is sent in its next step.
 func (s *Service) resend(ctx context.Context, r *round, workflowID string, number uint32, did *Upkeep) error {
-	var messages []engine.Message
-	var child orphan
-	err := s.at(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
-			return err
-		}
-		run := t.run()
-		if run == nil || run.Number != number || run.State.Status.Closed() {
-			return nil
-		}
-		child = orphan{run.State.Started, run.State.StartTime, run.State.CancelRequested}
-		kept, err := s.attemptsOf(ctx, run)
-		if err != nil {
-			return err
-		}
-		for _, m := range waiting(run) {
-			if r.lost(run, &m, kept) {
-				messages = append(messages, m)
-			}
-		}
-		return nil
-	})
+	messages, child, err := s.missed(ctx, r, workflowID, number)
 	if err != nil {
 		return err
 	}
@@ -74,6 +52,32 @@ func (s *Service) resend(ctx context.Context, r *round, workflowID string, numbe
 	did.Sent += late
 	did.Asked += len(messages) - late
 	return nil
+}
+
+// missed is what an open run waits for and should long have come, and what the run is to its parent. It looks at the log itself,
+// because what a scan has seen may be old.
+func (s *Service) missed(ctx context.Context, r *round, workflowID string, number uint32) (messages []engine.Message, child orphan, err error) {
+	err = s.at(ctx, workflowID, func(ctx context.Context, t *session) error {
+		if err := t.current(ctx); err != nil {
+			return err
+		}
+		run := t.run()
+		if run == nil || run.Number != number || run.State.Status.Closed() {
+			return nil
+		}
+		child = orphan{run.State.Started, run.State.StartTime, run.State.CancelRequested}
+		kept, err := s.attemptsOf(ctx, run)
+		if err != nil {
+			return err
+		}
+		for _, m := range waiting(run) {
+			if r.lost(run, &m, kept) {
+				messages = append(messages, m)
+			}
+		}
+		return nil
+	})
+	return messages, child, err
 }
 
 // attemptsOf is what is recorded of the attempts of a run, by event.

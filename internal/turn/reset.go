@@ -50,41 +50,44 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 	}
 	answer := &api.ResetResponse{WorkflowID: workflowID}
 	err = s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
-			return err
-		}
-		run := t.run()
-		if run == nil {
-			return noSuchWorkflow(workflowID)
-		}
-		made, err := t.sameReset(ctx, run, requestID)
-		switch {
-		case err != nil:
-			return err
-		case made != "":
-			answer.RunID = made // this very request made it, and its answer was lost
-			return nil
-		case runID != "" && runID != run.State.RunID:
-			return notLatest(workflowID, runID)
-		}
-		if err := t.mine(ctx, run); err != nil {
-			return err
-		}
-		how.EventID, err = resetPoint(run, &r)
-		if err != nil {
-			return err
-		}
-		opened, err := t.reset(ctx, run, how)
-		if err != nil {
-			return err
-		}
-		answer.RunID = opened.State.RunID
-		if err := t.commitTask(ctx, opened, engine.Task{First: true}); err != nil {
-			s.options.Logger.Info("the first task after a reset is left to its message", "workflowId", workflowID, "runId", answer.RunID, "error", err)
-		}
-		return nil
+		var err error
+		answer.RunID, err = t.resetTo(ctx, runID, &r, how)
+		return err
 	})
 	return answer, err
+}
+
+// resetTo carries a reset out, and returns the run that it opened, or that an earlier sending of it did.
+func (t *session) resetTo(ctx context.Context, runID history.RunID, r *api.ResetRequest, how *engine.Reset) (history.RunID, error) {
+	if err := t.current(ctx); err != nil {
+		return "", err
+	}
+	run := t.run()
+	if run == nil {
+		return "", noSuchWorkflow(t.workflowID)
+	}
+	if made, err := t.sameReset(ctx, run, how.RequestID); err != nil || made != "" {
+		return made, err
+	}
+	if runID != "" && runID != run.State.RunID {
+		return "", notLatest(t.workflowID, runID)
+	}
+	if err := t.mine(ctx, run); err != nil {
+		return "", err
+	}
+	var err error
+	if how.EventID, err = resetPoint(run, r); err != nil {
+		return "", err
+	}
+	opened, err := t.reset(ctx, run, how)
+	if err != nil {
+		return "", err
+	}
+	made := opened.State.RunID
+	if err := t.commitTask(ctx, opened, engine.Task{First: true}); err != nil {
+		t.options.Logger.Info("the first task after a reset is left to its message", "workflowId", t.workflowID, "runId", made, "error", err)
+	}
+	return made, nil
 }
 
 // maxLookBack is how many runs before the latest a reset looks for one that an earlier sending of it has made.

@@ -74,27 +74,11 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	if err != nil {
 		return nil, err
 	}
-	switch r.IDReusePolicy {
-	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
-	default:
-		return nil, api.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", r.IDReusePolicy, allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate)
-	}
-	switch r.IDConflictPolicy {
-	case "", conflictFail, useExisting, terminateExisting:
-	default:
-		return nil, api.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, conflictFail, useExisting, terminateExisting)
-	}
-	if err := s.checkPayload(r.Input); err != nil {
+	if err := checkPolicies(r); err != nil {
 		return nil, err
 	}
-	if err := workflow.CheckInput(history.Payload(r.Input)); err != nil {
-		return nil, api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
-	}
-	if err := engine.CheckHeader(r.Header); err != nil {
-		return nil, api.Invalid.New("%v", err)
-	}
-	if err := (engine.Shown{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
-		return nil, api.Invalid.New("%v", err)
+	if err := s.checkCarried(r, workflow); err != nil {
+		return nil, err
 	}
 	build := ""
 	if workflow.Pinned {
@@ -106,6 +90,38 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 		Memo: r.Memo, SearchAttributes: r.SearchAttributes, Header: r.Header, Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
 		MaxPayload: s.options.Engine.Largest(),
 	}, nil
+}
+
+// checkPolicies refuses a start whose policies there are not.
+func checkPolicies(r *api.StartRequest) error {
+	switch r.IDReusePolicy {
+	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
+	default:
+		return api.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", r.IDReusePolicy, allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate)
+	}
+	switch r.IDConflictPolicy {
+	case "", conflictFail, useExisting, terminateExisting:
+	default:
+		return api.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, conflictFail, useExisting, terminateExisting)
+	}
+	return nil
+}
+
+// checkCarried refuses a start with an input, a header, a memo or search attributes that its run could not carry.
+func (s *Service) checkCarried(r *api.StartRequest, workflow *engine.Workflow) error {
+	if err := s.checkPayload(r.Input); err != nil {
+		return err
+	}
+	if err := workflow.CheckInput(history.Payload(r.Input)); err != nil {
+		return api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
+	}
+	if err := engine.CheckHeader(r.Header); err != nil {
+		return api.Invalid.New("%v", err)
+	}
+	if err := (engine.Shown{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
+		return api.Invalid.New("%v", err)
+	}
+	return nil
 }
 
 // checkTimes refuses a start whose times cannot be, and returns its retry policy with the defaults filled in, if it has one.

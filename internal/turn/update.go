@@ -164,41 +164,57 @@ func (t *session) updates(ctx context.Context, calls []*updateCall) {
 // errApart says that calls have to be carried out one by one.
 var errApart = errors.New("turn: carry out one by one")
 
-// updateTogether is one try at answering the calls. It runs the code speculatively: nothing is written unless it accepts
-// one of them, or issues a command. An error means that none of them is answered.
+// updateTogether is one try at answering the calls. An error means that none of them is answered.
 func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error {
 	if err := t.known(ctx); err != nil {
 		return err
 	}
+	fresh, err := t.lookUpAll(ctx, calls)
+	if err == nil && len(fresh) > 0 {
+		err = t.propose(ctx, fresh)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if c.first != nil {
+			c.answer, c.err = c.first.answer, c.first.err
+		}
+	}
+	return nil
+}
+
+// lookUpAll answers the calls that the logs of the workflow's runs answer, and returns the others.
+func (t *session) lookUpAll(ctx context.Context, calls []*updateCall) ([]*updateCall, error) {
 	fresh, answered := t.lookUp(calls)
 	if answered > 0 && !t.fresh {
-		return t.final(ctx, nil)
+		return nil, t.final(ctx, nil)
 	}
 	if err := t.lookUpOlder(ctx, calls); err != nil || len(fresh) == 0 {
-		return err
+		return nil, err
 	}
+	return t.lookUpBefore(ctx, t.run(), fresh)
+}
+
+// propose runs the workflow's code with the calls in it, speculatively: nothing is written unless it accepts one of them, or
+// issues a command.
+func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	run := t.run()
-	fresh, err := t.lookUpBefore(ctx, run, fresh)
-	if err != nil || len(fresh) == 0 {
-		shareAnswers(calls)
-		return err
-	}
 	if err := t.mine(ctx, run); err != nil {
 		return err
 	}
 	if f := run.NotReady(t.options.Build); f != nil {
-		for _, c := range fresh {
+		for _, c := range calls {
 			c.err = notReady(f)
 		}
-		shareAnswers(calls)
 		return t.final(ctx, nil)
 	}
 	task := engine.Task{}
-	for _, c := range fresh {
+	for _, c := range calls {
 		task.Updates = append(task.Updates, c.request)
 	}
 	transition := t.step(ctx, run, t.writer(), task)
-	if transition.Failure != nil && len(fresh) > 1 {
+	if transition.Failure != nil && len(calls) > 1 {
 		t.discard()
 		return errApart
 	}
@@ -209,25 +225,15 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 			return t.final(ctx, nil)
 		}
 	} else if err := t.commit(ctx, run, transition); err != nil {
-		if errors.Is(err, errTooLarge) && len(fresh) > 1 {
+		if errors.Is(err, errTooLarge) && len(calls) > 1 {
 			return errApart
 		}
 		return err
 	}
-	for i, c := range fresh {
+	for i, c := range calls {
 		t.answer(run, c, transition, i)
 	}
-	shareAnswers(calls)
 	return nil
-}
-
-// shareAnswers answers the calls of an id that another call before them has.
-func shareAnswers(calls []*updateCall) {
-	for _, c := range calls {
-		if c.first != nil {
-			c.answer, c.err = c.first.answer, c.first.err
-		}
-	}
 }
 
 // lookUp answers the calls that need no code: ids that are known, runs that are closed or not there. It returns the
