@@ -1,0 +1,155 @@
+//go:build aws
+
+package seal_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/seed-41655fb1/weft/blob/s3"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/queue/sqs"
+	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// Nothing that users give to workflows, and nothing that these make of it, is in what AWS is sent by a service that encrypts. By
+// one that does not, each of the marks is.
+func TestServersAreSentNothingReadable(t *testing.T) {
+	t.Parallel()
+	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
+		t.Run(name, func(t *testing.T) {
+			told := &wire{to: awstest.LocalStack(t).Config.HTTPClient}
+			use(t, serve(t, told, encrypts))
+			text := told.text()
+			for _, public := range []string{"keeper-1", "keeper", "plain-of-all"} {
+				if !strings.Contains(text, public) {
+					t.Errorf("%q was not sent, and is to be readable", public)
+				}
+			}
+			for _, one := range marks {
+				if found := strings.Contains(text, mark(one)); found == encrypts {
+					t.Errorf("the mark of the %s can be read: %v", one, found)
+				}
+			}
+			if encrypts && strings.Contains(text, marked) {
+				at := strings.Index(text, marked)
+				t.Errorf("this can be read: %q", text[max(0, at-200):min(len(text), at+200)])
+			}
+		})
+	}
+}
+
+// wire hands requests on to AWS, and keeps what was sent.
+type wire struct {
+	to   aws.HTTPClient
+	mu   sync.Mutex
+	sent bytes.Buffer
+}
+
+// Do implements aws.HTTPClient.
+func (w *wire) Do(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		w.mu.Lock()
+		w.sent.WriteString(r.URL.Path + "\n")
+		w.sent.Write(body)
+		w.sent.WriteByte('\n')
+		w.mu.Unlock()
+	}
+	return w.to.Do(r)
+}
+
+var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{8,}`)
+
+// text is all that was sent, as it was and decoded: bytes are in base64, and those of messages within that once more.
+func (w *wire) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all strings.Builder
+	decode := func(text []byte) (decoded []byte) {
+		for _, part := range encoded.FindAll(text, -1) {
+			if body, err := base64.RawStdEncoding.AppendDecode(nil, part); err == nil {
+				decoded = append(append(decoded, body...), '\n')
+			}
+		}
+		return decoded
+	}
+	once := decode(w.sent.Bytes())
+	all.Write(w.sent.Bytes())
+	all.Write(once)
+	all.Write(decode(once))
+	return all.String()
+}
+
+// serve is a client of a service over LocalStack, which delivers its messages itself.
+func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
+	t.Helper()
+	c := awstest.LocalStack(t).Config.Copy()
+	c.HTTPClient = told
+	ctx, name := t.Context(), "weft-"+strings.ToLower(rand.Text())
+	tables, queues, keys := dynamodb.NewFromConfig(c), awssqs.NewFromConfig(c), kms.NewFromConfig(c)
+	objects := awss3.NewFromConfig(c, func(o *awss3.Options) { o.UsePathStyle = true })
+	_, err1 := objects.CreateBucket(ctx, &awss3.CreateBucketInput{Bucket: &name})
+	urls, err2 := sqstest.Create(ctx, queues, name+"-", queue.Standard())
+	table, err3 := dynamo.New(tables, dynamo.Options{Table: name})
+	if err := errors.Join(err1, err2, err3, dynamo.CreateTable(ctx, tables, name)); err != nil {
+		t.Fatal(err)
+	}
+	o := seal.Options{Blobs: s3.New(objects, name), Log: slog.New(slog.DiscardHandler)}
+	if encrypts {
+		key, err := keys.CreateKey(ctx, &kms.CreateKeyInput{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Keys = awskms.New(keys, []string{*key.KeyMetadata.Arn})
+	}
+	types := &engine.Registry{}
+	for _, r := range registrations() {
+		if err := r.Register(types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sealer, q := seal.New(o), sqs.New(queues, sqs.Options{URLs: urls})
+	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Keys: table, Queue: q}
+	service := turn.New(sealer.Ports(ports), types, turn.RealWorld{}, sealer.Options(turn.Options{Build: "build", Logger: o.Log}))
+	delivered, cancel := context.WithCancel(context.Background())
+	var pumping sync.WaitGroup
+	pumping.Go(func() {
+		(&pump.Pump{Service: service, Receiver: sealer.Receiver(q), World: turn.RealWorld{}, Log: o.Log, Concurrency: 8}).Run(delivered)
+	})
+	t.Cleanup(func() {
+		cancel()
+		pumping.Wait()
+		service.Close()
+	})
+	return client.ForHandler(httpapi.New(service, o.Log))
+}
