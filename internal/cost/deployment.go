@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +84,7 @@ func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deploy
 		return nil, err
 	}
 	var err error
-	if d.urls, err = sqstest.Create(ctx, d.queues, s.name+"-", queue.Standard()); err != nil {
+	if d.urls, err = sqstest.Create(ctx, d.queues, s.name+"-", queue.Standard(taskQueues()...)); err != nil {
 		return nil, err
 	}
 	if d.ports, err = d.counted(); err != nil {
@@ -134,10 +136,10 @@ func (d *deployment) function(role, build string) (f *adapter.Function, end func
 	metrics := emf.New(lines, "default", nil)
 	sealer := d.sealer(log)
 	service := turn.New(sealer.Ports(d.ports), d.registry, turn.RealWorld{}, sealer.Options(turn.Options{
-		Build: build, LongTimer: d.longTimer, Logger: log, Observe: observe.New(metrics),
+		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
 	}))
 	f, err = adapter.New(adapter.Role(role), service, adapter.Options{
-		Log: log, Open: sealer.Deliveries,
+		Log: log, Open: sealer.Deliveries, QueueOf: d.queueOf,
 		Forward: func(ctx context.Context, build string, event []byte) ([]byte, error) {
 			return d.invoke(ctx, role, build, event)
 		},
@@ -149,6 +151,16 @@ func (d *deployment) function(role, build string) (f *adapter.Function, end func
 	}, err
 }
 
+// queueOf is which queue of activities has an ARN.
+func (d *deployment) queueOf(arn string) string {
+	for _, taskQueue := range taskQueues() {
+		if q := queue.ForTasks(taskQueue); strings.HasSuffix(arn, ":"+path.Base(d.urls[q])) {
+			return q
+		}
+	}
+	return queue.Activities
+}
+
 // startMappings starts the event source mappings, as infra declares them.
 func (d *deployment) startMappings() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -156,11 +168,15 @@ func (d *deployment) startMappings() {
 	counted.APIOptions = append(counted.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
 	poller := &poller{Client: sqs.NewFromConfig(counted), d: d}
 	var all sync.WaitGroup
-	for _, m := range []lambdahost.Mapping{
+	mappings := []lambdahost.Mapping{
 		{Function: string(adapter.Activity), URL: d.urls[queue.Activities], BatchSize: 1, Concurrency: 100},
 		{Function: string(adapter.Workflow), URL: d.urls[queue.Timers], Concurrency: 2},
 		{Function: string(adapter.Workflow), URL: d.urls[queue.Workflow], Concurrency: 2},
-	} {
+	}
+	for _, name := range taskQueues() {
+		mappings = append(mappings, lambdahost.Mapping{Function: string(adapter.Activity), URL: d.urls[queue.ForTasks(name)], BatchSize: 1, Concurrency: 2})
+	}
+	for _, m := range mappings {
 		m.Functions, m.Queues = d, poller
 		all.Go(func() { m.Run(ctx) })
 	}

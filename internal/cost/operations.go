@@ -96,7 +96,7 @@ func operations() []operation {
 			temporal: 3 * action,
 		},
 	}
-	all = append(all, families()...)
+	all = append(append(all, families()...), queued()...)
 	for _, o := range []operation{
 		{name: "signal", budget: counts{writes: 1, reads: 1, messages: 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
 			return poke.Send(ctx, d.Client, id, 1)

@@ -16,10 +16,12 @@ import (
 
 // job is what the workflows of the measurement are to do.
 type job struct {
-	Steps  int           `json:"steps,omitempty"`
-	Inline bool          `json:"inline,omitempty"`
-	Local  bool          `json:"local,omitempty"`
-	Nap    time.Duration `json:"nap,omitempty"`
+	Steps  int  `json:"steps,omitempty"`
+	Inline bool `json:"inline,omitempty"`
+	Local  bool `json:"local,omitempty"`
+	// TaskQueue is where its steps are made; empty is the default one.
+	TaskQueue string        `json:"taskQueue,omitempty"`
+	Nap       time.Duration `json:"nap,omitempty"`
 	// Bytes is the size of each result, and Filling makes the input as large.
 	Bytes   int    `json:"bytes,omitempty"`
 	Filling string `json:"filling,omitempty"`
@@ -78,11 +80,7 @@ func completed(ctx context.Context, d *deployment, id string) error {
 }
 
 func runSequence(ctx workflow.Context, j job) (result string, err error) {
-	one := step
-	if j.Inline {
-		one = inline
-	}
-	run := one.Run
+	run := j.at().Run
 	if j.Local {
 		run = local.Run
 	}
@@ -166,7 +164,7 @@ func registry() (*engine.Registry, error) {
 	for _, registration := range []workflow.Registration{
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
 		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), flow.Registration(), workflow.Bind(asker, runAsker), step, local, ask,
-		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.Pinned()),
+		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.Pinned()), workflow.Bind(shower, runShower),
 	} {
 		wrong = append(wrong, registration.Register(r))
 	}

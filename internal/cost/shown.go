@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// The task queues of each deployment, and their rates: in the one an attempt finds its slot free, since what is measured here takes
+// longer than a millisecond; in the other it has to wait for the slot after that of the attempt before it.
+const (
+	quick  = "quick"
+	slowly = "slowly"
+)
+
+func taskQueues() []string { return []string{quick, slowly} }
+
+func rateOf(taskQueue string) limits.Rate {
+	return map[string]limits.Rate{quick: {PerSecond: 1000, Burst: 1}, slowly: {PerSecond: 1}}[taskQueue]
+}
+
+// queued is the work of task queues with a rate.
+func queued() []operation {
+	return []operation{
+		{
+			name: "start, an activity at a rate, end", budget: counts{writes: 3, reads: 2, messages: 1}, times: 5, ends: true,
+			run: whole(sequence, job{Steps: 1, Bytes: 200, TaskQueue: quick}), stepFunctions: 2*transition + invocation, durable: 2 * durableOperation, temporal: 2 * action,
+		},
+		{
+			name: "start, 2 activities at a rate, one waits, end", budget: counts{writes: 5, reads: 4, messages: 3}, times: 1, ends: true,
+			run: whole(sequence, job{Steps: 2, Bytes: 200, TaskQueue: slowly}), stepFunctions: 3*transition + 2*invocation, durable: 3 * durableOperation, temporal: 3 * action,
+		},
+	}
+}
+
+// What a run of the list shows.
+var (
+	shower = workflow.Declare[bool, string]("shower")
+	region = workflow.NewAttribute[string]("Region")
+	amount = workflow.NewAttribute[int64]("Amount")
+	note   = workflow.NewMemo[string]("note")
+)
+
+// inList is the work of a deployment with the list: without and with what a run shows in it.
+func inList() []operation {
+	one := func(name string, shows bool, o workflow.StartOptions) operation {
+		return operation{
+			name: name, budget: counts{writes: 3, reads: 3, messages: 2}, times: 5, ends: true,
+			run: func(ctx context.Context, d *deployment, id string) error {
+				_, err := shower.Start(ctx, d.Client, id, shows, o)
+				return err
+			},
+			stepFunctions: 3*transition + 2*invocation, durable: 3 * durableOperation, temporal: 3 * action,
+		}
+	}
+	shown := one("... with a memo and search attributes, changed between the activities", true, workflow.StartOptions{
+		Memo: []workflow.MemoField{note.Set("for ada")}, SearchAttributes: []workflow.SearchAttribute{region.Set("eu"), amount.Set(5)},
+	})
+	shown.temporal += action
+	return []operation{one("start, 2 activities, end: with the list", false, workflow.StartOptions{}), shown}
+}
+
+func runShower(ctx workflow.Context, shows bool) (string, error) {
+	if _, err := step.Run(ctx, 0); err != nil {
+		return "", err
+	}
+	if shows {
+		workflow.UpsertSearchAttributes(ctx, region.Set("us"), amount.Set(6))
+		workflow.UpsertMemo(ctx, note.Set("for bob"))
+	}
+	return step.Run(ctx, 0)
+}
+
+// at is the activity of a job's steps.
+func (j job) at() activity.Activity[int, string] {
+	switch {
+	case j.TaskQueue != "":
+		return step.On(j.TaskQueue)
+	case j.Inline:
+		return inline
+	}
+	return step
+}
