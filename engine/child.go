@@ -15,8 +15,8 @@ type Child struct {
 	scope    *coro.Scope
 	command  *command
 	call     *history.StartChildWorkflowExecutionInitiated
-	wait     bool // whoever cancels it waits for how it ends
-	asked    bool // it has been asked to end
+	wait     bool      // whoever cancels it waits for how it ends
+	asked    *external // by which it has been asked to end
 	started  coro.Future[history.RunID]
 	result   coro.Future[history.Payload]
 }
@@ -124,14 +124,14 @@ func (c *Child) end(in *Instance, result history.Payload, err error) {
 // activation never was.
 func (c *Child) giveUp(in *Instance, err error) {
 	switch {
-	case c.result.Ready() || c.asked:
+	case c.result.Ready() || c.isAsked():
 		return
 	case c.id == 0:
 		c.command.dropped = true
 		c.end(in, nil, err)
 		return
 	}
-	in.tell(in.s.NewScope(), c.cancelCommand(""))
+	c.asked = in.tell(in.s.NewScope(), c.cancelCommand(""))
 	if !c.wait {
 		c.end(in, nil, err)
 	}
@@ -141,11 +141,17 @@ func (c *Child) giveUp(in *Instance, err error) {
 // asked.
 func (in *Instance) CancelChild(scope *coro.Scope, c *Child, reason string) *coro.Future[struct{}] {
 	in.s.MustRun("cancel a child workflow")
-	return in.tell(scope, c.cancelCommand(reason))
+	c.asked = in.tell(scope, c.cancelCommand(reason))
+	return &c.asked.future
+}
+
+// isAsked reports whether the child has been asked to end. A request under a scope that was canceled before the request was
+// recorded is none.
+func (c *Child) isAsked() bool {
+	return c.asked != nil && (c.asked.id != 0 || c.asked.scope.Err() == nil)
 }
 
 func (c *Child) cancelCommand(reason string) *command {
-	c.asked = true
 	return &command{
 		typ: history.TypeRequestCancelExternalWorkflowExecutionInitiated, name: c.call.WorkflowID,
 		attributes: func() history.Attributes {

@@ -34,7 +34,7 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 			a.Input, a.Oversize = nil, len(a.Input)
 		}
 	}
-	return in.tell(scope, &command{
+	return &in.tell(scope, &command{
 		typ: a.Type(), name: a.SignalName + " " + a.WorkflowID,
 		attributes: func() history.Attributes {
 			if to.Child != nil {
@@ -42,7 +42,7 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 			}
 			return a
 		},
-	})
+	}).future
 }
 
 // EndExternal asks another workflow to end, or terminates it. The future is ready when it has been asked, or has ended, or has
@@ -50,16 +50,16 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 func (in *Instance) EndExternal(scope *coro.Scope, workflowID, reason string, terminate bool) *coro.Future[struct{}] {
 	in.s.MustRun("end another workflow")
 	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason, Terminate: terminate}
-	return in.tell(scope, &command{typ: a.Type(), name: workflowID, attributes: func() history.Attributes { return a }})
+	return &in.tell(scope, &command{typ: a.Type(), name: workflowID, attributes: func() history.Attributes { return a }}).future
 }
 
 // tell issues a command that reaches out to another workflow.
-func (in *Instance) tell(scope *coro.Scope, c *command) *coro.Future[struct{}] {
+func (in *Instance) tell(scope *coro.Scope, c *command) *external {
 	in.sequence++
 	e := &external{scope: scope, sequence: in.sequence, command: c}
 	if err := scope.Err(); err != nil {
 		e.future.Set(&in.s, struct{}{}, err)
-		return &e.future
+		return e
 	}
 	c.numbered = func(id int64) {
 		e.id = id
@@ -67,7 +67,7 @@ func (in *Instance) tell(scope *coro.Scope, c *command) *coro.Future[struct{}] {
 	}
 	in.issue(c)
 	in.unnumbered = append(in.unnumbered, e)
-	return &e.future
+	return e
 }
 
 func (e *external) under() *coro.Scope { return e.scope }

@@ -47,10 +47,17 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 // precision, so that a time that was stored equals the time that was not.
 type Timestamp int64
 
-// At rounds a time down to the precision of a Timestamp. The zero time becomes the zero Timestamp.
+// At rounds a time down to the precision of a Timestamp. The zero time becomes the zero Timestamp; one that a Timestamp cannot
+// hold becomes the last or the first that it can.
 func At(t time.Time) Timestamp {
-	if t.IsZero() {
+	const edge = math.MaxInt64/1_000_000 - 1 // seconds
+	switch {
+	case t.IsZero():
 		return 0
+	case t.Unix() > edge:
+		return math.MaxInt64
+	case t.Unix() < -edge:
+		return math.MinInt64
 	}
 	return Timestamp(t.UnixMicro())
 }

@@ -40,6 +40,20 @@ func TestTimestampSub(t *testing.T) {
 	}
 }
 
+// A moment that a Timestamp cannot hold is the last or the first that it can: a timer for the end of time never fires.
+func TestAt(t *testing.T) {
+	t.Parallel()
+	for moment, want := range map[time.Time]history.Timestamp{
+		{}: 0, time.UnixMicro(5).Add(999): 5, time.UnixMicro(-5): -5, time.Unix(math.MaxInt64/1_000_000-1, 0): 9223372036853000000,
+		time.Unix(math.MaxInt64/1_000_000+1, 0): math.MaxInt64, time.Unix(math.MaxInt64/2, 0): math.MaxInt64,
+		time.Unix(math.MinInt64/1_000_000-1, 0): math.MinInt64, time.Unix(math.MinInt64/2, 0): math.MinInt64,
+	} {
+		if got := history.At(moment); got != want {
+			t.Errorf("%v: %d, want %d", moment, got, want)
+		}
+	}
+}
+
 // What is written of a moment is RFC 3339, also of one that RFC 3339 cannot say.
 func TestTimestampText(t *testing.T) {
 	t.Parallel()

@@ -281,6 +281,40 @@ func TestCanceledScopeOfAChild(t *testing.T) {
 	})
 }
 
+// A request to end under a context that is canceled is none: the child's own context asks it later, or does at once.
+func TestRequestUnderCanceledContext(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"before", "together"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+					inner, cancel := workflow.WithCancel(ctx)
+					child := kid.StartChild(inner, "wait", workflow.ChildOptions{WorkflowID: "k1", ParentClosePolicy: workflow.AbandonChild})
+					if _, err := child.Started(ctx); err != nil {
+						return "", err
+					}
+					gone, leave := workflow.WithCancel(inner)
+					if how == "before" {
+						leave()
+					}
+					asked := child.Cancel(gone, "nobody waits for this")
+					cancel()
+					_, err := asked.Get(ctx)
+					return err.Error(), nil
+				})
+				if got, err := f.play(how); err != nil || got != "canceled" {
+					t.Errorf("%q, %v", got, err)
+				}
+				if f.status("k1") != history.Canceled {
+					t.Errorf("the child is %v, want canceled", f.status("k1"))
+				}
+				f.Deployment.Replay(f.registrations...)
+			})
+		})
+	}
+}
+
 // What becomes of children when their parent closes, in each way in which it can.
 func TestParentClosePolicies(t *testing.T) {
 	t.Parallel()
