@@ -132,6 +132,7 @@ func TestCheck(t *testing.T) {
 		"is missing":         nil,
 		"no moments":         {Action: action},
 		"cannot be read":     {Action: action, Spec: api.ScheduleSpec{Cron: []string{"now"}}},
+		"names no day":       {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily", "0 0 31 2 *"}}},
 		"no time zone":       {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, TimeZone: "Mars/Phobos"}},
 		"shorter than":       {Action: action, Spec: api.ScheduleSpec{Intervals: []api.ScheduleInterval{{}}}},
 		"jitter is negative": {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, Jitter: -1}},
@@ -146,6 +147,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q is missing in %v", want, err)
 		}
 	}
+	good.Cron = append(good.Cron, "0 0 29 2 *")
 	if err := schedule.Check("s", &api.Schedule{Action: action, Spec: good, Overlap: api.OverlapBufferAll}); err != nil {
 		t.Error(err)
 	}

@@ -77,8 +77,14 @@ func Check(id string, s *api.Schedule) error {
 	if s == nil {
 		return errors.New("the schedule is missing")
 	}
-	if _, err := Compile(id, s.Spec); err != nil {
+	spec, err := Compile(id, s.Spec)
+	if err != nil {
 		return err
+	}
+	for i, c := range spec.crons {
+		if c.Next(time.Unix(0, 0)).IsZero() {
+			return fmt.Errorf("the cron expression %q names no day that there is", s.Spec.Cron[i])
+		}
 	}
 	if s.Action.Type == "" {
 		return errors.New("the action has no type: give the workflow type to start")

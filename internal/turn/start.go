@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -112,7 +113,10 @@ func (s *Service) checkCarried(r *api.StartRequest, workflow *engine.Workflow) e
 	if err := s.checkPayload(r.Input); err != nil {
 		return err
 	}
-	if err := workflow.CheckInput(history.Payload(r.Input)); err != nil {
+	switch err := workflow.CheckInput(history.Payload(r.Input)); {
+	case errors.Is(err, api.Invalid):
+		return err // of a workflow of Weft's own, which callers do not know as one
+	case err != nil:
 		return api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}
 	if err := engine.CheckHeader(r.Header); err != nil {

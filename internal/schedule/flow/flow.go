@@ -35,7 +35,8 @@ type registration struct{}
 // Register adds the workflow to the registry. What a schedule is created with is checked, with the types that the registry has
 // then.
 func (registration) Register(r *engine.Registry) error {
-	if err := workflow.Bind(Workflow, run).Register(r); err != nil {
+	bound := workflow.Bind(Workflow, func(ctx workflow.Context, s State) (workflow.None, error) { return run(ctx, s, r) })
+	if err := bound.Register(r); err != nil {
 		return err
 	}
 	code := r.Workflow(Workflow.Name())
@@ -43,12 +44,27 @@ func (registration) Register(r *engine.Registry) error {
 	code.CheckInput = func(p history.Payload) error {
 		s, err := payload.Decode[State](p)
 		if err == nil {
-			err = schedule.Check(s.ID, &s.Schedule)
+			err = check(r, s.ID, &s.Schedule)
 		}
-		if name := s.Schedule.Action.Type; err == nil && r.Workflow(name) == nil {
-			err = fmt.Errorf("there is no workflow type %q", name)
+		if err != nil {
+			return api.Invalid.New("%v", err)
 		}
+		return nil
+	}
+	return nil
+}
+
+// check reports what is wrong with a schedule, given the types that there are.
+func check(types *engine.Registry, id string, s *api.Schedule) error {
+	if err := schedule.Check(id, s); err != nil {
 		return err
+	}
+	code := types.Workflow(s.Action.Type)
+	if code == nil {
+		return fmt.Errorf("there is no workflow type %q: the action has to give one of %q", s.Action.Type, types.WorkflowNames())
+	}
+	if err := code.CheckInput(history.Payload(s.Action.Input)); err != nil {
+		return fmt.Errorf("the input of the action does not decode as that of workflow type %q: %w", s.Action.Type, err)
 	}
 	return nil
 }
@@ -71,6 +87,8 @@ type State struct {
 type flow struct {
 	State
 	ctx workflow.Context
+	// types are those that a change may name.
+	types *engine.Registry
 	// next is the moment that it waits for; stale says that it has to be found again.
 	next  schedule.Moment
 	stale bool
@@ -80,8 +98,8 @@ type flow struct {
 	seen time.Time
 }
 
-func run(ctx workflow.Context, s State) (workflow.None, error) {
-	f := &flow{State: s, ctx: ctx, stale: true, seen: workflow.Now(ctx)}
+func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, error) {
+	f := &flow{State: s, ctx: ctx, types: types, stale: true, seen: workflow.Now(ctx)}
 	if f.Last.IsZero() {
 		f.Last = f.seen
 	}

@@ -1,12 +1,15 @@
 package flow_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -30,6 +33,37 @@ func describe(t *testing.T, s client.Schedule) *client.ScheduleDescription {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// What makes no sense is refused before it is written, when a schedule is created and when it is changed.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{}, registrations()...)
+		defer d.Replay(registrations()...)
+		defer p.Stop()
+		options := workflow.ScheduleOptions{Cron: []string{"@daily"}}
+		s, err := job.Schedule(t.Context(), p.Client, "s", "", options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := len(d.Commits("weft.schedule:s", 1))
+		for want, typ := range map[string]string{`there is no workflow type "nobody": the action has to give one of ["job"`: "nobody", "does not decode as that of workflow type \"job\"": "job"} {
+			if _, err := p.Client.CreateSchedule(t.Context(), "other", typ, history.Payload("1"), options); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "invalid: ") || !strings.Contains(err.Error(), want) {
+				t.Errorf("creating: %v, want %s", err, want)
+			}
+			if err := s.Change(t.Context(), typ, history.Payload("1"), options); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), want) {
+				t.Errorf("changing: %v, want %s", err, want)
+			}
+		}
+		if err := s.Backfill(t.Context(), time.Now().AddDate(-3, 0, 0), time.Now(), client.OverlapAllowAll); !errors.Is(err, client.ErrInvalid) {
+			t.Errorf("too many moments: %v", err)
+		}
+		if after := len(d.Commits("weft.schedule:s", 1)); after != before {
+			t.Errorf("%d commits, and after what was refused %d", before, after)
+		}
+	})
 }
 
 // A schedule whose history is long goes on in another run, between two runs of its own, and forgets nothing.

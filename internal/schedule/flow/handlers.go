@@ -29,14 +29,15 @@ func (f *flow) handle() {
 		f.Schedule = *r.Schedule
 		return workflow.None{}, nil
 		//weftvet:ignore runtime time zones come with the program
-	}, workflow.Validate(func(r api.UpdateScheduleRequest) error { return schedule.Check(f.ID, r.Schedule) }))
+	}, workflow.Validate(func(r api.UpdateScheduleRequest) error { return check(f.types, f.ID, r.Schedule) }))
 	trigger.Handle(ctx, func(_ workflow.Context, r api.TriggerScheduleRequest) (workflow.None, error) {
 		f.trigger(r)
 		return workflow.None{}, nil
 	}, workflow.Validate(func(r api.TriggerScheduleRequest) error { return schedule.CheckOverlap(r.Overlap) }))
 	backfill.Handle(ctx, func(_ workflow.Context, r api.BackfillScheduleRequest) (workflow.None, error) {
 		return workflow.None{}, f.backfill(r)
-	}, workflow.Validate(checkBackfill))
+		//weftvet:ignore runtime time zones come with the program
+	}, workflow.Validate(f.checkBackfill))
 	//weftvet:ignore runtime time zones come with the program
 	describe.Handle(ctx, func(workflow.None) (api.ScheduleDescription, error) { return f.description(), nil })
 }
@@ -68,12 +69,17 @@ func (f *flow) trigger(r api.TriggerScheduleRequest) {
 	f.woken = true
 }
 
-func checkBackfill(r api.BackfillScheduleRequest) error {
+func (f *flow) checkBackfill(r api.BackfillScheduleRequest) error {
 	if r.StartAt.IsZero() || r.EndAt.Before(r.StartAt) {
 		return errors.New("the time to backfill ends before it starts: give startAt and endAt")
 	}
+	if _, more := f.compile(f.Schedule.Spec).Between(r.StartAt, r.EndAt); more {
+		return errTooMany
+	}
 	return schedule.CheckOverlap(r.Overlap)
 }
+
+var errTooMany = workflow.NewError("TooMany", "there are more than 1000 moments in that time: backfill it in parts")
 
 // between is what Spec.Between returns.
 type between struct {
@@ -92,8 +98,8 @@ func (f *flow) backfill(r api.BackfillScheduleRequest) error {
 		b.More = more
 		return b
 	})
-	if found.More {
-		return workflow.NewError("TooMany", "there are more than 1000 moments in that time: backfill it in parts")
+	if found.More { // a build with other time zones has accepted it
+		return errTooMany
 	}
 	for _, m := range found.All {
 		f.arrive(api.ScheduledRun{At: m.At, Overlap: f.policy(r.Overlap)})
