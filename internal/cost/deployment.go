@@ -64,8 +64,8 @@ type deployment struct {
 
 	// gate is held by those who receive from the workflow queue: whoever locks it has results come together.
 	gate sync.RWMutex
-	// requests is held, for reading, by each request that is being answered.
-	requests sync.RWMutex
+	// invocations is held, for reading, by each invocation that goes on.
+	invocations sync.RWMutex
 	metered  awsmeter.Meter // by functions, and by mappings for what is not an empty answer
 	active   atomic.Int64   // invocations and deliveries that go on
 	build    atomic.Value   // the newest one, a string
@@ -191,9 +191,9 @@ func (d *deployment) Invoke(ctx context.Context, function string, event []byte) 
 	const timeout = time.Minute
 	ctx, cancel := context.WithTimeout(d.metered.Counting(ctx), timeout)
 	defer cancel()
+	d.invocations.RLock()
+	defer d.invocations.RUnlock()
 	if function == string(adapter.API) {
-		d.requests.RLock()
-		defer d.requests.RUnlock()
 		answer, err := d.invoke(ctx, function, d.build.Load().(string), event)
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -229,7 +229,7 @@ type poller struct {
 	d *deployment
 }
 
-// ReceiveMessage receives messages. It counts only where there are any, and hands them on when no request is being answered:
+// ReceiveMessage receives messages. It counts only where there are any, and hands them on when no function is at work:
 // on AWS a delivery takes longer than a put, so that a message hardly ever overtakes the commit that it names.
 func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
 	ctx, m := awsmeter.With(ctx)
@@ -242,8 +242,8 @@ func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput
 	if err == nil && len(out.Messages) > 0 {
 		p.d.active.Add(1)
 		defer p.d.active.Add(-1)
-		p.d.requests.Lock()
-		defer p.d.requests.Unlock()
+		p.d.invocations.Lock()
+		defer p.d.invocations.Unlock()
 		p.d.mu.Lock()
 		defer p.d.mu.Unlock()
 		c := m.Cost()

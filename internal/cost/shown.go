@@ -9,7 +9,8 @@ import (
 )
 
 // The task queues of each deployment, and their rates: in the one an attempt finds its slot free, since what is measured here takes
-// longer than a millisecond; in the other it has to wait for the slot after that of the attempt before it.
+// longer than a millisecond; in the other it has to wait for the slot after that of the attempt before it, for so long that it has to also
+// where this machine is slow.
 const (
 	quick  = "quick"
 	slowly = "slowly"
@@ -18,7 +19,7 @@ const (
 func taskQueues() []string { return []string{quick, slowly} }
 
 func rateOf(taskQueue string) limits.Rate {
-	return map[string]limits.Rate{quick: {PerSecond: 1000, Burst: 1}, slowly: {PerSecond: 1}}[taskQueue]
+	return map[string]limits.Rate{quick: {PerSecond: 1000, Burst: 1}, slowly: {PerSecond: 0.25}}[taskQueue]
 }
 
 // queued is the work of task queues with a rate.
