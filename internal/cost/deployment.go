@@ -66,11 +66,11 @@ type deployment struct {
 	gate sync.RWMutex
 	// invocations is held, for reading, by each invocation that goes on.
 	invocations sync.RWMutex
-	metered  awsmeter.Meter // by functions, and by mappings for what is not an empty answer
-	active   atomic.Int64   // invocations and deliveries that go on
-	build    atomic.Value   // the newest one, a string
-	mu       sync.Mutex
-	bill     bill
+	metered     awsmeter.Meter // by functions, and by mappings for what is not an empty answer
+	active      atomic.Int64   // invocations and deliveries that go on
+	build       atomic.Value   // the newest one, a string
+	mu          sync.Mutex
+	bill        bill
 }
 
 // The builds there are: the newest one, and one that was the newest before.
