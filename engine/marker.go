@@ -41,14 +41,16 @@ func (m *markers) begin(recorded bool, commands []history.Event) {
 	}
 }
 
-// SideEffect runs a function once and records its value: on replay the value comes from history. A value that is too large
-// fails the task.
+// SideEffect runs a function once and records its value: on replay the value comes from history, and the function is not
+// called, so it may not do anything that a replay would miss. A value that is too large fails the task.
 func (in *Instance) SideEffect(run func() history.Payload) history.Payload {
 	in.s.MustRun("run a side effect")
 	var value history.Payload
 	switch {
 	case !in.markers.recorded:
-		value = run()
+		if misuse := in.s.Forbid("the function of a side effect", func() { value = run() }); misuse != nil {
+			panic(misuse)
+		}
 		if f := in.tooLarge("the value of a side effect", len(value)); f != nil {
 			panic(&failure.OtherError{Kind: failure.KindMisuse, Message: f.Message})
 		}

@@ -83,7 +83,23 @@ var acts = []struct {
 		workflow.NewQuery[none, none]("late").Handle(ctx, func(none) (none, error) { return none{}, nil })
 	}},
 	{"cancel", func(_ workflow.Context, x *things) { x.cancel() }},
+	{"run a side effect", func(ctx workflow.Context, _ *things) { workflow.SideEffect(ctx, func() int { return 1 }) }},
+	{"ask for a patch", func(ctx workflow.Context, _ *things) { workflow.Patched(ctx, "late") }},
+	{"change attributes", func(ctx workflow.Context, _ *things) { workflow.UpsertSearchAttributes(ctx, mood.Set("late")) }},
+	{"change the memo", func(ctx workflow.Context, _ *things) { workflow.UpsertMemo(ctx, carrier.Set("late")) }},
+	{"change the header", func(ctx workflow.Context, _ *things) { workflow.SetHeader(ctx, "late", 1) }},
+	{"run a local activity", func(ctx workflow.Context, _ *things) { _, _ = lookUp.Run(ctx, "a") }},
+	{"start a child", func(ctx workflow.Context, _ *things) { stray.StartChild(ctx, none{}) }},
+	{"signal another", func(ctx workflow.Context, _ *things) { word.SendTo(ctx, workflow.External("other"), "a") }},
+	{"end another", func(ctx workflow.Context, _ *things) { workflow.External("other").Cancel(ctx, "") }},
+	{"terminate another", func(ctx workflow.Context, _ *things) { workflow.External("other").Terminate(ctx, "") }},
 }
+
+var (
+	mood    = workflow.NewAttribute[string]("Mood")
+	carrier = workflow.NewMemo[string]("carrier")
+	stray   = workflow.Declare[none, none]("stray")
+)
 
 func wantMisuse(t *testing.T, err error, who string) {
 	t.Helper()
@@ -188,6 +204,33 @@ func TestConditionsMayOnlyLook(t *testing.T) {
 					wantMisuse(t, s.Stuck(), "a condition")
 				})
 			}
+		}
+	}
+}
+
+// A side effect's function is not called on replay, which would miss what it has done.
+func TestSideEffectsDoNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, a := range acts {
+		for _, recovers := range []bool{false, true} {
+			t.Run(a.name, func(t *testing.T) {
+				t.Parallel()
+				s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+					x := newThings(ctx)
+					workflow.SideEffect(ctx, func() int {
+						defer func() {
+							if recovers {
+								_ = recover()
+							}
+						}()
+						a.do(ctx, x) //weftvet:ignore readonly it is the misuse
+						return 1
+					})
+					return none{}, nil
+				})
+				s.Start(none{})
+				wantMisuse(t, s.Stuck(), "the function of a side effect")
+			})
 		}
 	}
 }

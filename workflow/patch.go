@@ -1,6 +1,8 @@
 package workflow
 
 import (
+	"fmt"
+
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/payload"
@@ -24,13 +26,13 @@ func Patched(ctx Context, id string) bool {
 }
 
 // SideEffect calls fn once and returns its value, the same on replay: for what is not the same each time, and too small for
-// an activity. The value is recorded with the task; it costs no write of its own. fn must not wait and must not use the
-// Context. It may be called again if the task is lost before it is recorded, so what it does must not matter elsewhere. A
-// value that JSON cannot hold, or of more than 256 KiB, fails the task.
+// an activity. The value is recorded with the task; it costs no write of its own. fn must not wait, nor ask the engine for
+// anything (not for the time or an id, either): that fails the task. It may be called again if the task is lost before it is
+// recorded, so what it does must not matter elsewhere. A value that JSON cannot hold, or of more than 256 KiB, fails the task.
 func SideEffect[T any](ctx Context, fn func() T) T {
 	value, err := payload.DecodeOrZero[T](ctx.instance().SideEffect(func() history.Payload { return mustEncode(fn()) }))
 	if err != nil {
-		panic(err)
+		panic(fmt.Errorf("the recorded value of a side effect does not decode: %w; a side effect of another type goes behind workflow.Patched", err))
 	}
 	return value
 }

@@ -88,6 +88,33 @@ func TestSideEffectMisuse(t *testing.T) {
 	}
 }
 
+// A value that was recorded as another type holds the run, and the message says what it is about.
+func TestSideEffectOfAnotherType(t *testing.T) {
+	t.Parallel()
+	number := false
+	s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+		if number {
+			workflow.SideEffect(ctx, func() int { return 1 })
+		} else {
+			workflow.SideEffect(ctx, func() string { return "one" })
+		}
+		_, err := word.Receive(ctx)
+		return none{}, err
+	})
+	s.Start(none{})
+	number = true
+	s.Deploy()
+	if f := s.Signal("word", "x").Failure; f == nil || !strings.Contains(f.Message, "the recorded value of a side effect does not decode") {
+		t.Errorf("%+v", f)
+	}
+	number = false
+	s.Deploy()
+	s.Step(engine.Task{Attempt: 2})
+	if s.Stuck() != nil {
+		t.Errorf("mended: %v", s.Stuck())
+	}
+}
+
 // A patch that comes while a run is open: what it has passed it has passed, what it comes to later goes the new way. The first
 // answer holds, and the question can go in the end.
 func TestPatched(t *testing.T) {
