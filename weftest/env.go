@@ -59,7 +59,7 @@ type Env struct {
 	deliveries int       // that are under way
 	steps      int       // since the last request
 	idle       time.Time // since when nothing can happen by itself; zero where something can
-	trouble    []string  // what workflow tasks and activities have come to that no test goes on after
+	trouble    []trouble
 	skipReplay bool
 }
 

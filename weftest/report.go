@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/replay"
 )
@@ -18,17 +19,27 @@ import (
 // listener is told what the process does.
 type listener Env
 
+// trouble is what a workflow task or an activity has come to that no test goes on after.
+type trouble struct {
+	workflowID string
+	// unknown is the type of an activity that is not registered; empty where something else is the matter.
+	unknown string
+}
+
 // Observe implements observe.Sink.
 func (l *listener) Observe(_ context.Context, event observe.Event) {
 	e := (*Env)(l)
 	switch o := event.(type) {
 	case *observe.Task:
 		if o.Failure != "" {
-			e.changed(func() { e.trouble = append(e.trouble, o.WorkflowID) })
+			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID}) })
 		}
 	case *observe.Attempt:
-		if o.Number >= mostAttempts {
-			e.changed(func() { e.trouble = append(e.trouble, o.WorkflowID) })
+		switch {
+		case o.Failure == failure.KindUnregistered.String():
+			e.changed(func() { e.trouble = append(e.trouble, trouble{o.WorkflowID, o.ActivityType}) })
+		case o.Number >= mostAttempts:
+			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID}) })
 		}
 	}
 }
@@ -36,20 +47,28 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 // troubled fails the test where a workflow is in trouble that does not end by itself.
 func (e *Env) troubled() bool {
 	e.mu.Lock()
-	trouble := e.trouble
+	all := e.trouble
 	e.trouble = nil
 	e.mu.Unlock()
-	for _, id := range trouble {
-		text := fmt.Sprintf("an activity of workflow %s has failed %d times and would be tried for ever: let it end with an error that "+
-			"is final (activity.NewError(...).Final()), or limit its attempts (activity.Retry.MaxAttempts)", id, mostAttempts)
-		for _, run := range e.runs(id) {
-			if f := run.State.Stuck(); f != nil {
-				text = fmt.Sprintf("a workflow task of %s failed, and would be tried until other code is deployed: %v\n%s", id, f.Err(), f.Stack)
-			}
-		}
-		e.broken(text)
+	for _, t := range all {
+		e.broken(e.describe(t))
 	}
-	return len(trouble) > 0
+	return len(all) > 0
+}
+
+// describe says what the trouble is.
+func (e *Env) describe(t trouble) string {
+	for _, run := range e.runs(t.workflowID) {
+		if f := run.State.Stuck(); f != nil {
+			return fmt.Sprintf("a workflow task of %s failed, and would be tried until other code is deployed: %v\n%s", t.workflowID, f.Err(), f.Stack)
+		}
+	}
+	if t.unknown != "" {
+		return fmt.Sprintf("workflow %s runs activity %q, which is not registered, and would be tried until a build is deployed that has it: "+
+			"give it to weftest.New, or mock it before the first request", t.workflowID, t.unknown)
+	}
+	return fmt.Sprintf("an activity of workflow %s has failed %d times and would be tried for ever: let it end with an error that "+
+		"is final (activity.NewError(...).Final()), or limit its attempts (activity.Retry.MaxAttempts)", t.workflowID, mostAttempts)
 }
 
 // broken fails the test for good: requests are refused from now on, and nothing more happens.
