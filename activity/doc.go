@@ -2,7 +2,7 @@
 //
 //	var Charge = activity.New("charge", charge, activity.Options{
 //		StartToClose: 10 * time.Second,
-//		Retry:        activity.Retry{MaximumAttempts: 5, NonRetryable: []*activity.Error{ErrDeclined}},
+//		Retry:        activity.Retry{MaxAttempts: 5, NonRetryable: []*activity.Error{ErrDeclined}},
 //	})
 //
 //	func charge(ctx context.Context, order Order) (Payment, error) { ... }

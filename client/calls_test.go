@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -274,6 +275,9 @@ func notReady(s *stand) {
 	var panicked *failure.PanicError
 	if !errors.Is(err, client.ErrNotReady) || !errors.As(err, &panicked) || panicked.Message != "boom" {
 		s.t.Errorf("%v", err)
+	}
+	if !strings.Contains(err.Error(), "panic: boom (") {
+		s.t.Errorf("the error does not say why: %v", err)
 	}
 	s.wantEvents(0, accepted)
 	s.add("u1", 3, 3)

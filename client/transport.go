@@ -144,6 +144,9 @@ func problemOf(resp *http.Response, data []byte) error {
 	} else {
 		p.Status = resp.StatusCode
 	}
+	if f := p.Failure; f != nil && !strings.Contains(p.Detail, f.Message) {
+		p.Detail = fmt.Sprintf("%v (%s)", f.Err(), p.Detail) // the caller may know it, the server's log may not
+	}
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		p.RetryAfter = longestRetryAfter
 		if seconds < int(longestRetryAfter/time.Second) {
