@@ -61,7 +61,7 @@ func check(types *engine.Registry, id string, s *api.Schedule) error {
 	}
 	code := types.Workflow(s.Action.Type)
 	if code == nil {
-		return fmt.Errorf("there is no workflow type %q: the action has to give one of %q", s.Action.Type, types.WorkflowNames())
+		return fmt.Errorf("there is no workflow type %q", s.Action.Type)
 	}
 	if err := code.CheckInput(history.Payload(s.Action.Input)); err != nil {
 		return fmt.Errorf("the input of the action does not decode as that of workflow type %q: %w", s.Action.Type, err)

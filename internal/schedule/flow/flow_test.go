@@ -49,15 +49,19 @@ func TestRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(d.Commits("weft.schedule:s", 1))
-		for want, typ := range map[string]string{`there is no workflow type "nobody": the action has to give one of ["job"`: "nobody", "does not decode as that of workflow type \"job\"": "job"} {
-			if _, err := p.Client.CreateSchedule(t.Context(), "other", typ, history.Payload("1"), options); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "invalid: ") || !strings.Contains(err.Error(), want) {
+		for want, typ := range map[string]string{
+			`there is no workflow type "nobody"`:                                           "nobody",
+			`the input of the action does not decode as that of workflow type "job": json`: "job",
+		} {
+			_, err := p.Client.CreateSchedule(t.Context(), "other", typ, history.Payload("1"), options)
+			if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), "The request is invalid: "+want) {
 				t.Errorf("creating: %v, want %s", err, want)
 			}
-			if err := s.Change(t.Context(), typ, history.Payload("1"), options); !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			if err := s.Change(t.Context(), typ, history.Payload("1"), options); client.AsRejected(err) == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("changing: %v, want %s", err, want)
 			}
 		}
-		if err := s.Backfill(t.Context(), time.Now().AddDate(-3, 0, 0), time.Now(), client.OverlapAllowAll); !errors.Is(err, client.ErrInvalid) {
+		if err := s.Backfill(t.Context(), time.Now().AddDate(-3, 0, 0), time.Now(), client.OverlapAllowAll); client.AsRejected(err) == nil {
 			t.Errorf("too many moments: %v", err)
 		}
 		if after := len(d.Commits("weft.schedule:s", 1)); after != before {
