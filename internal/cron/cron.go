@@ -41,9 +41,15 @@ func parse(fields, zone string) (Schedule, error) {
 	if strings.Contains(fields, "=") { // the parser would take it for a time zone, and fail on some
 		return Schedule{}, fmt.Errorf("the cron expression %q cannot be read: give five fields, as in \"30 9 * * 1-5\"", fields)
 	}
-	schedule, err := robfig.ParseStandard(strings.TrimSpace(fields))
+	fields = strings.TrimSpace(fields)
+	schedule, err := robfig.ParseStandard(fields)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("the cron expression %q cannot be read: %w", fields, err)
+	}
+	if text, every := strings.CutPrefix(fields, "@every "); every {
+		if d, err := time.ParseDuration(text); err != nil || d < time.Second { // the parser would make it a second
+			return Schedule{}, fmt.Errorf("the cron expression %q is below a second: give for example \"@every 90m\"", fields)
+		}
 	}
 	if spec, ok := schedule.(*robfig.SpecSchedule); ok {
 		spec.Location = location
@@ -60,10 +66,31 @@ func Zone(name string) (*time.Location, error) {
 	return location, nil
 }
 
-// Next is the first moment after t that the expression names, in UTC; zero where there is none within five years.
+// Next is the first moment after t that the expression names, in UTC; zero where there is none within five years. Where the clocks
+// are put back a time of day comes twice: the second one counts only for an expression of every hour.
 func (s Schedule) Next(t time.Time) time.Time {
-	if at := s.schedule.Next(t); !at.IsZero() {
-		return at.UTC()
+	at := s.schedule.Next(t)
+	for !at.IsZero() && s.again(at) {
+		at = s.schedule.Next(at)
 	}
-	return time.Time{}
+	if at.IsZero() {
+		return time.Time{}
+	}
+	return at.UTC()
+}
+
+// everyHour is the bit by which the parser marks an hour that was given as a star.
+const everyHour = 1 << 63
+
+// again reports whether a moment has the time of day of an earlier one, because the clocks were put back in between.
+func (s Schedule) again(at time.Time) bool {
+	spec, ok := s.schedule.(*robfig.SpecSchedule)
+	if !ok || spec.Hour&everyHour != 0 {
+		return false
+	}
+	at = at.In(spec.Location)
+	_, now := at.Zone()
+	_, before := at.Add(-3 * time.Hour).Zone() // no clock is put back by more
+	first := at.Add(time.Duration(now-before) * time.Second)
+	return before > now && first.Format(time.DateTime) == at.Format(time.DateTime)
 }

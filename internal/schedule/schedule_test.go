@@ -56,6 +56,21 @@ func TestNext(t *testing.T) {
 			"2026-03-28T00:00:00Z",
 			[]string{"2026-03-28T02:30:00Z", "2026-03-29T01:30:00Z", "2026-03-30T01:30:00Z"},
 		},
+		"the night in which an hour comes twice": {
+			api.ScheduleSpec{Cron: []string{"30 2 * * *"}, TimeZone: "Europe/Berlin"},
+			"2026-10-24T00:00:00Z",
+			[]string{"2026-10-24T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+		},
+		"each hour of that night": {
+			api.ScheduleSpec{Cron: []string{"30 * * * *"}, TimeZone: "Europe/Berlin"},
+			"2026-10-25T00:00:00Z",
+			[]string{"2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", "2026-10-25T02:30:00Z"},
+		},
+		"where half an hour comes twice": {
+			api.ScheduleSpec{Cron: []string{"45 1 * * *"}, TimeZone: "Australia/Lord_Howe"},
+			"2026-04-04T12:00:00Z",
+			[]string{"2026-04-04T14:45:00Z", "2026-04-05T15:15:00Z"},
+		},
 		"an expression's own time zone": {
 			api.ScheduleSpec{Cron: []string{"CRON_TZ=Asia/Tokyo 0 9 * * *"}, TimeZone: "Europe/Berlin"},
 			"2026-11-20T00:00:00Z",
@@ -133,6 +148,7 @@ func TestCheck(t *testing.T) {
 		"no moments":         {Action: action},
 		"cannot be read":     {Action: action, Spec: api.ScheduleSpec{Cron: []string{"now"}}},
 		"names no day":       {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily", "0 0 31 2 *"}}},
+		"below a second":     {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@every -5m"}}},
 		"no time zone":       {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, TimeZone: "Mars/Phobos"}},
 		"shorter than":       {Action: action, Spec: api.ScheduleSpec{Intervals: []api.ScheduleInterval{{}}}},
 		"jitter is negative": {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, Jitter: -1}},
