@@ -44,7 +44,7 @@ func TestReadmeCode(t *testing.T) {
 	t.Parallel()
 	quotes(t, "README.md", 3, "examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go")
 	quotes(t, "docs/updates.md", 5, "examples/cart/*.go")
-	quotes(t, "docs/testing.md", 6, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go")
+	quotes(t, "docs/testing.md", 7, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go", "examples/children/*.go")
 }
 
 // quotes checks that the Go code of a document, at least so many blocks, is that of some files.

@@ -229,6 +229,20 @@ func TestMisuse(t *testing.T) {
 			}
 			weftest.Watch(env, Broken)
 		}, `activity "broken" is not registered, and a request has come`},
+		"an update that panics at once": {func(r *recorder) {
+			env := weftest.New(r, workflow.Bind(Waiter, func(ctx workflow.Context, _ string) (string, error) {
+				Never.Handle(ctx, func(workflow.Context, workflow.None) (workflow.None, error) { panic("no tea") })
+				_, err := Coming.Receive(ctx)
+				return "", err
+			}))
+			if _, err := Waiter.Start(r.Context(), env.Client(), "w", ""); err != nil {
+				t.Error(err)
+			}
+			if _, err := Never.Call(r.Context(), env.Client(), "w", workflow.None{}); err == nil || !strings.Contains(err.Error(), "panic: no tea") {
+				t.Errorf("the call returned %v", err)
+			}
+			env.Settle()
+		}, `an update of workflow w failed its task (panic)`},
 		"an unregistered activity": {func(r *recorder) {
 			env := weftest.New(r, workflow.Bind(Waiter, waiter))
 			run, err := Waiter.Start(r.Context(), env.Client(), "w", "retries")

@@ -22,7 +22,9 @@ type listener Env
 // trouble is what a workflow task or an activity has come to that no test goes on after.
 type trouble struct {
 	workflowID string
-	// unknown is the type of an activity that is not registered; empty where something else is the matter.
+	// failed is the kind of a workflow task's failure; empty where it is an activity's.
+	failed string
+	// unknown is the type of an activity that is not registered.
 	unknown string
 }
 
@@ -32,12 +34,12 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	switch o := event.(type) {
 	case *observe.Task:
 		if o.Failure != "" {
-			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID}) })
+			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID, failed: o.Failure}) })
 		}
 	case *observe.Attempt:
 		switch {
 		case o.Failure == failure.KindUnregistered.String():
-			e.changed(func() { e.trouble = append(e.trouble, trouble{o.WorkflowID, o.ActivityType}) })
+			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID, unknown: o.ActivityType}) })
 		case o.Number >= mostAttempts:
 			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID}) })
 		}
@@ -62,6 +64,9 @@ func (e *Env) describe(t trouble) string {
 		if f := run.State.Stuck(); f != nil {
 			return fmt.Sprintf("a workflow task of %s failed, and would be tried until other code is deployed: %v\n%s", t.workflowID, f.Err(), f.Stack)
 		}
+	}
+	if t.failed != "" {
+		return fmt.Sprintf("an update of workflow %s failed its task (%s), so that nothing of it was recorded: the call that sent it returned why", t.workflowID, t.failed)
 	}
 	if t.unknown != "" {
 		return fmt.Sprintf("workflow %s runs activity %q, which is not registered, and would be tried until a build is deployed that has it: "+

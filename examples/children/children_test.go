@@ -5,10 +5,12 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/children"
 	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/weftest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -45,6 +47,26 @@ func TestATripThatCannotBeHadIsUndone(t *testing.T) {
 		events, err := p.History(ctx, "trip-1")
 		if err != nil || turntest.Count(events, history.TypeChildWorkflowExecutionCanceled) != 1 {
 			t.Errorf("the history is %v, %v; want the flight canceled", events, err)
+		}
+	})
+}
+
+// A test of the trip alone puts other code in the place of its parts: code of another type does not compile.
+func TestATripWithoutItsParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := weftest.New(t, workflow.Bind(children.Workflow, children.Run),
+			workflow.Bind(children.Part, func(ctx workflow.Context, b children.Booking) (string, error) {
+				if err := workflow.Sleep(ctx, 24*time.Hour); err != nil {
+					return "", err
+				}
+				return "", children.ErrSoldOut
+			}))
+		run, err := children.Workflow.Start(t.Context(), env.Client(), "trip-1", children.Trip{Traveller: "Ada", Parts: []string{"a flight"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Result(t.Context()); !errors.Is(err, children.ErrSoldOut) {
+			t.Errorf("%v, want that it is sold out", err)
 		}
 	})
 }
