@@ -36,7 +36,6 @@ func (f *flow) handle() {
 	}, workflow.Validate(func(r api.TriggerScheduleRequest) error { return schedule.CheckOverlap(r.Overlap) }))
 	backfill.Handle(ctx, func(_ workflow.Context, r api.BackfillScheduleRequest) (workflow.None, error) {
 		return workflow.None{}, f.backfill(r)
-		//weftvet:ignore runtime time zones come with the program
 	}, workflow.Validate(f.checkBackfill))
 	//weftvet:ignore runtime time zones come with the program
 	describe.Handle(ctx, func(workflow.None) (api.ScheduleDescription, error) { return f.description(), nil })
@@ -73,6 +72,7 @@ func (f *flow) checkBackfill(r api.BackfillScheduleRequest) error {
 	if r.StartAt.IsZero() || r.EndAt.Before(r.StartAt) {
 		return errors.New("the time to backfill ends before it starts: give startAt and endAt")
 	}
+	//weftvet:ignore runtime time zones come with the program
 	if _, more := f.compile(f.Schedule.Spec).Between(r.StartAt, r.EndAt); more {
 		return errTooMany
 	}
