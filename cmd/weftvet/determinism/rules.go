@@ -72,7 +72,8 @@ var Rules = []Rule{
 		Global, "Writing package-level variables, and reading those that something other than their declaration and `init` changes, or that " +
 			"are set from the clock, chance, the environment or the like.",
 		"a variable of the workflow's function, or the input",
-		"Changes of exported variables by other packages, except in those packages. Changes through a pointer in another variable, or by " +
+		"Changes of exported variables by other packages, except in those packages. Changes through a pointer in another variable, and " +
+			"so fields of the receiver where a method is bound to a type (`workflow.Bind(t, shop.Run)`): all runs of a process share it. Changes by " +
 			"a function that gets the variable's address; changes by tests. Variables of other modules.",
 	},
 	{
