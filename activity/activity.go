@@ -110,7 +110,13 @@ func (a Activity[In, Out]) Register(r *engine.Registry) error {
 	if err := cmp.Or(a.check(), r.AddTaskQueue(a.options.TaskQueue)); err != nil {
 		return err
 	}
-	return r.AddActivity(&engine.Activity{Name: a.name, Where: a.where, Run: code(a.name, a.run)})
+	return r.AddActivity(&engine.Activity{Name: a.name, Where: a.where, Run: code(a.name, a.run), CheckResult: checkResult[Out]})
+}
+
+// checkResult reports why a result is no Out.
+func checkResult[Out any](result history.Payload) error {
+	_, err := payload.DecodeOrZero[Out](result)
+	return err
 }
 
 // code is an activity's function as the engine calls it.

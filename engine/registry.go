@@ -38,6 +38,8 @@ type Activity struct {
 	Name string
 	// Where is the place at which it was registered, for messages.
 	Where string
+	// CheckResult reports what is wrong with a result that comes from outside, before it is recorded; nil takes any.
+	CheckResult func(history.Payload) error
 	// Run is one attempt. The context ends when the attempt's time is over.
 	Run ActivityCode
 }

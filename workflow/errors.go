@@ -33,5 +33,17 @@ var (
 )
 
 // NewError returns an application error. Declare those that callers branch on once, as variables: errors.Is compares
-// their types, also in the client.
+// their types, also in the client. Error.With attaches data.
 func NewError(typ, message string) *Error { return failure.New(typ, message) }
+
+// DetailsOf returns the details (Error.With) of an error that is, or wraps, one of the type of declared: in workflow code as in a
+// client. ok is false where there is no such error, and where it has no details or none that are a T.
+//
+//	fee, ok := workflow.DetailsOf[Fee](err, ErrUndeclared)
+func DetailsOf[T any](err error, declared *Error) (details T, ok bool) {
+	var v T
+	if !declared.DecodeDetails(err, &v) {
+		return details, false
+	}
+	return v, true
+}

@@ -11,12 +11,12 @@ import (
 // maxDepth bounds how many causes are kept: a chain that is longer, or that runs in a circle, is cut there.
 const maxDepth = 16
 
-// The largest text of a failure, and the largest details, in bytes. A failure is part of a commit, and is shown to people:
-// one that is larger is cut, so that an error which quotes a whole document does no harm. Details are cut by leaving them out.
-const (
-	maxText    = 8 << 10
-	maxDetails = 64 << 10
-)
+// maxText is the largest text of a failure, in bytes. A failure is part of a commit, and is shown to people: one that is larger is
+// cut, so that an error which quotes a whole document does no harm.
+const maxText = 8 << 10
+
+// MaxDetails is the largest details of a failure, in bytes. Larger ones are left out.
+const MaxDetails = 64 << 10
 
 // FromError returns the failure that stands for err, its causes included. It returns nil for nil. A text of more than 8 KiB
 // is cut, and details of more than 64 KiB are left out.
@@ -24,7 +24,7 @@ func FromError(err error) *Failure {
 	f := fromError(err, maxDepth)
 	for part := f; part != nil; part = part.Cause {
 		part.Type, part.Message, part.Stack = cut(part.Type), cut(part.Message), cut(part.Stack)
-		if len(part.Details) > maxDetails {
+		if len(part.Details) > MaxDetails {
 			part.Details = nil
 		}
 	}

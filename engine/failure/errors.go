@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -34,6 +35,31 @@ func (e *Error) Final() *Error {
 	final := *e
 	final.NonRetryable = true
 	return &final
+}
+
+// With returns a copy of the error that has details: a value that JSON can hold, of at most 64 KiB as JSON. Whoever meets the error
+// reads them with workflow.DetailsOf. A value that JSON cannot hold is left out, and the message says so.
+func (e *Error) With(details any) *Error {
+	with := *e
+	data, err := json.Marshal(details)
+	if err != nil {
+		with.Message = fmt.Sprintf("%s (its details are missing: %v)", e.Error(), err)
+	}
+	with.Details = data
+	return &with
+}
+
+// DecodeDetails reads the details of the first error in err's chain that is of this one's type into v, and reports whether there
+// are any that v can hold.
+func (e *Error) DecodeDetails(err error, v any) bool {
+	var found *Error
+	for errors.As(err, &found) {
+		if found.Is(e) && len(found.Details) > 0 {
+			return json.Unmarshal(found.Details, v) == nil
+		}
+		err = found.Unwrap()
+	}
+	return false
 }
 
 // Error is the message.

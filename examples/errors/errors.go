@@ -5,7 +5,6 @@ package errors
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow sends a parcel. It gives up at the first failure.
+// Workflow sends a parcel. It pays a fee that it can pay, and gives up at any other failure.
 var (
 	Workflow = workflow.Declare[Parcel, string]("errors")
 	Deliver  = activity.New("errors.deliver", deliver, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
@@ -28,6 +27,8 @@ var (
 // Parcel is what is to be delivered, and what goes wrong.
 type Parcel struct {
 	Wrong string `json:"wrong"`
+	// Pays is what the sender pays at most, in cents.
+	Pays int `json:"pays"`
 }
 
 // Fee is the data of an ErrUndeclared.
@@ -41,6 +42,10 @@ func Run(ctx workflow.Context, p Parcel) (string, error) {
 	if errors.Is(err, ErrNobodyHome) {
 		return "left with the neighbors", nil
 	}
+	if fee, ok := workflow.DetailsOf[Fee](err, ErrUndeclared); ok && fee.Cents <= p.Pays {
+		p.Wrong = ""
+		return Deliver.Run(ctx, p)
+	}
 	if err != nil {
 		return "", fmt.Errorf("the parcel comes back: %w", err)
 	}
@@ -52,13 +57,7 @@ func deliver(_ context.Context, p Parcel) (string, error) {
 	case "nobody home":
 		return "", fmt.Errorf("rang twice: %w", ErrNobodyHome)
 	case "undeclared":
-		fee, err := json.Marshal(Fee{Cents: 1200})
-		if err != nil {
-			return "", err
-		}
-		undeclared := *ErrUndeclared
-		undeclared.Details = fee
-		return "", &undeclared
+		return "", ErrUndeclared.With(Fee{Cents: 1200})
 	case "flat tire":
 		return "", errors.New("the van has a flat tire")
 	case "crash":
@@ -66,17 +65,6 @@ func deliver(_ context.Context, p Parcel) (string, error) {
 		return van[1], nil
 	}
 	return "signed for", nil
-}
-
-// FeeOf is the fee of an error that is an ErrUndeclared.
-func FeeOf(err error) (fee Fee, ok bool) {
-	var e *workflow.Error
-	for ; errors.As(err, &e); err = e.Unwrap() {
-		if e.Is(ErrUndeclared) {
-			return fee, json.Unmarshal(e.Details, &fee) == nil
-		}
-	}
-	return fee, false
 }
 
 // Registrations is all that a program has to register to run this.

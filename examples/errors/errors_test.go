@@ -12,11 +12,11 @@ import (
 )
 
 // deliver returns how a parcel fared, as the one who asked is told.
-func deliver(t *testing.T, wrong string) (result string, err error) {
+func deliver(t *testing.T, wrong string, pays ...int) (result string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := turntest.One(t, examples.Registrations()...)
-		run, startErr := examples.Workflow.Start(t.Context(), p.Client, "parcel-1", examples.Parcel{Wrong: wrong})
+		run, startErr := examples.Workflow.Start(t.Context(), p.Client, "parcel-1", examples.Parcel{Wrong: wrong, Pays: append(pays, 0)[0]})
 		if startErr != nil {
 			t.Fatal(startErr)
 		}
@@ -39,8 +39,14 @@ func TestAnErrorWithData(t *testing.T) {
 	if !errors.Is(err, examples.ErrUndeclared) || errors.Is(err, examples.ErrNobodyHome) || !errors.As(err, &failed) || failed.ActivityType != "errors.deliver" {
 		t.Errorf("%v, want that activity errors.deliver failed with %v", err, examples.ErrUndeclared)
 	}
-	if fee, ok := examples.FeeOf(err); !ok || fee.Cents != 1200 {
+	if fee, ok := workflow.DetailsOf[examples.Fee](err, examples.ErrUndeclared); !ok || fee.Cents != 1200 {
 		t.Errorf("fee %+v, %v", fee, ok)
+	}
+	if other, ok := workflow.DetailsOf[string](err, examples.ErrUndeclared); ok {
+		t.Errorf("the fee is a string %q", other)
+	}
+	if result, err := deliver(t, "undeclared", 1200); err != nil || result != "signed for" {
+		t.Errorf("the workflow has not paid the fee: %q, %v", result, err)
 	}
 }
 

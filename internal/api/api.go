@@ -155,6 +155,8 @@ type FailActivityRequest struct {
 	Message string `json:"message,omitempty"`
 	// NonRetryable ends the attempts.
 	NonRetryable bool `json:"nonRetryable,omitempty"`
+	// Details is the error's own data.
+	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // ActivityResponse answers one who has ended an attempt at an activity.

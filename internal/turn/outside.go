@@ -27,7 +27,10 @@ func (s *Service) FailActivity(ctx context.Context, r api.FailActivityRequest) (
 	if len(r.Message)+len(r.Type) > maxReason {
 		return nil, api.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxReason)
 	}
-	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable}
+	if len(r.Details) > failure.MaxDetails {
+		return nil, api.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
+	}
+	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
 	return s.endOutside(ctx, r.Token, nil, f)
 }
 
@@ -52,6 +55,9 @@ func (s *Service) endOutside(ctx context.Context, token string, result history.P
 			return t.final(ctx, notPending(run, k, answer.Repeated))
 		}
 		w := outsideWork(run, messageOf(run, k), kept)
+		if err := s.checkResult(w.activity.ActivityType, result, f); err != nil {
+			return err
+		}
 		w.asked = w.activity.CancelRequested
 		e, next := w.verdict(t.now(), result, f)
 		if next != nil {
@@ -63,6 +69,19 @@ func (s *Service) endOutside(ctx context.Context, token string, result history.P
 		return nil, err
 	}
 	return answer, nil
+}
+
+// checkResult refuses a result that workflow code could not decode, and would fail at until it is deployed anew. A process that
+// does not know the activity takes what comes.
+func (s *Service) checkResult(activityType string, result history.Payload, f *failure.Failure) error {
+	code := s.registry.Activity(activityType)
+	if f != nil || code == nil || code.CheckResult == nil {
+		return nil
+	}
+	if err := code.CheckResult(result); err != nil {
+		return api.Invalid.New("the result is none of activity %q: %v", activityType, err)
+	}
+	return nil
 }
 
 // retryOutside records that an attempt has failed, and sends the next: a request sends first, and then writes. A crash

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
@@ -101,6 +102,9 @@ func TestCompletedOutside(t *testing.T) {
 		wantError(t, "a token that was changed", outside.Complete(ctx, p.Client, changed(token), "forged"), client.ErrInvalid)
 		wantError(t, "no token", outside.Complete(ctx, p.Client, "", "forged"), client.ErrInvalid)
 		wantError(t, "half a token", outside.Complete(ctx, p.Client, token[:len(token)/2], "forged"), client.ErrInvalid)
+		if a := p.Do(http.MethodPost, "/v1/activities/complete", fmt.Sprintf(`{"token":%q,"result":7}`, token)); a.Status != http.StatusBadRequest || a.Cost.Writes > 0 {
+			t.Errorf("a result of another type: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
 		if err := outside.Complete(ctx, p.Client, token, "by hand"); err != nil {
 			t.Fatal(err)
 		}
@@ -211,13 +215,21 @@ func TestFailedOutside(t *testing.T) {
 		if taken.count() != 2 {
 			t.Fatalf("%d attempts", taken.count())
 		}
+		large := fmt.Sprintf(`{"token":%q,"details":"%s"}`, taken.at(1), strings.Repeat("x", failure.MaxDetails))
+		if a := p.Do(http.MethodPost, "/v1/activities/fail", large); a.Status != http.StatusRequestEntityTooLarge || a.Cost.Writes > 0 {
+			t.Errorf("details that are too large: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
 		for range 2 {
-			if err := outside.Fail(ctx, p.Client, taken.at(1), errDeclined); err != nil {
+			if err := outside.Fail(ctx, p.Client, taken.at(1), fmt.Errorf("at the bank: %w", errDeclined.With(map[string]int{"code": 51}))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := beating.Get(p.Client, "a").Result(ctx); !errors.Is(err, errDeclined) {
+		_, err := beating.Get(p.Client, "a").Result(ctx)
+		if !errors.Is(err, errDeclined) || !strings.HasSuffix(err.Error(), "at the bank: the card was declined") {
 			t.Errorf("%v, want that it was declined", err)
+		}
+		if why, ok := workflow.DetailsOf[map[string]int](err, errDeclined); !ok || why["code"] != 51 {
+			t.Errorf("the details are %v, %v", why, ok)
 		}
 		if n := typed(d, history.TypeActivityTaskFailed); n != 1 {
 			t.Errorf("%d failures are recorded", n)

@@ -111,7 +111,7 @@ var callbacks = map[string]callback{
 }
 
 // harmless are the functions of package workflow that take a Context and only look.
-var harmless = map[string]bool{"Context.Err": true, "InfoOf": true, "Header": true, "LastResult": true, "LastFailure": true, "Logger": true, "AllHandlersFinished": true, "Attribute.Get": true, "Memo.Get": true}
+var harmless = map[string]bool{"Context.Err": true, "InfoOf": true, "Header": true, "LastResult": true, "LastFailure": true, "DetailsOf": true, "Logger": true, "AllHandlersFinished": true, "Attribute.Get": true, "Memo.Get": true}
 
 // elsewhere are the functions that get a function which is not workflow code.
 var elsewhere = map[string]bool{activityPath + ".New": true, activityPath + ".NewLocal": true, workflowPath + ".SideEffect": true}
