@@ -237,6 +237,10 @@ func Open(role Role, c aws.Config, get func(string) string, log *slog.Logger, re
 	return Settings{}.Open(context.Background(), role, c, get, log, registrations...)
 }
 
+// sendsAtOnce is how many requests to SQS are made at once, because whoever asked waits for all of them: those of an activity and of a
+// timer beside it, say, or for a fan-out those of ten activities each.
+const sendsAtOnce = 8
+
 // Open is the function Open with settings.
 func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
 	if err := role.check(); err != nil {
@@ -263,7 +267,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	sealer := e.sealer(c, log)
 	service := turn.New(sealer.Ports(ports), registry, turn.RealWorld{}, sealer.Options(turn.Options{
 		Build: e.build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
-		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits, TaskQueues: e.taskQueues}, Observe: told.hub(),
+		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits, TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 	}))
 	var forward Forward
 	if e.pinning {

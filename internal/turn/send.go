@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,8 +33,7 @@ func (s *Service) sendOn(ctx context.Context, messages []engine.Message) error {
 }
 
 func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, longest time.Duration) error {
-	batches := map[string][]queue.Message{}
-	var queues []string
+	var soon batches
 	var later []store.Timer
 	now := s.now()
 	for i := range messages {
@@ -46,35 +46,32 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		if err != nil {
 			return err
 		}
-		delay := max(m.Due.Sub(now), 0)
-		if m.Due == 0 {
-			delay = 0
+		var delay time.Duration
+		if m.Due != 0 {
+			delay = max(m.Due.Sub(now), 0)
 		}
-		if delay > longest || nowhere {
-			id := timerID(m)
-			if longest == forever {
-				id = parkedID(m) // as it was before: see Park
-			}
-			later = append(later, store.Timer{ID: id, Due: m.Due.Time(), Body: body})
+		if nowhere || delay > longest {
+			later = append(later, keptTimer(m, body, longest == forever))
 			continue
 		}
 		name, group := route(m)
-		if batches[name] == nil {
-			queues = append(queues, name)
-		}
-		batches[name] = append(batches[name], queue.Message{Body: body, Delay: roundUp(delay), Group: group})
+		soon.add(name, queue.Message{Body: body, Delay: roundUp(delay), Group: group})
 	}
 	if len(later) > 0 {
 		if err := s.Timers.PutTimers(ctx, later); err != nil {
 			return fmt.Errorf("%w: keep timers: %w", errBusy, err)
 		}
 	}
-	for _, name := range queues {
-		if err := s.sendBatches(ctx, name, batches[name]); err != nil {
-			return fmt.Errorf("%w: send to %s: %w", errBusy, name, err)
-		}
+	return s.sendBatches(ctx, soon)
+}
+
+// keptTimer is a message as the store of timers keeps it: as it was before where it is kept again (see Park).
+func keptTimer(m *engine.Message, body []byte, again bool) store.Timer {
+	id := timerID(m)
+	if again {
+		id = parkedID(m)
 	}
-	return nil
+	return store.Timer{ID: id, Due: m.Due.Time(), Body: body}
 }
 
 // nowhere reports whether a message is for a task queue that the deployment no longer has, and makes it due later: it is kept
@@ -96,13 +93,51 @@ func (s *Service) sending() uint64 {
 	return binary.BigEndian.Uint64(id[:])
 }
 
-func (s *Service) sendBatches(ctx context.Context, name string, messages []queue.Message) error {
-	for len(messages) > 0 {
-		n := min(len(messages), queue.MaxBatch)
-		if err := s.Queue.Send(ctx, name, messages[:n]...); err != nil {
-			return err
+// batch is what one request sends to a queue.
+type batch struct {
+	queue    string
+	messages []queue.Message
+}
+
+// batches are in the order of their first messages.
+type batches []batch
+
+func (b *batches) add(name string, m queue.Message) {
+	for i := len(*b) - 1; i >= 0; i-- {
+		if last := &(*b)[i]; last.queue == name && len(last.messages) < queue.MaxBatch {
+			last.messages = append(last.messages, m)
+			return
 		}
-		messages = messages[n:]
+	}
+	*b = append(*b, batch{name, []queue.Message{m}})
+}
+
+// sendBatches sends so many batches at once. Those of the workflow queue go one after the other: it keeps their order.
+func (s *Service) sendBatches(ctx context.Context, all batches) error {
+	lanes := make([]batches, min(len(all), s.options.SendsAtOnce))
+	next := 0
+	for _, b := range all {
+		lane := 0
+		if b.queue != queue.Workflow {
+			lane = next % len(lanes)
+			next++
+		}
+		lanes[lane] = append(lanes[lane], b)
+	}
+	errs := make([]error, len(lanes))
+	sends := make([]func(), len(lanes))
+	for i, lane := range lanes {
+		sends[i] = func() { errs[i] = s.sendLane(ctx, lane) }
+	}
+	s.world.Together(sends...)
+	return errors.Join(errs...)
+}
+
+func (s *Service) sendLane(ctx context.Context, lane batches) error {
+	for _, b := range lane {
+		if err := s.Queue.Send(ctx, b.queue, b.messages...); err != nil {
+			return fmt.Errorf("%w: send to %s: %w", errBusy, b.queue, err)
+		}
 	}
 	return nil
 }

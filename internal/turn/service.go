@@ -62,6 +62,9 @@ type Options struct {
 	CacheAge     time.Duration
 	// UpdatesTogether is how many waiting updates share an activation at most.
 	UpdatesTogether int
+	// SendsAtOnce is how many requests to queues a commit's messages make at once, at most. With more than one, messages of a queue
+	// change places.
+	SendsAtOnce int
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
 	// Observe is told what happens; nil is nobody.
@@ -83,7 +86,7 @@ func Defaults() Options {
 		CheckEvery:    24 * time.Hour, CheckAtOnce: 20_000,
 		MaxPayload: engine.MaxPayload, MaxCommit: 380 << 10,
 		CacheEntries: 10_000, CacheBytes: 256 << 20, CacheAge: maxAge,
-		UpdatesTogether: 64,
+		UpdatesTogether: 64, SendsAtOnce: 1,
 	}
 }
 
@@ -118,6 +121,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.CacheBytes, d.CacheBytes)
 	setDefault(&o.CacheAge, d.CacheAge)
 	setDefault(&o.UpdatesTogether, d.UpdatesTogether)
+	setDefault(&o.SendsAtOnce, d.SendsAtOnce)
 	setDefault(&o.Engine.Limits.UpdatesInFlight, d.Engine.Limits.UpdatesInFlight)
 	setDefault(&o.Engine.Limits.UpdateBytesInFlight, d.Engine.Limits.UpdateBytesInFlight)
 	setDefault(&o.Engine.SuggestAfterEvents, d.Engine.SuggestAfterEvents)
