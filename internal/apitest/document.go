@@ -63,9 +63,12 @@ type response struct {
 	types   []string // the problem types; none for an answer
 }
 
-// Document returns the operations of the document. It is read once.
+// document is read once.
+var document = sync.OnceValues(func() (*reader, error) { return newReader(httpapi.OpenAPI) })
+
+// Document returns the operations of the document.
 var Document = sync.OnceValues(func() ([]*Operation, error) {
-	r, err := newReader(httpapi.OpenAPI)
+	r, err := document()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +78,7 @@ var Document = sync.OnceValues(func() ([]*Operation, error) {
 // Names are the names at a place below the document's schemas, sorted: the members of an object, as in
 // "TimerFired/properties", or the strings of a list. There are none where there is no such place.
 func Names(place string) (names []string, err error) {
-	r, err := newReader(httpapi.OpenAPI)
+	r, err := document()
 	if err != nil {
 		return nil, err
 	}

@@ -3,4 +3,4 @@
 package sim
 
 // defaultSeeds is small: a simulation is one goroutine, which the race detector only slows down.
-const defaultSeeds = 30
+const defaultSeeds = 12
