@@ -78,6 +78,8 @@ type State struct {
 	Machine schedule.Machine `json:"machine"`
 	// Running are the runs that are open, and Recent the last ones that were started.
 	Running []api.ScheduledRun `json:"running,omitempty"`
+	// Due are the runs to start next: those that wait for the schedule to go on in another run first.
+	Due     []api.ScheduledRun `json:"due,omitempty"`
 	Recent  []api.ScheduledRun `json:"recent,omitempty"`
 	Started int                `json:"started,omitempty"`
 	Missed  int                `json:"missed,omitempty"`
@@ -104,15 +106,17 @@ func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, 
 		f.Last = f.seen
 	}
 	f.handle()
-	for f.Running = nil; f.Machine.Open > 0; { // those of the run before: nobody waits for them any more
+	for f.Running = nil; f.Machine.Open > len(f.Due); { // those of the run before: nobody waits for them any more
 		f.do(f.Machine.Closed())
 	}
+	f.startDue()
 	for {
 		f.woken, f.seen = false, workflow.Now(ctx)
 		f.look()
 		if f.long() {
 			return Workflow.ContinueAsNew(ctx, f.State)
 		}
+		f.startDue()
 		if err := workflow.Select(ctx, f.cases()...); err != nil {
 			return workflow.None{}, err
 		}
@@ -137,8 +141,10 @@ func (f *flow) ticks() bool {
 // on with. Runs that may overlap anyway are left to themselves.
 func (f *flow) long() bool {
 	quiet := len(f.Running) == 0 || f.Schedule.Overlap == api.OverlapAllowAll
-	return workflow.InfoOf(f.ctx).SuggestContinueAsNew && quiet && workflow.AllHandlersFinished(f.ctx)
+	return f.suggested() && quiet && workflow.AllHandlersFinished(f.ctx)
 }
+
+func (f *flow) suggested() bool { return workflow.InfoOf(f.ctx).SuggestContinueAsNew }
 
 // look looks at the moments that have come.
 func (f *flow) look() {

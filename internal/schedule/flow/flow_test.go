@@ -98,6 +98,34 @@ func TestContinuesAsNew(t *testing.T) {
 	}
 }
 
+// So does one whose runs take longer than the time between two, so that one is always open.
+func TestContinuesAsNewBetweenRuns(t *testing.T) {
+	t.Parallel()
+	for _, overlap := range []client.Overlap{client.OverlapBufferOne, client.OverlapBufferAll} {
+		synctest.Test(t, func(t *testing.T) {
+			d := turntest.New(t)
+			p := d.Start(turn.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
+			defer d.Replay(registrations()...)
+			defer p.Stop()
+			s, err := job.Schedule(t.Context(), p.Client, "s", "90s", workflow.ScheduleOptions{Cron: []string{"* * * * *"}, Overlap: overlap})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3*time.Hour + 75*time.Second) // the first begins after a minute: 120 have ended, 15 seconds ago
+			got := describe(t, s)
+			if got.Started != 121 || len(got.Running) != 1 {
+				t.Errorf("%s: %d started, %d open", overlap, got.Started, len(got.Running))
+			}
+			if n := len(d.Runs("weft.schedule:s")); n < 5 {
+				t.Errorf("%s: it has gone on in only %d runs", overlap, n)
+			}
+			if n := len(d.Workflows()); n != 122 {
+				t.Errorf("%s: there are %d workflows", overlap, n)
+			}
+		})
+	}
+}
+
 // What comes while no process is there comes when one is there again, but for what is too late by then.
 func TestOutage(t *testing.T) {
 	t.Parallel()
