@@ -86,6 +86,10 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions, quiet
 	if o.RunTimeout < 0 || o.StartDelay < 0 {
 		panic(misuse("a child of workflow type %q is started with a negative RunTimeout or StartDelay", name))
 	}
+	if o.ParentClosePolicy > AbandonChild {
+		panic(misuse("a child of workflow type %q is started with the ParentClosePolicy %d: there are TerminateChild, RequestCancelChild and AbandonChild",
+			name, o.ParentClosePolicy))
+	}
 	shown := o.shown(name)
 	child := ctx.instance().StartChild(ctx.scope, engine.ChildCall{
 		StartChildWorkflowExecutionInitiated: history.StartChildWorkflowExecutionInitiated{

@@ -314,3 +314,22 @@ func TestZeroContext(t *testing.T) {
 		t.Errorf("Err: %v", err)
 	}
 }
+
+// A child whose options cannot be fails the task, and the run goes on when the code is mended.
+func TestOptionsOfChildren(t *testing.T) {
+	t.Parallel()
+	for says, o := range map[string]workflow.ChildOptions{
+		"negative RunTimeout":           {RunTimeout: -1},
+		"negative RunTimeout or StartD": {StartDelay: -1},
+		"the ParentClosePolicy 77":      {ParentClosePolicy: 77},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) { return stray.RunChild(ctx, none{}, o) }, none{})
+			var misuse *failure.OtherError
+			if err := s.Stuck(); !errors.As(err, &misuse) || misuse.Kind != failure.KindMisuse || !strings.Contains(misuse.Message, says) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
