@@ -306,6 +306,7 @@ func TestRequestUnderCanceledContext(t *testing.T) {
 				if got, err := f.play(how); err != nil || got != "canceled" {
 					t.Errorf("%q, %v", got, err)
 				}
+				time.Sleep(time.Minute) // the parent has not waited until it was told
 				if f.status("k1") != history.Canceled {
 					t.Errorf("the child is %v, want canceled", f.status("k1"))
 				}
