@@ -168,6 +168,9 @@ func (r *Run) Pinned(next *history.Commit) string {
 	if started := next.Opens(); started != nil {
 		build = started.Build
 	}
+	if next.FromReset() {
+		return build // where it was pinned before is in the history, and does not hold any more
+	}
 	for _, e := range next.Brought {
 		if moved, ok := e.Attributes.(*history.WorkflowExecutionOptionsUpdated); ok {
 			build = moved.Build

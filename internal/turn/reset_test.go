@@ -126,6 +126,34 @@ func events(d *turntest.Deployment, id string) (list []string) {
 	return list
 }
 
+// A run that a reset opens is listed under the build that it is pinned to, whatever the history up to there says of builds.
+func TestResetOfAPinnedRunIsListed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{Build: "build-2"}, turntest.Workload("build-2")...)
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"pinned","input":1}`)
+		for _, move := range []string{`{"unpin":true}`, `{}`} {
+			if a := p.Do(http.MethodPost, "/v1/workflows/a/move", move); a.Status != http.StatusOK {
+				t.Fatalf("move: %d %s", a.Status, a.Body)
+			}
+		}
+		tasks := d.Runs("a")[0].Tasks()
+		reset := fmt.Sprintf(`{"eventId":%d}`, tasks[len(tasks)-2].TaskScheduledID()) // which the first move has brought
+		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", reset); a.Status != http.StatusCreated {
+			t.Fatalf("reset: %d %s", a.Status, a.Body)
+		}
+		var now api.Description
+		var list api.ListResponse
+		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
+		p.Do(http.MethodGet, "/v1/workflows?status=running", "").Into(t, &list)
+		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0], now.WorkflowSummary) != "" || now.Build != "build-2" {
+			t.Errorf("listed: %+v\nwant %+v", list.Workflows, now.WorkflowSummary)
+		}
+		d.CheckReplay(p)
+	})
+}
+
 // A history that shows something in more than one commit is listed by what it showed at the point of the reset.
 func TestResetOfWhatALongHistoryShows(t *testing.T) {
 	t.Parallel()
