@@ -62,7 +62,8 @@ type Message struct {
 	Commit history.CommitID `cbor:"5,keyasint"`
 	// EventID is the event that scheduled the activity or the timer; 0 where there is none.
 	EventID int64 `cbor:"6,keyasint,omitempty"`
-	// Wave is what the message's own consequences, copies and attempts inherit.
+	// Wave is what the message's copies and attempts and its result inherit. 0 in what is to be sent again: each sending of it
+	// has one of its own.
 	Wave history.Wave `cbor:"7,keyasint"`
 	// Attempt counts attempts: of the activity, or of the workflow task.
 	Attempt int `cbor:"8,keyasint,omitempty"`
@@ -78,8 +79,8 @@ type Message struct {
 	Result *history.Event `cbor:"13,keyasint,omitempty"`
 	// Send tells each sending apart: two deliveries with the same are deliveries of one message.
 	Send uint64 `cbor:"14,keyasint,omitempty"`
-	// Seen says that what its wave schedules in slots before this one has been sent again: by the message that sent this
-	// one, before that was deleted. Without it, each message of a wave would send all the others again.
+	// Seen is the first slot that was free when the message was sent again, and 0 in what was sent first: nothing that it sets off
+	// stands in a slot before that one.
 	Seen uint32 `cbor:"15,keyasint,omitempty"`
 	// Details are what the last heartbeat of the attempts before left for this one.
 	Details history.Payload `cbor:"16,keyasint,omitempty"`
@@ -217,22 +218,22 @@ func (r *Run) underWay(m *Message) bool {
 	return m.Kind == SettleChild && !r.State.Status.Closed() && r.State.Children[m.EventID].RunID != ""
 }
 
-// Owed lists what the waves of these messages schedule and what is still needed, except what the commit except schedules
-// and what a message before them has sent again. Whoever holds a message sends these, with the message's wave, before it
-// deletes the message: the one who made those commits may have died before it sent them.
+// Owed lists what commits of these messages' waves schedule and what is still needed, except what the commit except schedules.
+// Whoever holds a message sends these before it deletes the message: the one who made those commits on its behalf may have died
+// before it sent them. They have no wave yet, so that each sending gets its own: that one alone answers for what it sets off, and
+// the copies that there may be of it set off nothing more.
 func (r *Run) Owed(triggers []*Message, except *history.Commit) []Message {
 	var owed []Message
 	for n, c := range r.Log {
 		if c == except || r.State.Status.Closed() && n < len(r.Log)-1 {
 			continue // what a closed run still does to others its last commit schedules
 		}
-		i := slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) })
-		if i < 0 {
+		if !slices.ContainsFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) }) {
 			continue
 		}
 		for _, m := range r.Messages(c) {
 			if r.Needed(&m) && !r.underWay(&m) {
-				m.Wave, m.Seen = triggers[i].Wave, r.State.NextSlot
+				m.Wave, m.Seen = 0, r.State.NextSlot
 				owed = append(owed, m)
 			}
 		}
@@ -247,7 +248,7 @@ func (r *Run) OwedFirst(trigger *Message) []Message {
 	if c := r.Log[0]; slices.Contains(c.Waves, trigger.Wave) {
 		for _, m := range r.Messages(c) {
 			if r.Needed(&m) {
-				m.Wave, m.Seen = trigger.Wave, 1
+				m.Wave, m.Seen = 0, 1
 				owed = append(owed, m)
 			}
 		}

@@ -160,8 +160,8 @@ type CommitID [16]byte
 // String is the id in hexadecimal.
 func (id CommitID) String() string { return hex.EncodeToString(id[:]) }
 
-// Wave names everything that one message set off: its later attempts, its copies, the results it queued and what was
-// sent again on its behalf. A commit records the waves of the messages that triggered it.
+// Wave names what one sending of a message sets off: its later attempts, its copies and the results it queued. A commit records
+// the waves of the messages that triggered it; what it schedules has waves of its own.
 type Wave uint64
 
 // NewWave returns the wave of the message that a commit schedules by one of its events.

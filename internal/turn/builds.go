@@ -126,13 +126,14 @@ func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 	return nil
 }
 
-// parkedID names a message that waits for a build. Of those that ask for an attempt only copies of one sending are the same, because
-// one of them may be the only one that sends the next attempt: see secondChain.
+// parkedID names a message that waits for a build. Only those of one wave are the same, because each wave answers for what it has
+// set off; and of those that ask for an attempt only copies of one sending, because one of them may be the only one that sends the
+// next attempt: see secondChain.
 func parkedID(m *engine.Message) string {
 	if m.Kind == engine.RunActivity || m.Kind == engine.RetryTask {
 		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
 	}
-	return timerID(m)
+	return fmt.Sprintf("%s-%x", timerID(m), m.Wave)
 }
 
 // retryIn is how long a message waits that its run's build did not get, although it is there.

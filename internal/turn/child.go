@@ -154,12 +154,11 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 	return nil
 }
 
-// foreign is a message as the trigger of a commit in the log of another workflow. There its wave is the one with which it was
-// sent first, whoever has sent it again: so all its copies repair the same commits, and a wave does not run to and fro between
-// two logs. One that has not been delivered before has left nothing there to be repaired.
+// foreign is a message as the trigger of a commit in the log of another workflow. One that has not been delivered before has left
+// nothing there to be repaired.
 func foreign(m *engine.Message) *engine.Message {
 	other := *m
-	other.Wave, other.Seen = history.NewWave(m.Commit, m.EventID), nothing
+	other.Seen = nothing
 	if m.Again {
 		other.Seen = 0
 	}

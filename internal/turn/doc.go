@@ -6,7 +6,7 @@
 //
 // A turn is the handling of one request or one message. A commit is what it adds to a run's log, in one conditional put
 // into the next slot. A message names the commit that schedules it, and nobody acts on it unless that commit is in the
-// log. A wave is all that one message sets off.
+// log. A wave is what one sending of a message sets off: its copies and attempts, its result, and the commits that these made.
 //
 // # The two orders
 //
@@ -44,9 +44,8 @@
 // what is pending. The commit that closes a run schedules messages like any other, for its parent, its children and what it
 // has sent; so "the run has closed" never means only "delete".
 //
-// A handler of such a message commits in a log that is not the message's. There the commit has the wave with which the message
-// was sent first, whoever has sent it again, and only a message that was delivered before looks there for what is owed: so
-// copies repair the same commits, and do not multiply between two logs (foreign, repairForeign).
+// A handler of such a message commits in a log that is not the message's. The commit there has the message's wave, and only a
+// message that was delivered before looks there for what is owed (foreign, repairForeign).
 //
 // # What a message comes to
 //

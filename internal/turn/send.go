@@ -18,10 +18,14 @@ import (
 const inlineInput = 32 << 10
 
 // send sends messages: those that are due soon to their queue, those that are due later to the store of timers. It
-// returns nil only when all of them are on their way.
+// returns nil only when all of them are on their way. What is sent again begins a wave.
 func (s *Service) send(ctx context.Context, messages []engine.Message) error {
 	for i := range messages {
-		messages[i].Send = s.sending()
+		m := &messages[i]
+		m.Send = s.sending()
+		if m.Wave == 0 {
+			m.Wave = history.Wave(m.Send)
+		}
 	}
 	return s.sendWithin(ctx, messages, s.options.LongTimer)
 }
