@@ -18,19 +18,21 @@ import (
 
 // audit knows what must be true: it folds every commit that lands, and keeps what clients were told.
 type audit struct {
-	s        *simulation
-	boots    int
-	programs map[string]program
-	runs     map[string][]*engine.Run // all that there ever were
-	current  current
-	view     store.Log                        // with large bodies
-	told     map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
-	amounts  map[string]int                   // by workflow and update id
-	starts   []ack
-	signals  []ack
-	resets   []resetAck
-	runsOf   map[string]int // executions, by run and event
-	rows     map[place]store.Summary
+	s         *simulation
+	boots     int
+	programs  map[string]program
+	runs      map[string][]*engine.Run // all that there ever were
+	current   current
+	view      store.Log                        // with large bodies
+	told      map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
+	amounts   map[string]int                   // by workflow and update id
+	starts    []ack
+	signals   []ack
+	resets    []resetAck
+	runsOf    map[string]int // executions, by run and event
+	rows      map[place]store.Summary
+	schedules []string
+	sendings  map[errand]map[history.Wave]bool
 }
 
 // ack is something that a client was told has happened.
@@ -48,7 +50,7 @@ type resetAck struct {
 func newAudit(s *simulation) *audit {
 	return &audit{
 		s: s, view: s.sealer(nil).Log(s.store), programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, told: map[string][]*api.UpdateResponse{},
-		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{},
+		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[errand]map[history.Wave]bool{},
 	}
 }
 
@@ -292,6 +294,7 @@ func (s *simulation) end() {
 	}
 	a.checkAcks()
 	a.checkFamilies()
+	a.checkSchedules()
 	if s.plan.upkeep && len(s.wrong) == 0 {
 		s.endUpkeep()
 	}
@@ -320,7 +323,7 @@ func (a *audit) checkRun(run *engine.Run) {
 		a.s.fail("%s does not replay: %v", name, err)
 	}
 	in.Close()
-	if run.State.Started.WorkflowType == entry.Name() {
+	if run.State.Started.WorkflowType != ledger.Name() {
 		return
 	}
 	switch result, _ := run.State.Outcome(); run.State.Status {

@@ -319,6 +319,9 @@ func (s *simulation) finishWorkflows() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn("finisher "+id, nil, func() { s.signal(id, "the-end", finish) })
 	}
+	for _, id := range s.audit.schedules {
+		s.spawn("finisher "+id, nil, func() { s.remove(id) })
+	}
 }
 
 func decodeInt(p history.Payload) (n int, err error) {

@@ -177,7 +177,7 @@ func (a *audit) checkOutcome(request string, f *family, parent *engine.Run, even
 // checkPolicy demands that no child outlives its parent by long that its close policy ends.
 func (a *audit) checkPolicy(request string, f *family) {
 	if f.last == nil {
-		if last := f.parents[len(f.parents)-1]; f.policy == history.AbandonChild && last.State.Next() == "" {
+		if last := f.parents[len(f.parents)-1]; f.policy == history.AbandonChild && last.State.Next() == "" && !a.refused(last, f.events[len(f.events)-1]) {
 			a.s.fail("child %s was to outlive its parent, and was never started", request)
 		}
 		return
@@ -189,5 +189,44 @@ func (a *audit) checkPolicy(request string, f *family) {
 	}
 	if left {
 		a.s.fail("child %s was to end with its parent, and was left alone", request)
+	}
+}
+
+// refused reports whether a child could not be started: another run had its workflow id.
+func (a *audit) refused(parent *engine.Run, event int64) bool {
+	for _, c := range parent.Log {
+		for _, e := range c.Events() {
+			failed, ok := e.Attributes.(*history.StartChildWorkflowExecutionFailed)
+			initiated, is := e.Attributes.(*history.StartChildWorkflowExecutionInitiated)
+			if ok && failed.InitiatedEventID == event || is && e.ID == event && len(a.runs[initiated.WorkflowID]) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errand is a message from one workflow to another, whoever sends it.
+type errand struct {
+	kind   engine.MessageKind
+	commit history.CommitID
+	event  int64
+}
+
+// mostWaves is how many sendings of a message about a child there may be, besides their copies: one, and one for each delivery in
+// which whoever is to send it may have died.
+const mostWaves = 100
+
+// sent demands that messages between workflows do not multiply.
+func (a *audit) sent(m *engine.Message) {
+	if m.Kind != engine.SettleChild && m.Kind != engine.ReportChild && m.Kind != engine.ReachOut {
+		return
+	}
+	e := errand{m.Kind, m.Commit, m.EventID}
+	if a.sendings[e] == nil {
+		a.sendings[e] = map[history.Wave]bool{}
+	}
+	if a.sendings[e][m.Wave] = true; len(a.sendings[e]) == mostWaves+1 {
+		a.s.fail("the message %s of event %d of %s is sent again and again", m.Kind, m.EventID, m.WorkflowID)
 	}
 }

@@ -165,6 +165,66 @@ var mutants = []mutant{
 		old: "	if err := t.send(ctx, []engine.Message{m}); err != nil {\n		return nil, fmt.Errorf(\"%w: %w\", errUnsure, err)\n	}\n", new: "	_ = engine.Message(m)\n", more: true,
 	},
 	{
+		name: "runs of a schedule overlap", file: "internal/schedule/machine.go",
+		old: "	if m.Open == 0 && len(m.Buffer) == 0 || r.Overlap", new: "	if m.Open <= 1 && len(m.Buffer) == 0 || r.Overlap",
+	},
+	{
+		name: "a schedule that goes on in another run forgets what is open", file: "internal/schedule/flow/flow.go",
+		old: "	quiet := len(f.Running) == 0 ||", new: "	quiet := true ||", more: true,
+	},
+	{
+		name: "a schedule that goes on in another run forgets where it was", file: "internal/schedule/flow/flow.go",
+		old: "			return Workflow.ContinueAsNew(ctx, f.State)\n", new: "			f.Last = time.Time{}\n			return Workflow.ContinueAsNew(ctx, f.State)\n", more: true,
+	},
+	{
+		name: "moments come while a schedule is paused", file: "internal/schedule/flow/flow.go",
+		old: "	return !f.Schedule.Paused && ", new: "	return ", more: true,
+	},
+	{
+		name: "moments that came while a schedule was paused come at its end", file: "internal/schedule/flow/handlers.go",
+		old: "now.After(f.Last) {", new: "now.After(f.Last) && f.Last.IsZero() {", more: true,
+	},
+	{
+		name: "moments that come together with a pause are left out", file: "internal/schedule/flow/handlers.go",
+		old: "	if !f.Schedule.Paused {\n		f.catchUp()", new: "	if false {\n		f.catchUp()", more: true,
+	},
+	{
+		name: "a moment begins however late it is", file: "internal/schedule/flow/flow.go",
+		old: "	if f.Machine.Open == 0 && now.Sub(m.Due) > window {", new: "	if false && window > 0 {", more: true,
+	},
+	{
+		name: "a moment that came while a run was open is late", file: "internal/schedule/flow/flow.go",
+		old: "	if f.Machine.Open == 0 && now", new: "	if now", more: true,
+	},
+	{
+		name: "a moment is looked at twice", file: "internal/schedule/flow/flow.go",
+		old: "			last = moment.At\n", new: "			last = moment.At.Add(-time.Second)\n", more: true,
+	},
+	{
+		name: "a trigger is lost", file: "internal/schedule/flow/handlers.go",
+		old: "	f.arrive(api.ScheduledRun{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})\n", new: "	_ = id\n", more: true,
+	},
+	{
+		name: "the first moment of a backfill is left out", file: "internal/schedule/flow/handlers.go",
+		old: "	for _, m := range found.All {", new: "	for _, m := range found.All[min(1, len(found.All)):] {", more: true,
+	},
+	{
+		name: "a run is not ended in whose place another is to be", file: "internal/schedule/flow/runs.go",
+		old: "		case d.Terminate:\n", new: "		case d.Terminate && f.Started < 0:\n", more: true,
+	},
+	{
+		name: "the runs of a schedule end with it", file: "internal/schedule/flow/runs.go",
+		old: "ParentClosePolicy: workflow.AbandonChild", new: "ParentClosePolicy: workflow.TerminateChild", more: true,
+	},
+	{
+		name: "a run that fails does not pause its schedule", file: "internal/schedule/flow/runs.go",
+		old: "	if f.Schedule.PauseOnFailure && ", new: "	if false && ", more: true,
+	},
+	{
+		name: "runs wait, and nobody starts them", file: "internal/schedule/machine.go",
+		old: "	if len(m.Buffer) > 0 {\n		m.Open = 1\n", new: "	if len(m.Buffer) > 1 {\n		m.Open = 1\n", more: true,
+	},
+	{
 		name: "nobody looks after an attempt that goes on outside", file: "internal/turn/pending.go",
 		old: "	return s.send(ctx, []engine.Message{w.lookAfter(kept)})", new: "	return nil", more: true,
 	},

@@ -225,6 +225,7 @@ func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message
 	for _, m := range messages {
 		if d, err := turn.DecodeMessage(m.Body); err == nil {
 			s.log("sends %s of %s event %d attempt %d in %v (wave %04x, seen %d)", d.Kind, d.WorkflowID, d.EventID, d.Attempt, m.Delay, uint16(d.Wave), d.Seen)
+			s.audit.sent(d)
 		}
 	}
 	partial := s.chance(s.plan.faults)

@@ -129,6 +129,7 @@ func runTold(seed uint64, hub *observe.Hub, logger *slog.Logger) *simulation {
 		s.boot(s.build)
 	}
 	s.startClients()
+	s.startSchedules()
 	s.loop()
 	s.end()
 	return s

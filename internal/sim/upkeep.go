@@ -207,6 +207,6 @@ func (s *simulation) options(build int) turn.Options {
 	return turn.Options{
 		Build: buildName(build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
 		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20, MaxCommit: s.plan.maxCommit,
-		Engine: engine.Options{TaskQueues: taskQueues}, Rate: rateOf,
+		Engine: engine.Options{TaskQueues: taskQueues, SuggestAfterEvents: suggestAfter}, Rate: rateOf,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -259,7 +260,7 @@ func (l *code) registry() *engine.Registry {
 	if l.pinned {
 		how = append(how, workflow.Pinned())
 	}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), l.work(program{}), l.local(program{})} {
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(job, l.job), flow.Registration(), l.work(program{}), l.local(program{})} {
 		if err := registration.Register(r); err != nil {
 			panic(err)
 		}

@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// life is a schedule from its creation to its end, as its log has it.
+type life struct {
+	a      *audit
+	id     string
+	name   string
+	born   time.Time
+	died   time.Time
+	ticked time.Time   // when a timer of it fired last
+	ran    []time.Time // when its code ran
+	phases []phase
+	asked  []request
+	shifts []*started
+	open   map[int64]*started
+}
+
+// phase is a time in which a schedule stays as it is.
+type phase struct {
+	api.Schedule
+	from, to time.Time // to is zero for the last one
+}
+
+// request is a run that somebody asked for, or the runs of some time.
+type request struct {
+	at         time.Time
+	overlap    api.Overlap
+	start, end time.Time // zero for a single run
+}
+
+// covers reports whether runs were asked for in a time that has this moment.
+func (r request) covers(t time.Time) bool {
+	return !r.start.IsZero() && !t.Before(r.start) && !t.After(r.end)
+}
+
+// started is a run that a schedule has started.
+type started struct {
+	at        time.Time // its moment
+	triggered bool
+	request   string    // of its start
+	from, to  time.Time // when it was started and when the schedule knew of its end; zero if it never did
+}
+
+// openAt reports whether, as far as the schedule knows, the run was open at some time between these.
+func (s *started) openAt(from, to time.Time) bool {
+	return !s.from.After(to) && (s.to.IsZero() || !s.to.Before(from))
+}
+
+// lives are those of the schedules that have had an id.
+func (a *audit) lives(id string) (all []*life) {
+	var l *life
+	for _, run := range a.runs[api.SchedulePrefix+id] {
+		if run.Void() {
+			continue
+		}
+		if run.State.Started.ContinuedFrom == "" {
+			l = &life{a: a, id: id, name: "schedule " + id + " " + string(run.State.RunID)}
+			all = append(all, l)
+		}
+		l.read(run)
+	}
+	return all
+}
+
+// read adds what a run's log has.
+func (l *life) read(run *engine.Run) {
+	l.open = map[int64]*started{}
+	for _, c := range run.Log {
+		at := c.Time.Time()
+		if c.Task != nil {
+			l.ran = append(l.ran, at)
+		}
+		for _, e := range c.Events() {
+			l.event(e.ID, at, e.Event)
+		}
+	}
+	l.died = run.State.CloseTime.Time()
+	if run.State.Status != history.ContinuedAsNew {
+		return
+	}
+	for _, s := range l.open {
+		s.to = l.died // it does not wait for them in its next run
+	}
+	l.a.follows(l.name, run)
+}
+
+func (l *life) event(id int64, at time.Time, e history.Event) {
+	if s := l.open[engine.Resolves(e).Child]; s != nil {
+		s.to = at
+		l.ended(at, e.Attributes)
+	}
+	switch e := e.Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		if l.phases == nil {
+			var n api.NewSchedule
+			l.decode(e.Input, &n)
+			l.born, l.phases = at, []phase{{Schedule: n.Schedule, from: at}}
+		}
+	case *history.TimerFired:
+		l.ticked = at
+	case *history.WorkflowExecutionUpdateAccepted:
+		l.told(at, e)
+	case *history.StartChildWorkflowExecutionInitiated:
+		s := &started{request: e.RequestID, from: at}
+		moment := strings.TrimPrefix(e.WorkflowID, l.id+"-")
+		moment, _, s.triggered = strings.Cut(moment, "Z-")
+		var err error
+		if s.at, err = time.Parse(time.RFC3339, strings.TrimSuffix(moment, "Z")+"Z"); err != nil {
+			l.fail("has started %s: %v", e.WorkflowID, err)
+		}
+		l.shifts, l.open[id] = append(l.shifts, s), s
+	}
+}
+
+// ended takes how a run ended.
+func (l *life) ended(at time.Time, e history.Attributes) {
+	switch e.(type) {
+	case *history.ChildWorkflowExecutionFailed, *history.ChildWorkflowExecutionTimedOut, *history.StartChildWorkflowExecutionFailed:
+		if l.now().PauseOnFailure {
+			l.change(at, func(s *api.Schedule) { s.Paused = true })
+		}
+	}
+}
+
+// told takes an update.
+func (l *life) told(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
+	switch u.UpdateName {
+	case api.SchedulePause, api.ScheduleUnpause:
+		l.change(at, func(s *api.Schedule) { s.Paused = u.UpdateName == api.SchedulePause })
+	case api.ScheduleUpdate:
+		var r api.UpdateScheduleRequest
+		l.decode(u.Input, &r)
+		l.change(at, func(s *api.Schedule) { *s = *r.Schedule })
+	case api.ScheduleTrigger:
+		var r api.TriggerScheduleRequest
+		l.decode(u.Input, &r)
+		l.asked = append(l.asked, request{at: at, overlap: r.Overlap})
+	case api.ScheduleBackfill:
+		var r api.BackfillScheduleRequest
+		l.decode(u.Input, &r)
+		l.asked = append(l.asked, request{at: at, overlap: r.Overlap, start: r.StartAt, end: r.EndAt})
+	}
+}
+
+func (l *life) now() *phase { return &l.phases[len(l.phases)-1] }
+
+func (l *life) change(at time.Time, how func(*api.Schedule)) {
+	next := *l.now()
+	l.now().to, next.from = at, at
+	how(&next.Schedule)
+	l.phases = append(l.phases, next)
+}
+
+func (l *life) decode(p history.Payload, v any) {
+	if err := json.Unmarshal(p, v); err != nil {
+		l.fail("has %s: %v", p, err)
+	}
+}
+
+func (l *life) fail(format string, args ...any) {
+	l.a.s.fail("%s "+format, append([]any{l.name}, args...)...)
+}

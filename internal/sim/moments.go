@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// The cron expressions of schedules, and what they mean: the audit finds their moments minute by minute.
+const (
+	tens     = "*/10 * * * *"
+	sevens   = "7,37 * * * *"
+	forenoon = "45 10,11 * * *"
+	berlin   = "Europe/Berlin"
+)
+
+var crons = map[string]func(time.Time) bool{
+	tens:     func(t time.Time) bool { return t.Minute()%10 == 0 },
+	sevens:   func(t time.Time) bool { return t.Minute() == 7 || t.Minute() == 37 },
+	forenoon: func(t time.Time) bool { return t.Minute() == 45 && (t.Hour() == 10 || t.Hour() == 11) },
+}
+
+// momentsOf are the moments of a spec after one time and up to another.
+func momentsOf(s api.ScheduleSpec, after, until time.Time) (all []time.Time) {
+	for t := after.Truncate(time.Minute).Add(time.Minute); !t.After(until); t = t.Add(time.Minute) {
+		if isMoment(s, t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func isMoment(s api.ScheduleSpec, t time.Time) bool {
+	if s.StartAt != nil && t.Before(*s.StartAt) || s.EndAt != nil && t.After(*s.EndAt) || !t.Equal(t.Truncate(time.Minute)) {
+		return false
+	}
+	for _, i := range s.Intervals {
+		if (t.Unix()-int64(time.Duration(i.Offset).Seconds()))%int64(time.Duration(i.Every).Seconds()) == 0 {
+			return true
+		}
+	}
+	zone, err := time.LoadLocation(s.TimeZone)
+	for _, c := range s.Cron {
+		if err == nil && crons[c](t.In(zone)) {
+			return true
+		}
+	}
+	return false
+}
+
+// latestDue is when a moment comes at the latest: its jitter does not put it off beyond the next.
+func latestDue(s api.ScheduleSpec, t time.Time) time.Time {
+	due := t.Add(time.Duration(s.Jitter))
+	if next := momentsOf(s, t, due); len(next) > 0 {
+		return next[0]
+	}
+	return due
+}

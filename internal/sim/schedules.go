@@ -1,0 +1,199 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Schedules start jobs.
+var job = workflow.Declare[shift, string]("job")
+
+// shift is the input of a job.
+type shift struct {
+	Takes time.Duration // one job takes none of it, one all of it, and one twice as long
+	Fails bool          // one job in four fails
+}
+
+func (l *code) job(ctx workflow.Context, d shift) (string, error) {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(workflow.InfoOf(ctx).WorkflowID)) // a hash takes everything
+	n := h.Sum32()
+	if err := workflow.Sleep(ctx, d.Takes*time.Duration(n%3)); err != nil {
+		return "", err
+	}
+	if d.Fails && n%4 == 0 {
+		return "", workflow.NewError("fails", "this job fails")
+	}
+	return workflow.InfoOf(ctx).WorkflowID, nil
+}
+
+// suggestAfter is the length of a history after which a schedule goes on in another run.
+const suggestAfter = 25
+
+// rota is a schedule as a seed has it.
+type rota struct {
+	schedule api.Schedule
+	other    api.Overlap // a policy of single requests; empty is none
+	rests    bool        // it comes to its end, and is deleted long after
+}
+
+// rotas are what the schedules of a seed may have.
+var (
+	policies = []api.Overlap{"", api.OverlapSkip, api.OverlapBufferOne, api.OverlapBufferAll, api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate}
+	specs    = []api.ScheduleSpec{
+		{Intervals: []api.ScheduleInterval{{Every: api.Duration(10 * time.Minute)}}},
+		{Intervals: []api.ScheduleInterval{{Every: api.Duration(15 * time.Minute), Offset: api.Duration(4 * time.Minute)}, {Every: api.Duration(20 * time.Minute)}}},
+		{Cron: []string{tens}},
+		{Cron: []string{sevens, forenoon}, TimeZone: berlin},
+		{Cron: []string{sevens}, Intervals: []api.ScheduleInterval{{Every: api.Duration(30 * time.Minute)}}},
+	}
+)
+
+// rota draws a schedule that is created now.
+func (s *simulation) rota(r *rand.Rand) rota {
+	one := rota{rests: r.IntN(3) == 0}
+	n := &one.schedule
+	n.Spec, n.Overlap, n.PauseOnFailure = specs[r.IntN(len(specs))], policies[r.IntN(len(policies))], r.IntN(3) == 0
+	n.Spec.Jitter = []api.Duration{0, 0, api.Duration(3 * time.Minute)}[r.IntN(3)]
+	n.CatchUpWindow = []api.Duration{0, 0, api.Duration(2 * time.Minute), api.Duration(20 * time.Minute)}[r.IntN(4)]
+	if one.rests || r.IntN(4) == 0 {
+		end := s.now.Add(time.Duration(30+r.IntN(90)) * time.Minute)
+		n.Spec.EndAt = &end
+	}
+	if r.IntN(4) == 0 {
+		start := s.now.Add(time.Duration(r.IntN(30)) * time.Minute)
+		n.Spec.StartAt = &start
+	}
+	if r.IntN(3) == 0 {
+		one.other = policies[r.IntN(len(policies))]
+	}
+	d := shift{Takes: []time.Duration{0, time.Second, 8 * time.Minute, 25 * time.Minute}[r.IntN(4)], Fails: r.IntN(2) == 0}
+	if (n.Overlap == api.OverlapCancel || n.Overlap == api.OverlapTerminate) && r.IntN(2) == 0 {
+		d.Takes = 5 * time.Hour
+	}
+	n.Action = api.ScheduleAction{Type: job.Name(), Input: encoded(d)}
+	if r.IntN(4) == 0 {
+		n.Action.Retry = &api.RetryPolicy{InitialInterval: api.Duration(time.Minute), MaximumAttempts: 2}
+	}
+	return one
+}
+
+func encoded(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// startSchedules starts the keepers of a seed's schedules. Most seeds have none.
+func (s *simulation) startSchedules() {
+	r := rand.New(rand.NewPCG(s.seed, 0x5c4ed))
+	for i := range []int{0, 0, 1, 2}[r.IntN(4)] {
+		id := fmt.Sprintf("s%d", i)
+		s.audit.schedules = append(s.audit.schedules, id)
+		s.spawn("keeper "+id, nil, func() { s.keeper(id, r) })
+	}
+}
+
+// keeper is the life of somebody who keeps a schedule: perhaps a second one when the first is deleted.
+func (s *simulation) keeper(id string, r *rand.Rand) {
+	for life := range 1 + r.IntN(2) {
+		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(600)) * time.Second)})
+		one := s.rota(r)
+		s.create(id, fmt.Sprintf("create-%d", life), one.schedule)
+		for op := range 1 + r.IntN(6) {
+			s.pause(wait{until: s.now.Add(time.Duration(r.IntN(1500)) * time.Second)})
+			s.keep(id, fmt.Sprintf("%d-%d", life, op), one, r)
+		}
+		if one.rests {
+			return
+		}
+		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(1500)) * time.Second)})
+		s.remove(id)
+	}
+}
+
+// keep is one thing that is said to a schedule.
+func (s *simulation) keep(id, name string, one rota, r *rand.Rand) {
+	o := []api.Overlap{"", one.other}[r.IntN(2)]
+	switch r.IntN(9) {
+	case 0, 1:
+		s.tell(id, api.SchedulePause, name, api.ScheduleNote{})
+	case 2, 3:
+		s.tell(id, api.ScheduleUnpause, name, api.ScheduleNote{})
+	case 4, 5:
+		s.tell(id, api.ScheduleTrigger, name, api.TriggerScheduleRequest{Overlap: o})
+	case 6:
+		end := s.now.Add(time.Duration(r.IntN(20)-10) * time.Minute)
+		s.tell(id, api.ScheduleBackfill, name, api.BackfillScheduleRequest{StartAt: end.Add(-time.Duration(r.IntN(50)) * time.Minute), EndAt: end, Overlap: o})
+	case 7:
+		other := s.rota(r).schedule
+		other.Overlap, other.Spec.EndAt = one.schedule.Overlap, one.schedule.Spec.EndAt
+		if other.Spec.EndAt != nil {
+			other.Spec.StartAt = nil // it must not begin after that
+		}
+		s.tell(id, api.ScheduleUpdate, name, api.UpdateScheduleRequest{Schedule: &other})
+	case 8:
+		_, err := s.insist("describe "+id, func(ctx context.Context, t *turn.Service) error {
+			_, err := t.Query(ctx, api.SchedulePrefix+id, "", api.ScheduleDescribe, nil)
+			return err
+		})
+		if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) {
+			s.fail("describe %s: %v", id, err)
+		}
+	}
+}
+
+func (s *simulation) create(id, requestID string, what api.Schedule) {
+	workflowID, input := api.SchedulePrefix+id, encoded(api.NewSchedule{ID: id, Schedule: what})
+	var answer *api.StartResponse
+	_, err := s.insist("create "+id, func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &workflowID, Type: api.ScheduleType, Input: input, RequestID: requestID})
+		return err
+	})
+	if err != nil {
+		s.fail("create %s: %v", id, err)
+		return
+	}
+	s.audit.started(workflowID, requestID, answer.RunID)
+}
+
+// tell sends an update to a schedule until it is known what became of it.
+func (s *simulation) tell(id, name, updateID string, input any) {
+	workflowID, body := api.SchedulePrefix+id, encoded(input)
+	var answer *api.UpdateResponse
+	_, err := s.insist(fmt.Sprintf("%s %s %s", name, id, updateID), func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Update(ctx, workflowID, "", name, api.UpdateRequest{UpdateID: updateID, Input: body, Timeout: api.Duration(10 * time.Second)})
+		return err
+	})
+	switch {
+	case err == nil && (answer.Stage == api.StageRejected || answer.Failure != nil):
+		s.fail("%s %s of %s is refused: %+v", name, updateID, id, answer.Failure)
+	case err == nil:
+		s.audit.told[workflowID+"/"+updateID] = append(s.audit.told[workflowID+"/"+updateID], answer)
+	case !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.UpdatesInFlight):
+		s.fail("%s %s of %s: %v", name, updateID, id, err)
+	}
+}
+
+// remove deletes a schedule: when that is acknowledged it starts nothing any more.
+func (s *simulation) remove(id string) {
+	workflowID := api.SchedulePrefix + id
+	_, err := s.insist("delete "+id, func(ctx context.Context, t *turn.Service) error { return t.Terminate(ctx, workflowID, "", "deleted") })
+	if err != nil && !errors.Is(err, api.NotFound) {
+		s.fail("delete %s: %v", id, err)
+	}
+	if run := s.audit.latest(workflowID); run != nil && !run.State.Status.Closed() {
+		s.fail("schedule %s was deleted, and goes on in %s", id, run.State.RunID)
+	}
+}
