@@ -21,7 +21,12 @@
 // no two runs of a workflow are open, and a put never lands where something stands. At the end, when nothing more can
 // happen: what was acknowledged is in the log, every caller of an update was told the same, a refused update left nothing,
 // no run is stranded, each run replays to its own commands, and results and answers are those that the log implies. A chain of
-// runs (by a retry policy, or a cron expression) goes on when and as long as it should, and ends when its time is over.
+// runs (by a retry policy, or a cron expression) goes on when and as long as it should, and ends when its time is over. Messages
+// between workflows do not become more and more.
+//
+// Schedules keep what docs/schedules.md promises (promises.go): each moment has one run unless the policy, a pause or the catch-up
+// window leaves it out, each run has a moment or was asked for, no two are open where the policy forbids it, and nothing begins
+// after a deletion.
 //
 // What clients of one run are told about updates and queries is checked besides: each must have taken effect at one moment
 // between its request and its answer (linear_test.go, with porcupine; what nobody was told the outcome of, at any moment

@@ -213,8 +213,8 @@ type errand struct {
 	event  int64
 }
 
-// mostWaves is how many sendings of a message about a child there may be, besides their copies: one, and one for each delivery in
-// which whoever is to send it may have died.
+// mostWaves is how many sendings of a message about a child there may be, besides their copies: some for each delivery in which
+// whoever is to send it may have died. In a thousand seeds there are a dozen; before each had a wave of its own there were thousands.
 const mostWaves = 100
 
 // sent demands that messages between workflows do not multiply.
