@@ -214,7 +214,7 @@ type errand struct {
 }
 
 // mostWaves is how many sendings of a message about a child there may be, besides their copies: some for each delivery in which
-// whoever is to send it may have died. In a thousand seeds there are a dozen; before each had a wave of its own there were thousands.
+// whoever is to send it may have died. In sixty seeds there were twelve at most.
 const mostWaves = 100
 
 // sent demands that messages between workflows do not multiply.
