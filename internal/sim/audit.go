@@ -32,7 +32,7 @@ type audit struct {
 	runsOf    map[string]int // executions, by run and event
 	rows      map[place]store.Summary
 	schedules []string
-	sendings  map[errand]map[history.Wave]bool
+	sendings  map[errand]map[uint64]bool
 }
 
 // ack is something that a client was told has happened.
@@ -50,7 +50,7 @@ type resetAck struct {
 func newAudit(s *simulation) *audit {
 	return &audit{
 		s: s, view: s.sealer(nil).Log(s.store), programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, told: map[string][]*api.UpdateResponse{},
-		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[errand]map[history.Wave]bool{},
+		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[errand]map[uint64]bool{},
 	}
 }
 

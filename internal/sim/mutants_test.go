@@ -177,6 +177,14 @@ var mutants = []mutant{
 		old: "			return Workflow.ContinueAsNew(ctx, f.State)\n", new: "			f.Last = time.Time{}\n			return Workflow.ContinueAsNew(ctx, f.State)\n", more: true,
 	},
 	{
+		name: "a schedule that goes on in another run forgets what is to be started next", file: "internal/schedule/flow/runs.go",
+		old: "f.Due, d.Start = append(f.Due, d.Start...), nil", new: "d.Start = nil", more: true,
+	},
+	{
+		name: "what is sent again goes on with one wave", file: "internal/turn/send.go",
+		old: "			m.Wave = history.Wave(m.Send)\n", new: "			m.Wave = 1\n", more: true,
+	},
+	{
 		name: "moments come while a schedule is paused", file: "internal/schedule/flow/flow.go",
 		old: "	return !f.Schedule.Paused && ", new: "	return ", more: true,
 	},
