@@ -218,7 +218,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a run is not ended in whose place another is to be", file: "internal/schedule/flow/runs.go",
-		old: "		case d.Terminate:\n", new: "		case d.Terminate && f.Started < 0:\n", more: true,
+		old: "		if d.Cancel || d.Terminate {\n", new: "		if false {\n", more: true,
 	},
 	{
 		name: "the runs of a schedule end with it", file: "internal/schedule/flow/runs.go",

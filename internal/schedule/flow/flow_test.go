@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -240,4 +241,47 @@ func TestShown(t *testing.T) {
 			t.Error("a schedule whose runs cannot be started is taken")
 		}
 	})
+}
+
+// A run that is to end before it has begun, because its message is late, ends when it has begun.
+func TestEndBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	for overlap, want := range map[client.Overlap]history.Status{client.OverlapCancel: history.Canceled, client.OverlapTerminate: history.Terminated} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, d := t.Context(), turntest.New(t)
+			p := d.Idle(turn.Options{}, registrations()...)
+			o := workflow.ScheduleOptions{Every: []client.Every{{Interval: 24 * time.Hour}}, Overlap: overlap}
+			s, err := job.Schedule(ctx, p.Client, "s", "10h", o)
+			for range 2 {
+				err = errors.Join(err, s.Trigger(ctx, ""))
+				time.Sleep(time.Second)
+			}
+			deliveries, received := d.Queue.Receive(ctx, queue.Timers, queue.MaxBatch)
+			if err = errors.Join(err, received); err != nil {
+				t.Fatal(err)
+			}
+			overtook := 0
+			for _, delivery := range deliveries {
+				m, err := turn.DecodeMessage(delivery.Body)
+				if err == nil && m.Kind == engine.ReachOut {
+					overtook++
+					err = errors.Join(p.Service.Handle(ctx, turn.Delivery{Message: m, Received: 1}), d.Queue.Delete(ctx, queue.Timers, delivery.Receipt))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if overtook != 1 {
+				t.Fatalf("%d requests are on their way, want one", overtook)
+			}
+			defer d.Replay(registrations()...)
+			p = d.Start(turn.Options{}, registrations()...)
+			defer p.Stop()
+			time.Sleep(time.Hour)
+			got := describe(t, p.Schedule("s"))
+			if got.Started != 2 || len(got.Running) != 1 || got.Recent[0].Status != want.String() {
+				t.Errorf("%s: %d started, %d open: %+v", overlap, got.Started, len(got.Running), got.Recent)
+			}
+		})
+	}
 }

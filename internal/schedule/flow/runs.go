@@ -22,15 +22,36 @@ func (f *flow) arrive(r api.ScheduledRun) { f.do(f.Machine.Arrive(r)) }
 // do does what was decided.
 func (f *flow) do(d schedule.Decision) {
 	for _, r := range f.Running {
-		switch {
-		case d.Terminate:
-			workflow.External(r.WorkflowID).Terminate(f.ctx, "the schedule's next run takes its place")
-		case d.Cancel:
-			workflow.External(r.WorkflowID).Cancel(f.ctx, "the schedule's next run takes its place")
+		if d.Cancel || d.Terminate {
+			f.end(r, d.Terminate)
 		}
 	}
 	for _, r := range d.Start {
 		f.start(r)
+	}
+}
+
+// end asks a run to end, or terminates it: again where it is not found, because it may not have begun yet.
+func (f *flow) end(r api.ScheduledRun, terminate bool) {
+	const reason = "the schedule's next run takes its place"
+	run := workflow.External(r.WorkflowID)
+	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
+		for slices.ContainsFunc(f.Running, same(r)) {
+			told := run.Cancel
+			if terminate {
+				told = run.Terminate
+			}
+			if _, err := told(ctx, reason).Get(ctx); !errors.Is(err, workflow.ErrNotFound) || workflow.Sleep(ctx, time.Second) != nil {
+				return
+			}
+		}
+	})
+}
+
+// same tells a run from others.
+func same(r api.ScheduledRun) func(api.ScheduledRun) bool {
+	return func(other api.ScheduledRun) bool {
+		return other.WorkflowID == r.WorkflowID && other.StartedAt.Equal(*r.StartedAt)
 	}
 }
 
@@ -101,13 +122,10 @@ func (f *flow) closed(r api.ScheduledRun, err error) {
 	if !f.Schedule.Paused && f.Machine.Waits(f.Schedule.Overlap) {
 		f.catchUp()
 	}
-	same := func(other api.ScheduledRun) bool {
-		return other.WorkflowID == r.WorkflowID && other.StartedAt.Equal(*r.StartedAt)
-	}
-	f.Running = slices.DeleteFunc(f.Running, same)
+	f.Running = slices.DeleteFunc(f.Running, same(r))
 	status, why := outcome(err)
 	r.Status, r.Failure = status.String(), why
-	if i := slices.IndexFunc(f.Recent, same); i >= 0 {
+	if i := slices.IndexFunc(f.Recent, same(r)); i >= 0 {
 		f.Recent[i] = r
 	}
 	if f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut) {
