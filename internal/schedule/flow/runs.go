@@ -31,17 +31,18 @@ func (f *flow) do(d schedule.Decision) {
 	}
 }
 
-// end asks a run to end, or terminates it: again where it is not found, because it may not have begun yet.
+// end asks a run to end, or terminates it: again where it is not found, because it may not have begun yet. After that it takes ever
+// longer, because it may also have closed, and the news of that be late.
 func (f *flow) end(r api.ScheduledRun, terminate bool) {
 	const reason = "the schedule's next run takes its place"
 	run := workflow.External(r.WorkflowID)
 	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
-		for slices.ContainsFunc(f.Running, same(r)) {
+		for pause := time.Second; slices.ContainsFunc(f.Running, same(r)); pause = min(2*pause, time.Hour) {
 			told := run.Cancel
 			if terminate {
 				told = run.Terminate
 			}
-			if _, err := told(ctx, reason).Get(ctx); !errors.Is(err, workflow.ErrNotFound) || workflow.Sleep(ctx, time.Second) != nil {
+			if _, err := told(ctx, reason).Get(ctx); !errors.Is(err, workflow.ErrNotFound) || workflow.Sleep(ctx, pause) != nil {
 				return
 			}
 		}
