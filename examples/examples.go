@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/approval"
 	"github.com/seed-41655fb1/weft/examples/attributes"
 	"github.com/seed-41655fb1/weft/examples/callbacks"
+	"github.com/seed-41655fb1/weft/examples/campaigns"
 	"github.com/seed-41655fb1/weft/examples/cancellation"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/examples/children"
@@ -44,6 +45,7 @@ func Registrations() map[string][]workflow.Registration {
 		"approval":     approval.Registrations(),
 		"attributes":   attributes.Registrations(),
 		"callbacks":    callbacks.Registrations(),
+		"campaigns":    campaigns.Registrations(),
 		"cancellation": cancellation.Registrations(),
 		"continued":    continued.Registrations(),
 		"cart":         cart.Registrations(),

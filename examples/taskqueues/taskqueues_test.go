@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/taskqueues"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 )
 
@@ -46,4 +48,29 @@ func TestTaskQueues(t *testing.T) {
 			})
 		})
 	}
+}
+
+// In a deployment whose task queue for reports has a rate, of one in a minute, three are rendered one after the other, whatever
+// number may run at once.
+func TestRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rate := func(taskQueue string) limits.Rate {
+			if taskQueue == "reports" {
+				return limits.Rate{PerSecond: 1.0 / 60, Burst: 1}
+			}
+			return limits.Rate{}
+		}
+		p := turntest.New(t).Start(turn.Options{Rate: rate}, taskqueues.Registrations()...)
+		begun := time.Now()
+		run, err := taskqueues.Workflow.Start(t.Context(), p.Client, "reports-1", taskqueues.Order{Topics: []string{"tea", "cups", "pots"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := run.Result(t.Context()); err != nil || len(kept) != 3 {
+			t.Errorf("%q, %v", kept, err)
+		}
+		if took := time.Since(begun).Truncate(time.Minute); took != 3*time.Minute {
+			t.Errorf("three reports took %v, want 3m: the last is rendered after two, and kept in one", took)
+		}
+	})
 }

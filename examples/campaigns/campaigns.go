@@ -1,0 +1,56 @@
+// Package campaigns shows what is done to runs from outside: one begins later and may take only so long, goes back to before a
+// mistake, is ended at once, and is deleted. The workflow is a campaign that collects pledges, and knows nothing of that. Look at
+// Announce, Undo and Forget.
+package campaigns
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Workflow is a campaign, its input the goal, and its result what came together.
+var (
+	Workflow = workflow.Declare[int, int]("campaigns")
+	Pledge   = workflow.NewUpdate[int, int]("campaigns.pledge")
+	Standing = workflow.NewQuery[workflow.None, State]("campaigns.standing")
+)
+
+// State is how a campaign stands.
+type State struct {
+	Opened time.Time `json:"opened"`
+	Total  int       `json:"total"`
+}
+
+// Run takes pledges until the goal is reached.
+func Run(ctx workflow.Context, goal int) (int, error) {
+	s := State{Opened: workflow.Now(ctx)}
+	Standing.Handle(ctx, func(workflow.None) (State, error) { return s, nil })
+	Pledge.Handle(ctx, func(_ workflow.Context, amount int) (int, error) {
+		s.Total += amount
+		return s.Total, nil
+	})
+	err := workflow.Await(ctx, func() bool { return s.Total >= goal })
+	return s.Total, err
+}
+
+// Announce starts a campaign that opens in a while, and then stays open for a month at most. Whoever pledges earlier opens it.
+func Announce(ctx context.Context, c *client.Client, id string, goal int, opens time.Duration) (workflow.Run[int], error) {
+	return Workflow.Start(ctx, c, id, goal, workflow.StartOptions{StartDelay: opens, RunTimeout: 30 * 24 * time.Hour})
+}
+
+// Undo goes back to before the last pledge, which was a mistake. The run is terminated, also where it has reached its goal by that,
+// and another goes on from there.
+func Undo(ctx context.Context, run workflow.Run[int]) (workflow.Run[int], error) {
+	return run.Reset(ctx, workflow.ResetOptions{To: "lastTask", Exclude: []string{"updates"}, Reason: "a pledge by mistake"})
+}
+
+// Forget deletes what there is of a campaign that closed two hours ago or before.
+func Forget(ctx context.Context, run workflow.Run[int]) error { return run.Delete(ctx) }
+
+// Registrations is all that a program has to register to run this.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(Workflow, Run)}
+}
