@@ -35,8 +35,8 @@ demo: ## play a cart through against a fresh server, and show what each step cos
 test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
 	go test $(RACE) -timeout 9m ./...
-	@# With the race detector the simulation plays few seeds.
-	@if [ -n "$(RACE)" ]; then go test -timeout 9m ./internal/sim -run 'TestSeeds|TestLinearizable'; fi
+	@# With the race detector the simulation plays few seeds, and no mutants.
+	@if [ -n "$(RACE)" ]; then go test -timeout 9m ./internal/sim -run 'TestSeeds|TestLinearizable|TestMutants'; fi
 	@# Not from the cache: go test does not know that these read the examples.
 	cd cmd/weftvet && go test -count=1 -timeout 9m ./...
 

@@ -1,14 +1,19 @@
+//go:build !race
+
 package sim
 
 import (
 	"cmp"
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
+
+var allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
 
 // mutant is a deliberate break of the protocol: one piece of source that is replaced.
 type mutant struct {
@@ -239,7 +244,8 @@ var mutants = []mutant{
 }
 
 // TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation finds it. The broken
-// source never touches the tree: it is laid over it for one build.
+// source never touches the tree: it is laid over it for one build, which has no race detector: make test plays them in its second
+// step.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

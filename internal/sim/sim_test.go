@@ -6,9 +6,8 @@ import (
 )
 
 var (
-	seeds      = flag.Int("seeds", defaultSeeds, "how many seeds to simulate")
-	first      = flag.Uint64("seed", 1, "the first seed")
-	allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
+	seeds = flag.Int("seeds", defaultSeeds, "how many seeds to simulate")
+	first = flag.Uint64("seed", 1, "the first seed")
 )
 
 // TestSeeds simulates many seeds. A failure prints its seed; replay it with
