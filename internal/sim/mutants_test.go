@@ -182,8 +182,8 @@ var mutants = []mutant{
 		old: "			return Workflow.ContinueAsNew(ctx, f.State)\n", new: "			f.Last = time.Time{}\n			return Workflow.ContinueAsNew(ctx, f.State)\n", more: true,
 	},
 	{
-		name: "a schedule that goes on in another run forgets what is to be started next", file: "internal/schedule/flow/runs.go",
-		old: "f.Due, d.Start = append(f.Due, d.Start...), nil", new: "d.Start = nil", more: true,
+		name: "a schedule that goes on in another run forgets what is to be started next", file: "internal/schedule/flow/flow.go",
+		old: "	f.Running = nil // those", new: "	f.Running, f.Machine.Open = nil, 0 // those", more: true,
 	},
 	{
 		name: "what is sent again goes on with one wave", file: "internal/turn/send.go",

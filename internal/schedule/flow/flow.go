@@ -78,8 +78,6 @@ type State struct {
 	Machine schedule.Machine `json:"machine"`
 	// Running are the runs that are open, and Recent the last ones that were started.
 	Running []api.ScheduledRun `json:"running,omitempty"`
-	// Due are the runs to start next: those that wait for the schedule to go on in another run first.
-	Due     []api.ScheduledRun `json:"due,omitempty"`
 	Recent  []api.ScheduledRun `json:"recent,omitempty"`
 	Started int                `json:"started,omitempty"`
 	Missed  int                `json:"missed,omitempty"`
@@ -106,17 +104,15 @@ func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, 
 		f.Last = f.seen
 	}
 	f.handle()
-	for f.Running = nil; f.Machine.Open > len(f.Due); { // those of the run before: nobody waits for them any more
-		f.do(f.Machine.Closed())
-	}
-	f.startDue()
+	f.Running = nil // those of the run before: nobody waits for them any more
+	f.settle()
 	for {
 		f.woken, f.seen = false, workflow.Now(ctx)
 		f.look()
 		if f.long() {
 			return Workflow.ContinueAsNew(ctx, f.State)
 		}
-		f.startDue()
+		f.settle()
 		if err := workflow.Select(ctx, f.cases()...); err != nil {
 			return workflow.None{}, err
 		}

@@ -132,20 +132,16 @@ func (f *flow) closed(r api.ScheduledRun, err error) {
 	if f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut) {
 		f.Schedule.Paused, f.Schedule.Note = true, fmt.Sprintf("paused because %s is %s", r.WorkflowID, r.Status)
 	}
-	d := f.Machine.Closed()
-	if len(f.Running) == 0 && f.suggested() { // or runs that follow each other without a pause would never leave one to go on in
-		f.Due, d.Start = append(f.Due, d.Start...), nil
+	if len(f.Running) > 0 || !f.suggested() { // or runs that follow each other without a pause would never leave one to go on in
+		f.settle()
 	}
-	f.do(d)
 	f.woken = true
 }
 
-// startDue starts the runs that are due.
-func (f *flow) startDue() {
-	due := f.Due
-	f.Due = nil
-	for _, r := range due {
-		f.start(r)
+// settle starts what waits for the end of runs that are not open any more.
+func (f *flow) settle() {
+	for f.Machine.Open > len(f.Running) {
+		f.do(f.Machine.Closed())
 	}
 }
 
