@@ -41,9 +41,7 @@ func (s *Service) open(ctx context.Context, workflowID string) (*session, error)
 // begin starts a session at a gate that the caller holds.
 func (s *Service) begin(workflowID string) *session {
 	t := &session{Service: s, workflowID: workflowID, began: s.world.Now(), entry: s.cache.take(workflowID)}
-	if t.entry == nil {
-		t.forget()
-	} else if t.began.Sub(t.entry.loaded) > s.options.CacheAge || t.expired() {
+	if t.entry == nil || t.began.Sub(t.entry.loaded) > s.options.CacheAge || t.expired() {
 		t.forget()
 	}
 	return t
