@@ -275,20 +275,22 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	}
 	return New(role, service, Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
-		QueueOf: e.queueOf, BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		QueueOf: QueueOf(e.urls), BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
 }
 
-// queueOf is which queue of activities has an ARN: they end in the same as URLs do. One that is none of these is taken for the
-// default one.
-func (e *environment) queueOf(arn string) string {
-	name := arn[strings.LastIndex(arn, ":")+1:]
-	for _, taskQueue := range e.taskQueues {
-		if q := queue.ForTasks(taskQueue); path.Base(e.urls[q]) == name {
-			return q
+// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same as URLs do. One that is none of
+// these is taken for the default one.
+func QueueOf(urls map[string]string) func(arn string) string {
+	return func(arn string) string {
+		name := arn[strings.LastIndex(arn, ":")+1:]
+		for q, url := range urls {
+			if _, is := queue.IsForTasks(q); is && path.Base(url) == name {
+				return q
+			}
 		}
+		return queue.Activities
 	}
-	return queue.Activities
 }
 
 // sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.

@@ -66,7 +66,7 @@ func TestEnvironment(t *testing.T) {
 	for name, is := range map[string]string{
 		"weft-activities": queue.Activities, "weft-tasks-reports": queue.ForTasks("reports"), "slow-lane": queue.ForTasks("slow"), "lane": queue.Activities,
 	} {
-		if got := want.queueOf("arn:aws:sqs:us-east-1:123456789012:" + name); got != is {
+		if got := QueueOf(want.urls)("arn:aws:sqs:us-east-1:123456789012:" + name); got != is {
 			t.Errorf("the queue %s is %s, want %s", name, got, is)
 		}
 	}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -139,7 +137,7 @@ func (d *deployment) function(role, build string) (f *adapter.Function, end func
 		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
 	}))
 	f, err = adapter.New(adapter.Role(role), service, adapter.Options{
-		Log: log, Open: sealer.Deliveries, QueueOf: d.queueOf,
+		Log: log, Open: sealer.Deliveries, QueueOf: adapter.QueueOf(d.urls),
 		Forward: func(ctx context.Context, build string, event []byte) ([]byte, error) {
 			return d.invoke(ctx, role, build, event)
 		},
@@ -149,16 +147,6 @@ func (d *deployment) function(role, build string) (f *adapter.Function, end func
 		err := metrics.Flush()
 		return int64(lines.Len()), err
 	}, err
-}
-
-// queueOf is which queue of activities has an ARN.
-func (d *deployment) queueOf(arn string) string {
-	for _, taskQueue := range taskQueues() {
-		if q := queue.ForTasks(taskQueue); strings.HasSuffix(arn, ":"+path.Base(d.urls[q])) {
-			return q
-		}
-	}
-	return queue.Activities
 }
 
 // startMappings starts the event source mappings, as infra declares them.
