@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"sync"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/cron"
 )
 
 // The cron expressions of schedules, and what they mean: the audit finds their moments minute by minute.
@@ -18,6 +20,18 @@ var crons = map[string]func(time.Time) bool{
 	tens:     func(t time.Time) bool { return t.Minute()%10 == 0 },
 	sevens:   func(t time.Time) bool { return t.Minute() == 7 || t.Minute() == 37 },
 	forenoon: func(t time.Time) bool { return t.Minute() == 45 && (t.Hour() == 10 || t.Hour() == 11) },
+}
+
+// zones are the time zones of schedules, each read once: a moment is looked for in every minute.
+var zones = map[string]func() *time.Location{
+	"": func() *time.Location { return time.UTC },
+	berlin: sync.OnceValue(func() *time.Location {
+		zone, err := cron.Zone(berlin)
+		if err != nil {
+			panic(err)
+		}
+		return zone
+	}),
 }
 
 // momentsOf are the moments of a spec after one time and up to another.
@@ -39,9 +53,8 @@ func isMoment(s api.ScheduleSpec, t time.Time) bool {
 			return true
 		}
 	}
-	zone, err := time.LoadLocation(s.TimeZone)
 	for _, c := range s.Cron {
-		if err == nil && crons[c](t.In(zone)) {
+		if crons[c](t.In(zones[s.TimeZone]())) {
 			return true
 		}
 	}
