@@ -74,7 +74,7 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 			}
 		}
 	}
-	shown, err := measureApart(ctx, open, settings{list: true}, inList())
+	shown, err := measured(ctx, listed, inList())
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 		settings
 		operations []operation
 	}{{settings{sealed: true}, sealed}, {settings{apart: true}, apart}} {
-		results, err := measureApart(ctx, open, work.settings, work.operations)
+		results, err := measureKept(ctx, open, work.settings, work.operations)
 		if err != nil {
 			return nil, err
 		}
@@ -96,12 +96,17 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 	return r, nil
 }
 
-func measureApart(ctx context.Context, open func(settings) (*deployment, error), s settings, operations []operation) (all []result, err error) {
+func measureKept(ctx context.Context, open func(settings) (*deployment, error), s settings, operations []operation) ([]result, error) {
 	d, err := open(s)
 	if err != nil {
 		return nil, err
 	}
 	defer d.stop()
+	return measured(ctx, d, operations)
+}
+
+// measured is what operations come to on a deployment, one after the other.
+func measured(ctx context.Context, d *deployment, operations []operation) (all []result, err error) {
 	for _, o := range operations {
 		one, err := again(ctx, d, o)
 		if err != nil {
