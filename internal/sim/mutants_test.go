@@ -4,9 +4,7 @@ package sim
 
 import (
 	"cmp"
-	"encoding/json"
 	"flag"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -14,16 +12,6 @@ import (
 )
 
 var allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
-
-// mutant is a deliberate break of the protocol: one piece of source that is replaced.
-type mutant struct {
-	name     string
-	file     string // from the root of the module
-	old, new string
-	guard    string // a piece of the same file that guards against the same break: it is taken out, too
-	more     bool   // only with -all-mutants
-	test     string // that must find it; empty is TestSeeds
-}
 
 var mutants = []mutant{
 	{
@@ -268,37 +256,4 @@ func TestMutants(t *testing.T) {
 			t.Log(text[strings.LastIndex(text, "seed "):min(len(text), strings.LastIndex(text, "seed ")+300)])
 		})
 	}
-}
-
-// overlay writes the broken source beside the tree and returns the file that lays it over.
-func (m mutant) overlay(t *testing.T, root string) string {
-	t.Helper()
-	path := filepath.Join(root, filepath.FromSlash(m.file))
-	source, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(string(source), m.old); n != 1 {
-		t.Fatalf("%s has the piece to break %d times, want once: has it changed?\n%s", m.file, n, m.old)
-	}
-	text := strings.Replace(string(source), m.old, m.new, 1)
-	if n := strings.Count(text, m.guard); m.guard != "" && n != 1 {
-		t.Fatalf("%s has the guard %d times, want once: has it changed?\n%s", m.file, n, m.guard)
-	} else if m.guard != "" {
-		text = strings.Replace(text, m.guard, "false", 1)
-	}
-	dir := t.TempDir()
-	broken := filepath.Join(dir, "broken.go")
-	if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: broken}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(file, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }

@@ -2,6 +2,7 @@ package awspath
 
 import (
 	"context"
+	"crypto/sha256"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -40,9 +41,11 @@ type sleeper struct {
 	resume chan struct{}
 }
 
-// NewClock returns a clock that stands where that of testing/synctest begins, so that scenes in both tell the same times.
-func NewClock() *Clock {
-	c := &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewPCG(1, 2))}
+// NewClock returns a clock that stands where that of testing/synctest begins, so that scenes in both tell the same times. Its
+// random bytes follow from the name of the test: tests that run together must not have runs with the same ids, because what
+// the workload's code notes in memory is noted for a run.
+func NewClock(test string) *Clock {
+	c := &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(test))))}
 	c.stopped.L = &c.mu
 	return c
 }

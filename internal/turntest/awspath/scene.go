@@ -47,8 +47,11 @@ type Ears struct {
 // an HTTP API, or with the argument gateway=rest through a REST API. With the argument versions the functions hand events to
 // the versions before them. There are ears once at most.
 func Scenes(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears) func(testing.TB, turntest.Args) turntest.Scene {
-	clock := NewClock()
+	var clock *Clock
 	return func(t testing.TB, args turntest.Args) turntest.Scene {
+		if clock == nil {
+			clock = NewClock(t.Name())
+		}
 		settings := queue.Standard(turntest.TaskQueues...)
 		for name, q := range settings {
 			if _, attempts := queue.IsForTasks(name); attempts {

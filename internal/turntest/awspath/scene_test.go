@@ -62,3 +62,11 @@ func TestBatches(t *testing.T) {
 		t.Errorf("%d workflows are completed:\n%s", n, functions)
 	}
 }
+
+// TestIDs demands that a clock's ids are the same in each run of a test, and in no other test, which may run beside it.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	if NewClock("a").ID() != NewClock("a").ID() || NewClock("a").ID() == NewClock("b").ID() {
+		t.Error("the ids of a clock do not follow from its test")
+	}
+}
