@@ -169,8 +169,20 @@ func (h *handler) list(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.List(r.Context(), f, q.Get("pageToken"), listPage)
+	answer, err := h.service.List(r.Context(), f, asked(q), q.Get("pageToken"), listPage)
 	return http.StatusOK, answer, err
+}
+
+// asked is the list that a query string asks for, whatever the order of its parameters. The page is no part of it, nor what signs the
+// request: that is another one each time.
+func asked(q url.Values) string {
+	list := url.Values{}
+	for _, name := range parameters["GET /v1/workflows"] {
+		if q.Get(name) != "" && name != "pageToken" {
+			list.Set(name, q.Get(name))
+		}
+	}
+	return "workflows?" + list.Encode()
 }
 
 // listFilter is what the parameters of a list select, all of them together.

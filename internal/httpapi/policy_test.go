@@ -204,6 +204,34 @@ func TestListPages(t *testing.T) {
 	})
 }
 
+// A page token goes on with the list that it came from, however that is asked for, and with no other: that would leave out
+// runs, and say nothing.
+func TestPageTokenOfAnotherList(t *testing.T) {
+	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+		for range 101 {
+			start(t, p, `{"type":"counter"}`)
+		}
+		const filter, since = "filter=WorkflowType+%3D+%27counter%27", "startedAfter=1999-01-01T00:00:00Z"
+		token := getPage(t, p, workflows+"?"+filter+"&"+since).NextPageToken
+		if token == "" {
+			t.Fatal("there is no second page")
+		}
+		goOn := "pageToken=" + token
+		for _, same := range []string{filter + "&" + since + "&" + goOn, goOn + "&" + since + "&type=&" + filter, filter + "&" + since + "&X-Amz-Date=1&" + goOn} {
+			if pg := getPage(t, p, workflows+"?"+same); len(pg.Workflows) != 1 || pg.NextPageToken != "" {
+				t.Errorf("%s: %d runs, and the token %q", same, len(pg.Workflows), pg.NextPageToken)
+			}
+		}
+		for _, other := range []string{
+			goOn, filter + "&" + goOn, since + "&" + goOn, filter + "&" + since + "&status=running&" + goOn, filter + "&" + since + "&build=b&" + goOn,
+			filter + "&startedAfter=1999-01-01T00:00:01Z&" + goOn, filter + "&" + since + "&" + goOn[:len("pageToken=")+8],
+		} {
+			refused(t, d, p, http.MethodGet, workflows+"?"+other, "", 400)
+		}
+		refused(t, d, p, http.MethodGet, "/v1/schedules?"+goOn, "", 400)
+	})
+}
+
 // Every answer is JSON that names its fields as the contract does; no page is null where there is nothing.
 func TestEmptyList(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *turntest.Deployment, p *turntest.Process) {

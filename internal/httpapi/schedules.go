@@ -63,7 +63,7 @@ func (h *handler) listSchedules(r *http.Request) (int, any, error) {
 	f := store.Filter{Where: func(row *store.Summary) bool {
 		return row.Type == api.ScheduleType && row.Status == history.Running.String()
 	}}
-	page, err := h.service.List(r.Context(), f, r.URL.Query().Get("pageToken"), listPage)
+	page, err := h.service.List(r.Context(), f, "schedules", r.URL.Query().Get("pageToken"), listPage)
 	if err != nil {
 		return 0, nil, err
 	}

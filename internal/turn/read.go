@@ -9,7 +9,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // look calls fn with the latest run, or with the one that runID names, as the log has it now.
@@ -205,48 +204,4 @@ func (s *Service) History(ctx context.Context, workflowID string, runID history.
 		return nil
 	})
 	return events, id, more, err
-}
-
-// List returns a page of the list of workflows.
-func (s *Service) List(ctx context.Context, f store.Filter, token string, limit int) (*api.ListResponse, error) {
-	if s.Lister == nil {
-		return nil, api.NotFound.New("this deployment keeps no list of workflows")
-	}
-	runs, next, err := s.Lister.ListRuns(ctx, f, token, limit)
-	if errors.Is(err, store.ErrBadToken) {
-		return nil, api.Invalid.New("the pageToken is none that a list returned")
-	}
-	if err != nil {
-		return nil, s.problem(readProblem(err))
-	}
-	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}, NextPageToken: next}
-	for _, r := range runs {
-		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
-		w.Memo, w.SearchAttributes = s.shown(&r)
-		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
-			return nil, err
-		}
-		if !r.Closed.IsZero() {
-			w.ClosedAt = &r.Closed
-		}
-		answer.Workflows = append(answer.Workflows, w)
-	}
-	return answer, nil
-}
-
-// shown is what a row has of what its run shows. A memo that cannot be opened here is left out, and so is what a newer version
-// wrote: the list goes on without them.
-func (s *Service) shown(r *store.Summary) (memo history.Memo, attributes history.SearchAttributes) {
-	for _, part := range []struct {
-		body string
-		to   any
-	}{{r.Memo, &memo}, {r.Attributes, &attributes}} {
-		if part.body == "" {
-			continue
-		}
-		if err := history.DecodeBody([]byte(part.body), part.to); err != nil {
-			s.options.Logger.Warn("the list leaves out what cannot be read of a run", "workflowId", r.Workflow, "runId", r.RunID, "error", err)
-		}
-	}
-	return memo, attributes
 }
