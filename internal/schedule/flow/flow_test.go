@@ -243,6 +243,26 @@ func TestShown(t *testing.T) {
 	})
 }
 
+// handle has a process handle those of the delayed messages that are due that are wanted, and reports how many that were.
+func handle(t *testing.T, d *turntest.Deployment, p *turntest.Process, wanted func(*engine.Message) bool) (handled int) {
+	t.Helper()
+	deliveries, err := d.Queue.Receive(t.Context(), queue.Timers, queue.MaxBatch)
+	for _, delivery := range deliveries {
+		m, bad := turn.DecodeMessage(delivery.Body)
+		if err = errors.Join(err, bad); err != nil {
+			break
+		}
+		if wanted(m) {
+			handled++
+			err = errors.Join(p.Service.Handle(t.Context(), turn.Delivery{Message: m, Received: 1}), d.Queue.Delete(t.Context(), queue.Timers, delivery.Receipt))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handled
+}
+
 // A run that is to end before it has begun, because its message is late, ends when it has begun.
 func TestEndBeforeItBegins(t *testing.T) {
 	t.Parallel()
@@ -256,21 +276,10 @@ func TestEndBeforeItBegins(t *testing.T) {
 				err = errors.Join(err, s.Trigger(ctx, ""))
 				time.Sleep(time.Second)
 			}
-			deliveries, received := d.Queue.Receive(ctx, queue.Timers, queue.MaxBatch)
-			if err = errors.Join(err, received); err != nil {
+			if err != nil {
 				t.Fatal(err)
 			}
-			overtook := 0
-			for _, delivery := range deliveries {
-				m, err := turn.DecodeMessage(delivery.Body)
-				if err == nil && m.Kind == engine.ReachOut {
-					overtook++
-					err = errors.Join(p.Service.Handle(ctx, turn.Delivery{Message: m, Received: 1}), d.Queue.Delete(ctx, queue.Timers, delivery.Receipt))
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			overtook := handle(t, d, p, func(m *engine.Message) bool { return m.Kind == engine.ReachOut })
 			if overtook != 1 {
 				t.Fatalf("%d requests are on their way, want one", overtook)
 			}

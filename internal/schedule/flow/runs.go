@@ -118,18 +118,22 @@ func runChild(ctx workflow.Context, a api.ScheduleAction, o workflow.ChildOption
 	return err
 }
 
-// closed takes the end of a run: the moments that came while it was open come first.
+// closed takes the end of a run: the moments that came while it was open, and those that have come before it pauses the schedule, come
+// first.
 func (f *flow) closed(r api.ScheduledRun, err error) {
+	status, why := outcome(err)
+	pauses := f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut)
 	if !f.Schedule.Paused && f.Machine.Waits(f.Schedule.Overlap) {
 		f.catchUp()
+	} else if pauses {
+		f.look()
 	}
 	f.Running = slices.DeleteFunc(f.Running, same(r))
-	status, why := outcome(err)
 	r.Status, r.Failure = status.String(), why
 	if i := slices.IndexFunc(f.Recent, same(r)); i >= 0 {
 		f.Recent[i] = r
 	}
-	if f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut) {
+	if pauses {
 		f.Schedule.Paused, f.Schedule.Note = true, fmt.Sprintf("paused because %s is %s", r.WorkflowID, r.Status)
 	}
 	if len(f.Running) > 0 || !f.suggested() { // or runs that follow each other without a pause would never leave one to go on in
