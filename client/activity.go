@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -20,16 +19,13 @@ func (c *Client) CompleteActivity(ctx context.Context, token string, result hist
 
 // FailActivity ends the attempt at an activity that a token names: it has failed with cause, and the retry policy says what
 // follows. That is durable when it returns nil. The same again is no error; where the attempt has ended otherwise it is
-// ErrActivityEnded. Of a chain of errors the text of all travels, and the type and details of the first application error. A nil
-// cause is an error without a text.
+// ErrActivityEnded. Of a chain of errors the text of all travels, and the type and details of the first application error; a text
+// of more than 8 KiB is cut, and details of more than 64 KiB are left out, as those of an error that an activity returns. A nil cause
+// is an error without a text.
 func (c *Client) FailActivity(ctx context.Context, token string, cause error) error {
 	r := api.FailActivityRequest{Token: token}
-	if f := failure.FromError(cause); f != nil {
-		r.Type, r.Message, r.NonRetryable = f.Type, f.Message, !f.Retryable(nil)
-	}
-	var typed *failure.Error
-	if errors.As(cause, &typed) {
-		r.Type, r.Details = typed.Type, typed.Details
+	if f := failure.Flat(cause); f != nil {
+		r.Type, r.Message, r.NonRetryable, r.Details = f.Type, f.Message, f.NonRetryable, f.Details
 	}
 	return c.activity(ctx, "fail", r, nil)
 }

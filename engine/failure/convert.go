@@ -1,6 +1,7 @@
 package failure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,31 @@ const MaxDetails = 64 << 10
 // FromError returns the failure that stands for err, its causes included. It returns nil for nil. A text of more than 8 KiB
 // is cut, and details of more than 64 KiB are left out.
 func FromError(err error) *Failure {
-	f := fromError(err, maxDepth)
+	return new(walk).from(err)
+}
+
+// Flat is FromError for whoever can say a failure in one piece only: it has no cause, the text of err, and the type and the details of
+// the first *Error in the chain. It is nonretryable where anything in the chain is.
+func Flat(err error) *Failure {
+	var w walk
+	f := w.from(err)
+	if f == nil {
+		return nil
+	}
+	flat := &Failure{Kind: KindApplication, Type: f.Type, Message: cut(err.Error()), NonRetryable: !f.Retryable(nil)}
+	if w.first != nil {
+		flat.Type, flat.Details = w.first.Type, w.first.Details
+	}
+	return flat
+}
+
+// walk is a walk along a chain of errors.
+type walk struct {
+	first *Failure // that of the first *Error
+}
+
+func (w *walk) from(err error) *Failure {
+	f := w.failure(err, maxDepth)
 	for part := f; part != nil; part = part.Cause {
 		part.Type, part.Message, part.Stack = cut(part.Type), cut(part.Message), cut(part.Stack)
 		if len(part.Details) > MaxDetails {
@@ -40,17 +65,17 @@ func cut(text string) string {
 	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
 }
 
-func fromError(err error, depth int) *Failure {
+func (w *walk) failure(err error, depth int) *Failure {
 	if err == nil || depth == 0 {
 		return nil
 	}
-	cause := func() *Failure { return fromError(unwrapOne(err), depth-1) }
+	cause := func() *Failure { return w.failure(unwrapOne(err), depth-1) }
 	switch e := err.(type) {
 	case *Error:
-		return &Failure{
-			Kind: KindApplication, Type: e.Type, Message: e.Error(), NonRetryable: e.NonRetryable,
-			Details: e.Details, Cause: cause(),
-		}
+		f := &Failure{Kind: KindApplication, Type: e.Type, Message: e.Error(), NonRetryable: e.NonRetryable, Details: e.Details}
+		w.first = cmp.Or(w.first, f)
+		f.Cause = cause()
+		return f
 	case *TimeoutError:
 		return &Failure{Kind: KindTimeout, Timeout: e.Limit, Message: e.Message, Cause: cause()}
 	case *CanceledError:

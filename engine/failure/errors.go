@@ -49,11 +49,14 @@ func (e *Error) With(details any) *Error {
 	return &with
 }
 
+// maxChain bounds how many application errors of a chain are looked at: one may run in a circle.
+const maxChain = 100
+
 // DecodeDetails reads the details of the first error in err's chain that is of this one's type into v, and reports whether there
 // are any that v can hold.
 func (e *Error) DecodeDetails(err error, v any) bool {
 	var found *Error
-	for errors.As(err, &found) {
+	for n := 0; n < maxChain && errors.As(err, &found); n++ {
 		if found.Is(e) && len(found.Details) > 0 {
 			return json.Unmarshal(found.Details, v) == nil
 		}

@@ -3,6 +3,7 @@ package failure_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,6 +42,44 @@ func TestFailuresAreCut(t *testing.T) {
 	short := of(errors.New(long[:8<<10]))
 	if short.Message != long[:8<<10] {
 		t.Error("a message of 8 KiB was cut")
+	}
+}
+
+// A failure in one piece is as large as one that is a chain may be, and tells what the chain does.
+func TestFlat(t *testing.T) {
+	t.Parallel()
+	declined, other := failure.New("declined", "the card was declined"), failure.New("other", "something else")
+	for name, c := range map[string]struct {
+		err  error
+		want *failure.Failure
+	}{
+		"nothing":          {nil, nil},
+		"no type":          {errors.New("no"), &failure.Failure{Message: "no"}},
+		"a type of Go's":   {circle{}, &failure.Failure{Type: "failure_test.circle", Message: failure.FromError(circle{}).Message}},
+		"wrapped":          {fmt.Errorf("at the bank: %w", declined.With(51)), &failure.Failure{Type: "declined", Message: "at the bank: the card was declined", Details: []byte("51")}},
+		"the first counts": {failure.Newf("declined", "no: %w", other.With(51).Final()), &failure.Failure{Type: "declined", Message: "no: something else", NonRetryable: true}},
+		"one of two":       {errors.Join(other, declined), &failure.Failure{Type: "other", Message: "something else\nthe card was declined"}},
+		"too large":        {declined.With(strings.Repeat("x", failure.MaxDetails)), &failure.Failure{Type: "declined", Message: "the card was declined"}},
+		"canceled":         {fmt.Errorf("no: %w", failure.ErrCanceled), &failure.Failure{Message: "no: canceled", NonRetryable: true}},
+		"an activity's":    {&failure.ActivityError{ActivityType: "pay", Cause: declined}, &failure.Failure{Type: "declined", Message: "activity pay failed: the card was declined"}},
+	} {
+		if c.want != nil {
+			c.want.Kind = failure.KindApplication
+		}
+		if got := failure.Flat(c.err); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// Who looks for details in a chain that runs in a circle comes to an end.
+func TestDetailsOfACircle(t *testing.T) {
+	t.Parallel()
+	ring, sought := failure.New("ring", "round"), failure.New("sought", "")
+	ring.Cause = fmt.Errorf("and %w", ring)
+	var v any
+	if sought.DecodeDetails(ring, &v) || failure.Flat(ring).Type != "ring" {
+		t.Errorf("there is %v in a circle", v)
 	}
 }
 

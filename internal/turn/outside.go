@@ -21,11 +21,15 @@ func (s *Service) CompleteActivity(ctx context.Context, r api.CompleteActivityRe
 	return s.endOutside(ctx, r.Token, history.Payload(r.Result), nil)
 }
 
+// maxErrorText is the longest type and message of an error from outside, in bytes, together: what package failure cuts each to has
+// room.
+const maxErrorText = 20 << 10
+
 // FailActivity ends the attempt that a token names, from outside: it has failed, and the retry policy says what follows, as
 // for any other attempt. That is durable when FailActivity returns nil.
 func (s *Service) FailActivity(ctx context.Context, r api.FailActivityRequest) (*api.ActivityResponse, error) {
-	if len(r.Message)+len(r.Type) > maxReason {
-		return nil, api.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxReason)
+	if len(r.Message)+len(r.Type) > maxErrorText {
+		return nil, api.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
 	}
 	if len(r.Details) > failure.MaxDetails {
 		return nil, api.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)

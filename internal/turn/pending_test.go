@@ -201,11 +201,13 @@ func TestBeatsFromOutside(t *testing.T) {
 func TestFailedOutside(t *testing.T) {
 	t.Parallel()
 	errDeclined := activity.NewError("declined", "the card was declined")
+	errSlow := activity.NewError("slow", "it takes too long")
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour, Retry: activity.Retry{NonRetryable: []*activity.Error{errDeclined}}})
 		ctx, first := t.Context(), taken.at(0)
+		large := fmt.Errorf("%s: %w", strings.Repeat("not now ", 4000), errSlow.With(strings.Repeat("x", failure.MaxDetails)))
 		for range 2 { // the second time it says that it was done
-			if err := outside.Fail(ctx, p.Client, first, errors.New("not now")); err != nil {
+			if err := outside.Fail(ctx, p.Client, first, large); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -215,8 +217,8 @@ func TestFailedOutside(t *testing.T) {
 		if taken.count() != 2 {
 			t.Fatalf("%d attempts", taken.count())
 		}
-		large := fmt.Sprintf(`{"token":%q,"details":"%s"}`, taken.at(1), strings.Repeat("x", failure.MaxDetails))
-		if a := p.Do(http.MethodPost, "/v1/activities/fail", large); a.Status != http.StatusRequestEntityTooLarge || a.Cost.Writes > 0 {
+		tooLarge := fmt.Sprintf(`{"token":%q,"details":"%s"}`, taken.at(1), strings.Repeat("x", failure.MaxDetails))
+		if a := p.Do(http.MethodPost, "/v1/activities/fail", tooLarge); a.Status != http.StatusRequestEntityTooLarge || a.Cost.Writes > 0 {
 			t.Errorf("details that are too large: %d %s, for %v", a.Status, a.Body, a.Cost)
 		}
 		for range 2 {
