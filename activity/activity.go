@@ -45,6 +45,11 @@ type Options struct {
 	// long as that queue's visibility time-out; so it is for activities that are short. One that has only one attempt
 	// (Retry.MaxAttempts is 1) is never run inline, nor is one that has a task queue, or that follows one which has.
 	Inline bool
+	// WaitCancellation says that code whose context is canceled waits for how the activity ends, which is asked to: with its
+	// result, its failure, or an error that is workflow.ErrCanceled. By default the activity is asked to end, and the code goes
+	// on with a *CanceledError. An attempt is told by its next call of Heartbeat; one that makes none takes its time. An
+	// activity that waits for its next attempt ends when that is due, without it.
+	WaitCancellation bool
 }
 
 // Retry says when a failed attempt is followed by another. The zero value tries for ever, after 1 s, 2 s, 4 s and so on
@@ -91,18 +96,20 @@ func (a Activity[In, Out]) On(taskQueue string) Activity[In, Out] {
 }
 
 // Run starts the activity from workflow code and waits for its result. It returns a *workflow.ActivityError that wraps
-// why the activity failed, and a *workflow.CanceledError as soon as ctx is canceled.
+// why the activity failed, and a *workflow.CanceledError as soon as ctx is canceled; see Options.WaitCancellation.
 func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 	return a.Start(ctx, in).Get(ctx)
 }
 
 // Start starts the activity from workflow code and returns the future of its result. When ctx is canceled the activity
-// is asked to end, and the future says that it was canceled.
+// is asked to end, and the future says that it was canceled; see Options.WaitCancellation.
 func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
 	if err := a.check(); err != nil { // With may have brought other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	return workflow.StartActivity[Out](ctx, workflow.ActivityCall{Scheduled: a.options.scheduled(a.name), Input: in})
+	return workflow.StartActivity[Out](ctx, workflow.ActivityCall{
+		Scheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation, Input: in,
+	})
 }
 
 // Register adds the activity to the registry.

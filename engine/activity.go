@@ -22,27 +22,38 @@ type activity struct {
 	sequence uint64
 	scope    *coro.Scope
 	command  *command
+	wait     bool // whoever cancels it waits for how it ends
+	asked    bool // it has been asked to end
 	future   coro.Future[history.Payload]
 }
 
-// StartActivity starts an activity and returns the future of its result. encode makes its input; it is called at once,
-// and only when the code is not replaying. Under a canceled scope nothing is started and the future says so.
-func (in *Instance) StartActivity(scope *coro.Scope, call history.ActivityTaskScheduled, encode func() history.Payload) *coro.Future[history.Payload] {
+// ActivityCall is an activity to start.
+type ActivityCall struct {
+	history.ActivityTaskScheduled
+	// WaitCancellation says that code whose scope is canceled waits for how the activity ends.
+	WaitCancellation bool
+	// Encode makes the input; it is called at once, and only when the code is not replaying.
+	Encode func() history.Payload
+}
+
+// StartActivity starts an activity and returns the future of its result. Under a canceled scope nothing is started and the
+// future says so.
+func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall) *coro.Future[history.Payload] {
 	in.s.MustRun("start an activity")
 	in.sequence++
-	a := &activity{scope: scope, sequence: in.sequence}
+	a, scheduled := &activity{scope: scope, sequence: in.sequence, wait: call.WaitCancellation}, &call.ActivityTaskScheduled
 	if err := scope.Err(); err != nil {
 		a.future.Set(&in.s, nil, err)
 		return &a.future
 	}
 	if !in.replaying {
-		if call.Input = encode(); len(call.Input) > in.maxPayload() {
-			call.Input, call.Oversize = nil, len(call.Input)
+		if scheduled.Input = call.Encode(); len(scheduled.Input) > in.maxPayload() {
+			scheduled.Input, scheduled.Oversize = nil, len(scheduled.Input)
 		}
 	}
 	a.command = in.issue(&command{
-		typ: history.TypeActivityTaskScheduled, name: call.ActivityType,
-		attributes: func() history.Attributes { return &call },
+		typ: history.TypeActivityTaskScheduled, name: scheduled.ActivityType,
+		attributes: func() history.Attributes { return scheduled },
 		numbered: func(id int64) {
 			a.id = id
 			in.activities[id] = a
@@ -55,22 +66,25 @@ func (in *Instance) StartActivity(scope *coro.Scope, call history.ActivityTaskSc
 func (a *activity) under() *coro.Scope { return a.scope }
 func (a *activity) order() uint64      { return a.sequence }
 
-// giveUp asks the activity to end and no longer waits for it: its result, if one comes, is recorded and changes
-// nothing. One that was started in this activation never was.
+// giveUp asks the activity to end and no longer waits for it, unless the author has said so: its result, if one comes, is
+// recorded and changes nothing. One that was started in this activation never was.
 func (a *activity) giveUp(in *Instance, err error) {
-	if a.future.Ready() {
+	switch {
+	case a.future.Ready() || a.asked:
+		return
+	case a.id == 0:
+		a.command.dropped = true
+		a.future.Set(&in.s, nil, err)
 		return
 	}
-	if a.id == 0 {
-		a.command.dropped = true
-	} else {
-		id := a.id
-		in.issue(&command{
-			typ: history.TypeActivityTaskCancelRequested, ref: func() int64 { return id },
-			attributes: func() history.Attributes { return &history.ActivityTaskCancelRequested{ScheduledEventID: id} },
-		})
+	a.asked = true
+	in.issue(&command{
+		typ: history.TypeActivityTaskCancelRequested, ref: func() int64 { return a.id },
+		attributes: func() history.Attributes { return &history.ActivityTaskCancelRequested{ScheduledEventID: a.id} },
+	})
+	if !a.wait {
+		a.future.Set(&in.s, nil, err)
 	}
-	a.future.Set(&in.s, nil, err)
 }
 
 // resolveActivity gives the result of an activity to the code that waits for it.

@@ -95,9 +95,6 @@ func (c *Child) WorkflowID() string { return c.call.WorkflowID }
 // Type is the child's workflow type.
 func (c *Child) Type() string { return c.call.WorkflowType }
 
-// Waits reports whether whoever cancels the child waits for how it ends.
-func (c *Child) Waits() bool { return c.wait }
-
 // Started is ready when the child has started, or cannot be; Result when its outcome has come.
 func (c *Child) Started() *coro.Future[history.RunID] { return &c.started }
 

@@ -56,7 +56,7 @@ func (p *player) play(d *datadriven.TestData) {
 	switch d.Cmd {
 	case "start":
 		p.start(arg(d, "type"), arg(d, "input"), arg(d, "build"))
-	case "complete", "fail", "signal", "cancel", "fire", "move":
+	case "complete", "fail", "canceled", "signal", "cancel", "fire", "move":
 		p.step(engine.Task{Brought: []history.Event{p.event(d)}})
 	case "several":
 		p.several(d)
@@ -123,6 +123,8 @@ func (p *player) event(d *datadriven.TestData) history.Event {
 		return history.Of(&history.ActivityTaskCompleted{ScheduledEventID: id, Result: payload(arg(d, "result")), Attempt: 1})
 	case "fail":
 		return history.Of(&history.ActivityTaskFailed{ScheduledEventID: id, Failure: failure.FromError(failure.New(arg(d, "error"), "it failed")), Attempt: 1})
+	case "canceled":
+		return history.Of(&history.ActivityTaskCanceled{ScheduledEventID: id, Attempt: 1})
 	case "signal":
 		return history.Of(&history.WorkflowExecutionSignaled{SignalName: arg(d, "name"), Input: payload(arg(d, "input"))})
 	case "cancel":

@@ -65,7 +65,7 @@ type PendingActivity struct {
 	Commit history.CommitID
 	// Time is when it was scheduled.
 	Time history.Timestamp
-	// CancelRequested says that the code no longer waits for it.
+	// CancelRequested says that the code has asked it to end.
 	CancelRequested bool
 }
 

@@ -121,6 +121,18 @@ func saga(ctx workflow.Context, item string) (string, error) {
 	return "charged", err
 }
 
+// careful cancels an activity when it is poked, and waits for how it ends.
+func careful(ctx workflow.Context, item string) (string, error) {
+	under, cancel := workflow.WithCancel(ctx)
+	future := Process.With(activity.Options{WaitCancellation: true}).Start(under, item)
+	if _, err := Poke.Receive(ctx); err != nil {
+		return "", err
+	}
+	cancel()
+	result, err := future.Get(under)
+	return fmt.Sprintf("%s %v, canceled: %t", result, err, errors.Is(err, workflow.ErrCanceled)), nil
+}
+
 // fan starts several activities and adds up their results in the order in which they come.
 func fan(ctx workflow.Context, n int) (string, error) {
 	var group workflow.WaitGroup
@@ -148,7 +160,7 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.Declare[int, int]("counter"), counter),
 		workflow.Bind(workflow.Declare[workflow.None, string]("fragile"), fragile(mended)),
 		workflow.Bind(workflow.Declare[workflow.None, string]("idler"), idler),
-		workflow.Bind(workflow.Declare[string, string]("saga"), saga),
+		workflow.Bind(workflow.Declare[string, string]("saga"), saga), workflow.Bind(workflow.Declare[string, string]("careful"), careful),
 		workflow.Bind(workflow.Declare[int, string]("fan"), fan), workflow.Bind(workflow.Declare[string, string]("pricer"), pricer), Price,
 	}
 	for name, code := range parents {

@@ -101,7 +101,7 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions, quiet
 		WaitCancellation: o.WaitCancellation,
 		Encode:           func() history.Payload { return mustEncode(in) },
 	})
-	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), name: "child workflow " + name}}
+	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), name: "child workflow " + name, wait: o.WaitCancellation}}
 }
 
 // misuse is what code does that no code should.
@@ -124,9 +124,6 @@ func (c Child[Out]) Started(ctx Context) (runID string, err error) {
 // Get waits for the child's result. It returns a *ChildWorkflowError that wraps why the child failed, and a *CanceledError as
 // soon as ctx is canceled, unless the child was started with WaitCancellation.
 func (c Child[Out]) Get(ctx Context) (Out, error) {
-	if c.child.Waits() {
-		ctx = Disconnected(ctx)
-	}
 	return c.Result().Get(ctx)
 }
 
@@ -172,6 +169,7 @@ type sent struct{ *coro.Future[struct{}] }
 
 func (f *sent) ready() bool         { return f.Ready() }
 func (f *sent) waiters() *coro.List { return f.Waiters() }
+func (f *sent) waits() bool         { return false }
 func (f *sent) peek() (None, error) {
 	_, err := f.Peek()
 	return None{}, err

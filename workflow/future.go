@@ -17,13 +17,18 @@ type pending[T any] interface {
 	ready() bool
 	peek() (T, error)
 	waiters() *coro.List
+	// waits says that whoever waits does so under a canceled context, too.
+	waits() bool
 }
 
 // Get waits until the value has come, and returns it. It returns a *CanceledError as soon as ctx is canceled, unless the
-// value has come.
+// value has come, or is that of an activity or a child which was started with WaitCancellation.
 func (f Future[T]) Get(ctx Context) (T, error) {
 	s := ctx.scheduler()
 	s.MustRun("wait for a future")
+	if f.pending.waits() {
+		ctx = Disconnected(ctx)
+	}
 	for !f.pending.ready() {
 		if err := ctx.Err(); err != nil {
 			var zero T
@@ -53,11 +58,13 @@ type own[T any] struct{ coro.Future[T] }
 func (f *own[T]) ready() bool         { return f.Ready() }
 func (f *own[T]) peek() (T, error)    { return f.Peek() }
 func (f *own[T]) waiters() *coro.List { return f.Waiters() }
+func (f *own[T]) waits() bool         { return false }
 
 // result is the future of the result of an activity or a child, which is decoded when it is first asked for.
 type result[T any] struct {
 	*coro.Future[history.Payload]
 	name    string
+	wait    bool // whoever cancels it waits for how it ends
 	decoded bool
 	value   T
 	err     error
@@ -65,6 +72,7 @@ type result[T any] struct {
 
 func (f *result[T]) ready() bool         { return f.Ready() }
 func (f *result[T]) waiters() *coro.List { return f.Waiters() }
+func (f *result[T]) waits() bool         { return f.wait }
 
 func (f *result[T]) peek() (T, error) {
 	if f.decoded || !f.Ready() {
@@ -86,15 +94,19 @@ func (f *result[T]) peek() (T, error) {
 
 // ActivityCall is what package activity asks for when workflow code starts an activity; authors have no use for it.
 type ActivityCall struct {
-	Scheduled history.ActivityTaskScheduled
-	Input     any
+	Scheduled        history.ActivityTaskScheduled
+	WaitCancellation bool
+	Input            any
 }
 
 // StartActivity starts an activity; authors call the Start or Run of an activity instead.
 func StartActivity[Out any](ctx Context, call ActivityCall) Future[Out] {
 	call.Scheduled.Header = ctx.starting(call.Scheduled.ActivityType, false)
-	raw := ctx.instance().StartActivity(ctx.scope, call.Scheduled, func() history.Payload { return mustEncode(call.Input) })
-	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.Scheduled.ActivityType}}
+	raw := ctx.instance().StartActivity(ctx.scope, engine.ActivityCall{
+		ActivityTaskScheduled: call.Scheduled, WaitCancellation: call.WaitCancellation,
+		Encode: func() history.Payload { return mustEncode(call.Input) },
+	})
+	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.Scheduled.ActivityType, wait: call.WaitCancellation}}
 }
 
 // StartLocalActivity has a local activity run; authors call the Start or Run of an activity.Local instead.
@@ -112,6 +124,7 @@ func timerFuture(t *engine.Timer) Future[None] { return Future[None]{fired{t}} }
 
 func (f fired) ready() bool         { return f.timer.Future().Ready() }
 func (f fired) waiters() *coro.List { return f.timer.Future().Waiters() }
+func (f fired) waits() bool         { return false }
 func (f fired) peek() (None, error) {
 	_, err := f.timer.Future().Peek()
 	return None{}, err

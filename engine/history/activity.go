@@ -78,8 +78,8 @@ type ActivityTaskTimedOut struct {
 // Type is TypeActivityTaskTimedOut.
 func (*ActivityTaskTimedOut) Type() Type { return TypeActivityTaskTimedOut }
 
-// ActivityTaskCancelRequested is workflow code that no longer waits for an activity. An activity that has not started
-// will not; one that runs is told when it heartbeats.
+// ActivityTaskCancelRequested is workflow code that has asked an activity to end. No further attempt is made, as far as
+// whoever makes it knows; one that runs is told when it heartbeats.
 type ActivityTaskCancelRequested struct {
 	ScheduledEventID int64 `cbor:"1,keyasint" json:"scheduledEventId"`
 }

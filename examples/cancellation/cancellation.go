@@ -1,6 +1,7 @@
 // Package cancellation shows how a workflow ends early and leaves things in order: a trip that is canceled gives back what
 // was booked, the last first. Look at Disconnected, which lets the clean-up run although the workflow's own context is
-// canceled, and at WithCancel, which ends one branch and nothing else.
+// canceled, at WaitCancellation, with which a booking that is under way is waited for, and so given back if it came about, and
+// at WithCancel, which ends one branch and nothing else.
 package cancellation
 
 import (
@@ -15,10 +16,20 @@ import (
 // Workflow books a trip.
 var (
 	Workflow = workflow.Declare[time.Duration, []string]("cancellation")
-	Book     = activity.New("cancellation.book", func(_ context.Context, what string) (string, error) { return "booked " + what, nil })
+	Book     = activity.New("cancellation.book", book, activity.Options{WaitCancellation: true})
 	Refund   = activity.New("cancellation.refund", func(_ context.Context, what string) (string, error) { return "refunded " + what, nil })
 	Log      = workflow.NewQuery[workflow.None, []string]("cancellation.log")
 )
+
+// book takes a second: the other side is slow.
+func book(ctx context.Context, what string) (string, error) {
+	select {
+	case <-time.After(time.Second):
+		return "booked " + what, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
 
 // trip is a trip that is being booked, with how to undo what has been done.
 type trip struct {

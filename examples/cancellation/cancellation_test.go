@@ -44,6 +44,28 @@ func TestACanceledTripIsUndone(t *testing.T) {
 	})
 }
 
+// A booking that is under way when the trip is canceled comes about, and is undone.
+func TestATripThatIsCanceledWhileItIsBooked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := t.Context(), turntest.One(t, cancellation.Registrations()...)
+		run, err := cancellation.Workflow.Start(ctx, p.Client, "trip-1", 100*day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1500 * time.Millisecond)
+		if err := run.Cancel(ctx, "the traveler is ill"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Result(ctx); !errors.Is(err, workflow.ErrCanceled) {
+			t.Errorf("%v, want that the run was canceled", err)
+		}
+		want := []string{"booked flight", "booked hotel", "refunded hotel", "refunded flight"}
+		if log, err := cancellation.Log.Ask(ctx, p.Client, "trip-1", workflow.None{}); err != nil || !slices.Equal(log, want) {
+			t.Errorf("%q, %v; want %q", log, err, want)
+		}
+	})
+}
+
 func TestATripThatTakesPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := t.Context(), turntest.One(t, cancellation.Registrations()...)

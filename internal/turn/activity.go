@@ -22,6 +22,10 @@ const attemptGrace = 2 * time.Second
 // result, at worst.
 const leaseMargin = 30 * time.Second
 
+// attemptAge is how long the message of a first attempt may have waited for the attempt to be made by what the process knows
+// of the run. One that waited for longer, and one that follows another, looks at the log first: a strong read.
+const attemptAge = 5 * time.Second
+
 // work is an attempt at an activity that is to be made.
 type work struct {
 	delivery Delivery
@@ -98,6 +102,12 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	}
 	if early := d.Due.Sub(t.now()); d.Due != 0 && early > 0 {
 		return nil, t.send(ctx, []engine.Message{*d.Message})
+	}
+	if d.Attempt > 1 || t.now().Sub(d.Sent) > attemptAge {
+		// Much may have happened since what is known here: code that no longer waits for the activity, a run that has closed.
+		if err := t.final(ctx, nil); err != nil {
+			return nil, err
+		}
 	}
 	a := run.State.Activities[d.EventID]
 	w := newWork(run, d, t.now())

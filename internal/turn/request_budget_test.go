@@ -347,7 +347,8 @@ func (b *bench) activities(reads int64) {
 		b.do(http.MethodPost, "/looker-3/updates/ask", `{"input":{"name":"x"},"waitFor":"accepted"}`)
 		b.drain()
 	})
-	b.measure("an activity whose first attempt fails, the run", meter.Cost{Writes: 3, Reads: 2 * reads, Messages: 2}, func() {
+	// The second attempt looks at the log, whatever its process knows.
+	b.measure("an activity whose first attempt fails, the run", meter.Cost{Writes: 3, Reads: 1 + reads, Messages: 2}, func() {
 		b.do(http.MethodPost, "", `{"type":"parallel","input":[{"name":"x","fails":1}]}`)
 		b.drain()
 	})

@@ -396,7 +396,7 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
 		workflow.Bind(leaver, runLeaver), workflow.Bind(Family, runFamily), workflow.Bind(Member, runMember), workflow.Bind(meddler, runMeddler), workflow.Bind(flaky, runFlaky),
 		workflow.Bind(Shower, runShower),
-		workflow.Bind(waiter, runWaiter, workflow.Pinned()), approve,
+		workflow.Bind(waiter, runWaiter, workflow.Pinned()), workflow.Bind(patient, runPatient), approve,
 		workflow.Bind(Courier, courier),
 	)
 }

@@ -13,15 +13,27 @@ import (
 // waiter waits for an activity that goes on outside, and ends as it does; a signal ends its wait.
 var (
 	waiter = workflow.Declare[workflow.None, string]("waiter")
-	giveUp = workflow.NewSignal[workflow.None]("give-up")
+	// patient waits for how it ends, also then.
+	patient = workflow.Declare[workflow.None, string]("patient")
+	giveUp  = workflow.NewSignal[workflow.None]("give-up")
 )
+
+// outside are the options of what goes on outside.
+var outside = activity.Options{Pending: 24 * time.Hour, Heartbeat: 2 * time.Hour, Retry: activity.Retry{InitialInterval: time.Minute, MaxAttempts: 3}}
 
 // approve goes on outside.
 var approve = activity.New("approve", func(ctx context.Context, _ activity.None) (string, error) {
 	token, err := activity.Token(ctx)
 	passes.Store(activity.InfoOf(ctx).RunID, token)
 	return "", cmp.Or(err, activity.ErrPending)
-}, activity.Options{Pending: 24 * time.Hour, Heartbeat: 2 * time.Hour, Retry: activity.Retry{InitialInterval: time.Minute, MaxAttempts: 3}})
+}, outside)
+
+// patiently is the same, for code that waits for how it ends.
+var patiently = func() activity.Activity[activity.None, string] {
+	o := outside
+	o.WaitCancellation = true
+	return approve.With(o)
+}()
 
 // passes are the tokens that attempts of the workload have taken last, by run.
 var passes sync.Map
@@ -34,13 +46,23 @@ func Pass(runID string) string {
 	return text
 }
 
-func runWaiter(ctx workflow.Context, _ workflow.None) (string, error) {
+// givenUp is a context that a signal cancels.
+func givenUp(ctx workflow.Context) workflow.Context {
 	inner, cancel := workflow.WithCancel(ctx)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		if _, err := giveUp.Receive(ctx); err == nil {
 			cancel()
 		}
 	})
+	return inner
+}
+
+func runPatient(ctx workflow.Context, _ workflow.None) (string, error) {
+	return patiently.Run(givenUp(ctx), activity.None{})
+}
+
+func runWaiter(ctx workflow.Context, _ workflow.None) (string, error) {
+	inner := givenUp(ctx)
 	result, err := approve.Run(inner, activity.None{})
 	if ctx.Err() == nil && inner.Err() != nil {
 		return "gave up", workflow.Sleep(ctx, time.Hour)
