@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
@@ -338,6 +339,20 @@ func (a *audit) checkRun(run *engine.Run) {
 		}
 	case history.Failed:
 		a.checkRetry(name, run)
+	case history.Canceled:
+		a.checkCanceled(name, run)
+	}
+}
+
+// checkCanceled demands that a run has waited for the end of a step where its program says so.
+func (a *audit) checkCanceled(name string, run *engine.Run) {
+	if !programOf(a.s, run).waits() {
+		return
+	}
+	for id, pending := range run.State.Activities {
+		if strings.HasPrefix(string(pending.Input), `"step`) {
+			a.s.fail("%s was canceled and closed before its activity of event %d had ended", name, id)
+		}
 	}
 }
 

@@ -27,6 +27,10 @@ var mutants = []mutant{
 		old: "for _, id := range children {", new: "for _, id := range children[:0] {",
 	},
 	{
+		name: "code does not wait for the end of what it canceled", file: "engine/activity.go",
+		old: "	if !a.wait {", new: "	if a.asked {", more: true,
+	},
+	{
 		name: "the list does not follow what code shows", file: "internal/turn/commit.go",
 		old: " && shown.Equal(run.State.Shown)", new: "",
 	},

@@ -52,6 +52,9 @@ type program struct {
 	Whole  time.Duration // its execution timeout; 0 for none
 }
 
+// waits reports whether a ledger that is canceled waits for the end of the step that is under way.
+func (p program) waits() bool { return !p.Local && p.Steps%2 == 1 }
+
 // rateOf is the rate of a task queue: the default one has none, and on the others most attempts wait.
 func rateOf(taskQueue string) limits.Rate {
 	if taskQueue == "" {
@@ -181,7 +184,9 @@ type code struct {
 }
 
 func (l *code) work(p program) activity.Activity[string, string] {
-	o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline, TaskQueue: p.Queue}
+	o := activity.Options{
+		StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline, TaskQueue: p.Queue, WaitCancellation: p.waits(),
+	}
 	if p.Ask {
 		o.Pending, o.Heartbeat = 2*time.Minute, time.Minute
 	}
