@@ -197,12 +197,13 @@ func (d *deployment) take(variable string) string {
 	}
 }
 
-// hand hands a message to a function, as if from a standard queue, and wants it to be done with.
+// hand hands a message to a function, as if from the queue of activities, and wants it to be done with.
 func (d *deployment) hand(role adapter.Role, body string) {
 	d.t.Helper()
+	activities := path.Base(d.functions[string(role)].variables["WEFT_QUEUE_ACTIVITIES"])
 	event, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{{
 		MessageId: "1", ReceiptHandle: "1", Body: body, Attributes: map[string]string{"ApproximateReceiveCount": "1"},
-		EventSource: "aws:sqs", EventSourceARN: lambdahost.ARN("sqs", "any"),
+		EventSource: "aws:sqs", EventSourceARN: lambdahost.ARN("sqs", activities),
 	}}})
 	if err != nil {
 		d.t.Fatal(err)

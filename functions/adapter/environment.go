@@ -279,19 +279,21 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	})
 }
 
-// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same as URLs do. One that is none of
-// these is taken for the default one.
+// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same as URLs do. It is empty for one that
+// is none of these.
 func QueueOf(urls map[string]string) func(arn string) string {
 	return func(arn string) string {
-		name := arn[strings.LastIndex(arn, ":")+1:]
 		for q, url := range urls {
-			if _, is := queue.IsForTasks(q); is && path.Base(url) == name {
+			if _, is := queue.IsForTasks(q); is && path.Base(url) == nameOf(arn) {
 				return q
 			}
 		}
-		return queue.Activities
+		return ""
 	}
 }
+
+// nameOf is the name of the queue that has an ARN.
+func nameOf(arn string) string { return arn[strings.LastIndex(arn, ":")+1:] }
 
 // sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
 func (e *environment) sealer(c aws.Config, log *slog.Logger) *seal.Sealer {

@@ -64,7 +64,7 @@ func TestEnvironment(t *testing.T) {
 	want.urls[queue.ForTasks("reports")], want.urls[queue.ForTasks("slow")] = reports, slow
 	check("task queues")
 	for name, is := range map[string]string{
-		"weft-activities": queue.Activities, "weft-tasks-reports": queue.ForTasks("reports"), "slow-lane": queue.ForTasks("slow"), "lane": queue.Activities,
+		"weft-activities": queue.Activities, "weft-tasks-reports": queue.ForTasks("reports"), "slow-lane": queue.ForTasks("slow"), "lane": "", "weft-timers": "",
 	} {
 		if got := QueueOf(want.urls)("arn:aws:sqs:us-east-1:123456789012:" + name); got != is {
 			t.Errorf("the queue %s is %s, want %s", name, got, is)

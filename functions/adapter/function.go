@@ -23,7 +23,8 @@ type Options struct {
 	// either none is ever shortened.
 	Visibility time.Duration
 	Extend     func(ctx context.Context, queue, receipt string, d time.Duration) error
-	// QueueOf is which queue has an ARN, for the activity role: that of a task queue, or the default one; nil is always that.
+	// QueueOf is which queue has an ARN, for the activity role: that of a task queue, or the default one; nil is always that. Of one
+	// for which it is empty nothing is handled: the invocation fails, and the messages stay in their queue.
 	QueueOf func(arn string) string
 	// Open opens the bodies of messages in place, where what was sent is encrypted or compressed; nil where nothing is.
 	Open func(ctx context.Context, deliveries []queue.Delivery)

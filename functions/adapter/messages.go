@@ -62,6 +62,12 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 		return nil, errors.New("the event is not a batch of SQS messages: check what invokes this function, and its WEFT_ROLE")
 	}
 	name := queueOf(e.Records[0].EventSourceARN)
+	if name == "" {
+		// Not a list of messages that are to come again: who has wired this by hand may have a mapping that takes no lists, and
+		// deletes what was answered.
+		return nil, fmt.Errorf("this function does not know the queue %s, and leaves its messages there: it is neither that of "+
+			"WEFT_QUEUE_ACTIVITIES nor one of WEFT_TASK_QUEUES; add it to WEFT_TASK_QUEUES of all functions, or take it from this one's event sources", nameOf(e.Records[0].EventSourceARN))
+	}
 	deliveries := make([]queue.Delivery, len(e.Records))
 	for i, r := range e.Records {
 		deliveries[i] = sqs.NewDelivery(r.Body, r.ReceiptHandle, r.Attributes)

@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -160,6 +161,33 @@ func TestSequence(t *testing.T) {
 		drain(t, d, p)
 		do(t, p, "GET", "/v1/workflows/cart-1/result", "", `"parcel"`)
 		d.CheckReplay(p)
+	})
+}
+
+// A function that is wired to a queue which its variables do not have handles none of its messages, and says what to change. With the
+// variable it does.
+func TestQueueThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, p := process(t, turntest.Workload("build-1")...)
+		do(t, p, "POST", "/v1/workflows", `{"workflowId":"a","type":"courier","input":[{"queue":"reports"}]}`, "a")
+		name := queue.ForTasks("reports")
+		messages := take(t, d, name)
+		event, err := json.Marshal(batch(t, name, messages...))
+		if err != nil || len(messages) == 0 {
+			t.Fatal(len(messages), err)
+		}
+		urls, before := map[string]string{queue.Activities: "https://sqs/1/weft-activities"}, d.Snapshot()
+		_, err = function(t, Activity, p.Service, Options{QueueOf: QueueOf(urls)}).Invoke(t.Context(), event)
+		if err == nil || !strings.Contains(err.Error(), "weft-"+name) || !strings.Contains(err.Error(), "WEFT_TASK_QUEUES") || d.Snapshot() != before {
+			t.Errorf("it answers %v", err)
+		}
+		urls[name] = "https://sqs/1/weft-" + name
+		want(t, "with the variable", failures(t, function(t, Activity, p.Service, Options{QueueOf: QueueOf(urls)}), batch(t, name, messages...)))
+		if d.Snapshot() == before {
+			t.Error("nothing has come of the message")
+		}
+		remove(t, d, name, messages...)
 	})
 }
 
