@@ -48,7 +48,8 @@ type Options struct {
 	// WaitCancellation says that code whose context is canceled waits for how the activity ends, which is asked to: with its
 	// result, its failure, or an error that is workflow.ErrCanceled. By default the activity is asked to end, and the code goes
 	// on with a *CanceledError. An attempt is told by its next call of Heartbeat; one that makes none takes its time. An
-	// activity that waits for its next attempt ends when that is due, without it.
+	// activity that waits for its next attempt ends when that is due, without it. A Select ends with its own context
+	// nevertheless: give it a Disconnected one.
 	WaitCancellation bool
 }
 
