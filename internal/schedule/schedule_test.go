@@ -154,6 +154,8 @@ func TestCheck(t *testing.T) {
 		"jitter is negative": {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, Jitter: -1}},
 		"ends before":        {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, StartAt: ptr(at("2026-01-02T00:00:00Z")), EndAt: ptr(at("2026-01-01T00:00:00Z"))}},
 		"more than 100":      {Action: action, Spec: api.ScheduleSpec{Cron: make([]string, 101)}},
+		"room for a moment":  {Action: api.ScheduleAction{Type: "report", WorkflowID: strings.Repeat("x", 216)}, Spec: good},
+		"at position 2":      {Action: api.ScheduleAction{Type: "report", WorkflowID: "a/b"}, Spec: good},
 		"has no type":        {Spec: good},
 		"retryPolicy":        {Action: api.ScheduleAction{Type: "report", Retry: &api.RetryPolicy{MaximumAttempts: -1}}, Spec: good},
 		"time of the":        {Action: action, Spec: good, CatchUpWindow: -1},
@@ -163,6 +165,12 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q is missing in %v", want, err)
 		}
 	}
+	for want, id := range map[string]string{"is empty": "", "room for a moment": strings.Repeat("x", 216), "at position 2": "a b"} {
+		if err := schedule.Check(id, &api.Schedule{Action: action, Spec: good}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in %v", want, err)
+		}
+	}
+	action.WorkflowID = strings.Repeat("x", 215)
 	good.Cron = append(good.Cron, "0 0 29 2 *")
 	if err := schedule.Check("s", &api.Schedule{Action: action, Spec: good, Overlap: api.OverlapBufferAll}); err != nil {
 		t.Error(err)

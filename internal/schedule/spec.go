@@ -3,6 +3,7 @@
 package schedule
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -86,6 +87,9 @@ func Check(id string, s *api.Schedule) error {
 			return fmt.Errorf("the cron expression %q names no day that there is", s.Spec.Cron[i])
 		}
 	}
+	if err := checkIDs(id, s.Action.WorkflowID); err != nil {
+		return err
+	}
 	if s.Action.Type == "" {
 		return errors.New("the action has no type: give the workflow type to start")
 	}
@@ -101,6 +105,25 @@ func Check(id string, s *api.Schedule) error {
 		return fmt.Errorf("the action: %w", err)
 	}
 	return CheckOverlap(s.Overlap)
+}
+
+// momentRoom is the length of what a run's workflow id has besides its beginning: the moment, to the microsecond, and a number.
+const momentRoom = 40
+
+// checkIDs reports what is wrong with the id of a schedule, or with what the workflow ids of its runs begin with, which is that id where
+// it is empty.
+func checkIDs(id, workflowID string) error {
+	if err := engine.CheckID("schedule's id", id); err != nil {
+		return err
+	}
+	begin := cmp.Or(workflowID, id)
+	if err := engine.CheckID("workflow id of the runs", begin); err != nil {
+		return err
+	}
+	if most := engine.MaxIDLength - momentRoom; len(begin) > most {
+		return fmt.Errorf("the workflow ids of the runs begin with %d characters, and have to have room for a moment: give at most %d", len(begin), most)
+	}
+	return nil
 }
 
 // CheckOverlap reports a policy that there is none of; empty is the schedule's, or the default.

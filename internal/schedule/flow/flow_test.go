@@ -182,6 +182,35 @@ func TestPauseWhileOpen(t *testing.T) {
 	})
 }
 
+// Moments of one second have a run each, also where both are open.
+func TestMomentsOfASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := turntest.One(t, registrations()...)
+		every := []client.Every{{Interval: time.Minute}, {Interval: time.Minute, Offset: 500 * time.Millisecond}}
+		longest := strings.Repeat("x", 215) // what is longer is refused
+		o := workflow.ScheduleOptions{Every: every, Overlap: client.OverlapAllowAll, WorkflowID: longest}
+		s, err := job.Schedule(t.Context(), p.Client, "s", "20s", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(130 * time.Second)
+		if err := s.Trigger(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		got := describe(t, s)
+		for _, r := range got.Recent {
+			if r.Status != "completed" {
+				t.Errorf("%s is %s: %+v", r.WorkflowID, r.Status, r.Failure)
+			}
+		}
+		if len(got.Recent) != 6 || got.Recent[1].WorkflowID != longest+"-2000-01-01T00:01:00Z" || got.Recent[2].WorkflowID != longest+"-2000-01-01T00:01:00.5Z" {
+			t.Errorf("%+v", got.Recent)
+		}
+	})
+}
+
 // A run that fails is tried again by the schedule's retry policy; the schedule waits for the last attempt.
 func TestRetry(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func (f *flow) policy(o api.Overlap) api.Overlap {
 // trigger starts a run now. Its id has a number: another moment, or another trigger, may be of the same second.
 func (f *flow) trigger(r api.TriggerScheduleRequest) {
 	now := workflow.Now(f.ctx)
-	id := fmt.Sprintf("%s-%d", f.workflowID(now), f.Started+len(f.Machine.Buffer)+f.Machine.Skipped+1)
+	id := fmt.Sprintf("%s-%d", f.workflowID(now.Truncate(time.Second)), f.Started+len(f.Machine.Buffer)+f.Machine.Skipped+1)
 	f.arrive(api.ScheduledRun{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})
 	f.woken = true
 }

@@ -99,13 +99,13 @@ func memo(m history.Memo) (fields []workflow.MemoField) {
 	return fields
 }
 
-// workflowID is the id of the run of a moment.
+// workflowID is the id of the run of a moment. Two moments may be of one second: an interval's offset may have a fraction.
 func (f *flow) workflowID(at time.Time) string {
 	id := f.Schedule.Action.WorkflowID
 	if id == "" {
 		id = f.ID
 	}
-	return id + "-" + at.UTC().Format(time.RFC3339)
+	return id + "-" + at.UTC().Format(time.RFC3339Nano)
 }
 
 // runChild starts a run and waits for its end.
