@@ -71,7 +71,7 @@ func (in *Instance) Query(name string, input history.Payload) (answer history.Pa
 		return nil, &QueryError{Unknown: true, Known: sortedKeys(in.queries)}
 	}
 	misuse := in.s.Forbid(fmt.Sprintf("the handler of query %q", name), func() {
-		err = recovered(func() (err error) {
+		err = asked(func() (err error) {
 			answer, err = h.Answer(input)
 			return err
 		})
@@ -83,4 +83,14 @@ func (in *Instance) Query(name string, input history.Payload) (answer history.Pa
 		return nil, &QueryError{Err: err}
 	}
 	return answer, nil
+}
+
+// asked calls code that may only look, and returns its error or its panic. What the error says is asked for here, too: it is the
+// author's code, and where it panics that is the code's panic.
+func asked(fn func() error) error {
+	return recovered(func() error {
+		err := fn()
+		failure.FromError(err)
+		return err
+	})
 }

@@ -222,7 +222,7 @@ func (in *Instance) overLimit(u *update) bool {
 // fails the task, even if the validator recovered from it.
 func (in *Instance) validate(u *update, input any) (err error) {
 	misuse := in.s.Forbid(fmt.Sprintf("the validator of update %q", u.request.Name), func() {
-		err = recovered(func() error { return u.handler.Validate(input) })
+		err = asked(func() error { return u.handler.Validate(input) })
 	})
 	if misuse != nil {
 		panic(misuse)
