@@ -22,13 +22,14 @@ const MaxDetails = 64 << 10
 // FromError returns the failure that stands for err, its causes included. It returns nil for nil. A text of more than 8 KiB
 // is cut, and details of more than 64 KiB are left out.
 func FromError(err error) *Failure {
-	return new(walk).from(err)
+	w := walk{left: maxDepth}
+	return w.from(err)
 }
 
 // Flat is FromError for whoever can say a failure in one piece only: it has no cause, the text of err, and the type and the details of
 // the first *Error in the chain. It is nonretryable where anything in the chain is.
 func Flat(err error) *Failure {
-	var w walk
+	w := walk{left: maxDepth}
 	f := w.from(err)
 	if f == nil {
 		return nil
@@ -42,18 +43,48 @@ func Flat(err error) *Failure {
 
 // walk is a walk along a chain of errors.
 type walk struct {
+	left  int      // how many failures there may still be
 	first *Failure // that of the first *Error
 }
 
 func (w *walk) from(err error) *Failure {
-	f := w.failure(err, maxDepth)
-	for part := f; part != nil; part = part.Cause {
+	chain := w.chain(err)
+	for i, part := range chain {
 		part.Type, part.Message, part.Stack = cut(part.Type), cut(part.Message), cut(part.Stack)
 		if len(part.Details) > MaxDetails {
 			part.Details = nil
 		}
+		if i > 0 {
+			chain[i-1].Cause = part
+		}
 	}
-	return f
+	if len(chain) == 0 {
+		return nil
+	}
+	return chain[0]
+}
+
+// chain is the failures of an error and of all that it wraps. A stored failure is a chain: of several that an error wraps
+// (errors.Join, or more than one %w) one follows the other, in their order, so that errors.Is finds each. What ends with a failure
+// that has no cause comes last, and there is one of that.
+func (w *walk) chain(err error) (chain []*Failure) {
+	if err == nil || w.left == 0 {
+		return nil
+	}
+	w.left--
+	chain = append(chain, w.alone(err))
+	var last []*Failure
+	for _, wrapped := range wrappedBy(err) {
+		branch := w.chain(wrapped)
+		switch n := len(branch); {
+		case n == 0:
+		case branch[n-1].Kind != KindCanceled && branch[n-1].Kind != KindPanic:
+			chain = append(chain, branch...)
+		case last == nil:
+			last = branch
+		}
+	}
+	return append(chain, last...)
 }
 
 // cut returns the beginning of a text that is too long, and says so. What it has cut it leaves as it is.
@@ -65,49 +96,38 @@ func cut(text string) string {
 	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
 }
 
-func (w *walk) failure(err error, depth int) *Failure {
-	if err == nil || depth == 0 {
-		return nil
-	}
-	cause := func() *Failure { return w.failure(unwrapOne(err), depth-1) }
+// alone is the failure of an error without what it wraps.
+func (w *walk) alone(err error) *Failure {
 	switch e := err.(type) {
 	case *Error:
 		f := &Failure{Kind: KindApplication, Type: e.Type, Message: e.Error(), NonRetryable: e.NonRetryable, Details: e.Details}
 		w.first = cmp.Or(w.first, f)
-		f.Cause = cause()
 		return f
 	case *TimeoutError:
-		return &Failure{Kind: KindTimeout, Timeout: e.Limit, Message: e.Message, Cause: cause()}
+		return &Failure{Kind: KindTimeout, Timeout: e.Limit, Message: e.Message}
 	case *CanceledError:
 		return &Failure{Kind: KindCanceled, Message: e.Reason}
 	case *PanicError:
 		return &Failure{Kind: KindPanic, Message: e.Message, Stack: e.Stack}
 	case *ActivityError:
-		return &Failure{Kind: KindActivity, ActivityType: e.ActivityType, EventID: e.EventID, Cause: cause()}
+		return &Failure{Kind: KindActivity, ActivityType: e.ActivityType, EventID: e.EventID}
 	case *ChildWorkflowError:
-		return &Failure{
-			Kind: KindChild, WorkflowType: e.WorkflowType, WorkflowID: e.WorkflowID, RunID: e.RunID, EventID: e.EventID, Cause: cause(),
-		}
+		return &Failure{Kind: KindChild, WorkflowType: e.WorkflowType, WorkflowID: e.WorkflowID, RunID: e.RunID, EventID: e.EventID}
 	case *OtherError:
-		return &Failure{Kind: e.Kind, Message: e.Message, Stack: e.Stack, EventID: e.EventID, Cause: cause()}
+		return &Failure{Kind: e.Kind, Message: e.Message, Stack: e.Stack, EventID: e.EventID}
 	}
 	if err == context.Canceled {
 		return &Failure{Kind: KindCanceled}
 	}
-	return &Failure{Kind: KindApplication, Type: typeName(err), Message: err.Error(), Cause: cause()}
+	return &Failure{Kind: KindApplication, Type: typeName(err), Message: err.Error()}
 }
 
-// unwrapOne returns what err wraps. Of several (errors.Join, or more than one %w) it keeps the first: a stored failure
-// is a chain, and the text of err names the others.
-func unwrapOne(err error) error {
+// wrappedBy returns what err wraps.
+func wrappedBy(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range many.Unwrap() {
-			if e != nil {
-				return e
-			}
-		}
+		return many.Unwrap()
 	}
-	return errors.Unwrap(err)
+	return []error{errors.Unwrap(err)}
 }
 
 // typeName is the Go type of an error that has a type of its own, and empty for those that every package makes.

@@ -1,8 +1,10 @@
 package failure_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -42,6 +44,50 @@ func TestFailuresAreCut(t *testing.T) {
 	short := of(errors.New(long[:8<<10]))
 	if short.Message != long[:8<<10] {
 		t.Error("a message of 8 KiB was cut")
+	}
+}
+
+// An error that wraps several, in whichever way, is met with all of them on the other side, and is final where one of them is.
+func TestSeveralCauses(t *testing.T) {
+	t.Parallel()
+	declined, other, third := failure.New("declined", "the card was declined"), failure.New("other", "something else"), failure.New("third", "")
+	several := errors.Join(nil, context.Canceled, fmt.Errorf("%w, and: %w", other, fmt.Errorf("the bank: %w", declined.With(51).Final())),
+		&failure.PanicError{Message: "lost"}, &failure.ActivityError{ActivityType: "pay", Cause: third})
+	f := failure.FromError(several)
+	err := f.Err()
+	if err.Error() != several.Error() {
+		t.Errorf("it says %q, and %q", several, err)
+	}
+	var activity *failure.ActivityError
+	for _, want := range []error{declined, other, third, failure.ErrCanceled} {
+		if !errors.Is(err, want) || !errors.As(err, &activity) || activity.Error() != "activity pay failed: third" {
+			t.Errorf("%v is lost in %+v", want, err)
+		}
+	}
+	var details int
+	if !declined.DecodeDetails(err, &details) || details != 51 || f.Retryable(nil) {
+		t.Errorf("its details are %v, and it may be tried again: %v", details, f.Retryable(nil))
+	}
+	if f := failure.FromError(errors.Join(other, third)); f.Retryable([]string{"third"}) || !f.Retryable(nil) {
+		t.Error("which types may be tried again does not count for the second of two")
+	}
+	if again := failure.FromError(err); !again.Same(f) {
+		t.Errorf("it changes on its way: %+v, and then %+v", f, again)
+	}
+}
+
+// An error that wraps many, which wrap many, is cut like one that wraps one after the other.
+func TestManyCauses(t *testing.T) {
+	t.Parallel()
+	err, n := io.ErrUnexpectedEOF, 0
+	for range 4 {
+		err = errors.Join(err, err, io.EOF, err)
+	}
+	for f := failure.FromError(err); f != nil; f = f.Cause {
+		n++
+	}
+	if n != 16 {
+		t.Errorf("%d failures", n)
 	}
 }
 
