@@ -119,7 +119,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a reset puts, and sends nothing", file: "internal/turn/reset.go",
-		old: "		if err := t.send(ctx, append(messages, waiting(draft)...)); err != nil {\n			return err\n		}\n", new: "", more: true,
+		old: "		if err := t.send(ctx, append(messages, waiting(draft)...)); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
 	},
 	{
 		name: "a reset that is sent again resets again", file: "internal/turn/reset.go",
