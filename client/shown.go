@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 )
@@ -30,10 +31,19 @@ type SearchAttribute = history.SearchAttribute
 type SearchAttributes = history.SearchAttributes
 
 // err is what is wrong with the options.
-func (o *StartOptions) err() error {
-	for _, f := range o.Memo {
+func (o *StartOptions) err() error { return errShown(o.Memo, o.SearchAttributes) }
+
+// errShown is what is wrong with what a run is to show. JSON would change some values on their way without a word: a moment after the
+// year 9999, a text that is not UTF-8.
+func errShown(fields []MemoField, all []SearchAttribute) error {
+	for _, f := range fields {
 		if f.Err != nil {
 			return f.Err
+		}
+	}
+	for _, a := range attributes(all) {
+		if err := engine.CheckSearchAttribute(a); err != nil {
+			return api.Invalid.New("%v", err)
 		}
 	}
 	return nil

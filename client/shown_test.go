@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -51,6 +52,33 @@ func TestMemoThatCannotBeEncoded(t *testing.T) {
 			if err == nil || errors.As(err, &problem) {
 				t.Errorf("%s: %v", what, err)
 			}
+		}
+	})
+}
+
+// A search attribute that JSON would change is refused, and not sent as another one.
+func TestSearchAttributesThatJSONChanges(t *testing.T) {
+	t.Parallel()
+	due, region, rate := workflow.NewAttribute[time.Time]("Due"), workflow.NewAttribute[string]("Region"), workflow.NewAttribute[float64]("Rate")
+	synctest.Test(t, func(t *testing.T) {
+		p, ctx := turntest.New(t).Start(turn.Options{}, turntest.Workload("build-2")...), t.Context()
+		for _, a := range []workflow.SearchAttribute{
+			due.Set(time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)), due.Set(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)), due.Set(time.Time{}),
+			region.Set("a\xff"), workflow.NewAttribute[[]string]("Tags").Set([]string{"a", "\xff"}), rate.Set(math.NaN()),
+		} {
+			all := []workflow.SearchAttribute{a}
+			_, start := turntest.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{SearchAttributes: all})
+			_, schedule := turntest.Shower.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@hourly"}, SearchAttributes: all})
+			if !errors.Is(start, client.ErrInvalid) || !errors.Is(schedule, client.ErrInvalid) {
+				t.Errorf("%+v: %v and %v", a, start, schedule)
+			}
+		}
+		if page, _, err := p.Client.List(ctx, "", ""); err != nil || len(page) != 0 {
+			t.Errorf("%d runs were started, %v", len(page), err)
+		}
+		removed := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{region.Set("\xff"), region.Set("eu"), due.Unset()}}
+		if _, err := turntest.Shower.Start(ctx, p.Client, "a", "", removed); err != nil {
+			t.Errorf("the last value of a name counts: %v", err)
 		}
 	})
 }

@@ -59,11 +59,8 @@ func (s Shown) checkMemo() error {
 
 func (s Shown) checkSearchAttributes() error {
 	for _, a := range s.SearchAttributes {
-		if err := CheckAttributeName(a.Name); err != nil {
+		if err := CheckSearchAttribute(a); err != nil {
 			return err
-		}
-		if err := checkAttribute(a.Value); err != nil {
-			return fmt.Errorf("search attribute %s: %w", a.Name, err)
 		}
 	}
 	if n := len(s.SearchAttributes); n > MaxShown {
@@ -71,6 +68,17 @@ func (s Shown) checkSearchAttributes() error {
 	}
 	if n := s.SearchAttributes.Size(); n > MaxSearchAttributes {
 		return fmt.Errorf("the search attributes have %d bytes: give at most %d, names and values together, and put into a memo what nobody searches for", n, MaxSearchAttributes)
+	}
+	return nil
+}
+
+// CheckSearchAttribute reports what is wrong with a search attribute that has a value.
+func CheckSearchAttribute(a history.SearchAttribute) error {
+	if err := CheckAttributeName(a.Name); err != nil {
+		return err
+	}
+	if err := checkAttribute(a.Value); err != nil {
+		return fmt.Errorf("search attribute %s: %w", a.Name, err)
 	}
 	return nil
 }

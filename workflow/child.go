@@ -130,8 +130,8 @@ func (c Child[Out]) Get(ctx Context) (Out, error) {
 // Result is the future of the child's result.
 func (c Child[Out]) Result() Future[Out] { return Future[Out]{c.result} }
 
-// Cancel asks the child to end; its result says how it did. The future is ready when the child has been asked, or has closed
-// before (ErrNotFound).
+// Cancel asks the child to end; its result says how it did. The future is ready when the child has been asked, by this call or
+// another, or has closed without that (ErrNotFound).
 func (c Child[Out]) Cancel(ctx Context, reason string) Future[None] {
 	return Future[None]{&sent{ctx.instance().CancelChild(ctx.scope, c.child, reason)}}
 }
@@ -146,7 +146,8 @@ type External string
 
 func (w External) target() engine.SignalTarget { return engine.SignalTarget{WorkflowID: string(w)} }
 
-// Cancel asks the workflow to end. The future is ready when it has been asked; it says ErrNotFound where no run is open.
+// Cancel asks the workflow to end. The future is ready when it has been asked; it says ErrNotFound where no run is open, unless the
+// latest had been asked before it closed.
 func (w External) Cancel(ctx Context, reason string) Future[None] {
 	return Future[None]{&sent{ctx.instance().EndExternal(ctx.scope, string(w), reason, false)}}
 }

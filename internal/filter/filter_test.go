@@ -1,6 +1,7 @@
 package filter_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ func row(t *testing.T) *store.Summary {
 	var all history.SearchAttributes
 	for name, v := range map[string]history.AttributeValue{
 		"Region": history.NewAttributeValue("eu-west"), "Amount": history.NewAttributeValue(int64(1<<60 + 1)), "Rate": history.NewAttributeValue(0.25),
+		"Most": history.NewAttributeValue(int64(math.MaxInt64)), "Least": history.NewAttributeValue(int64(math.MinInt64)), "Small": history.NewAttributeValue(int64(-2)),
 		"Paid": history.NewAttributeValue(true), "Due": history.NewAttributeValue(started), "Tags": history.NewAttributeValue([]string{"gift", "o'neill"}),
 	} {
 		all = all.With(name, v)
@@ -60,6 +62,17 @@ func TestConditions(t *testing.T) {
 		"Amount = 1152921504606846977":            true,
 		"Amount > 1152921504606846976":            true,
 		"Amount <= 1152921504606846976":           false,
+		"Amount >= 1152921504606846977.0":         true,
+		"Amount > 1152921504606846976.0":          true,
+		"Amount < 1152921504606847232.5":          true,
+		"Amount < 9223372036854775808":            true,
+		"Most = 9223372036854775808":              false,
+		"Most < 9223372036854775808":              true,
+		"Least <= -9223372036854775808.0":         true,
+		"Least BETWEEN -1e300 AND 1e300":          true,
+		"Small > -2.5":                            true,
+		"Small > -1.5":                            false,
+		"Small = -2.0":                            true,
 		"Amount > 0.5":                            true,
 		"Amount > -1e3":                           true,
 		"Amount = '1152921504606846977'":          false,

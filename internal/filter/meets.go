@@ -2,6 +2,7 @@ package filter
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -175,13 +176,25 @@ func holds(operator string, v history.AttributeValue, to *value) bool {
 	case to.Number != nil && v.Int != nil && to.Number.whole:
 		return ordered(operator, cmp.Compare(*v.Int, to.Number.int))
 	case to.Number != nil && v.Int != nil:
-		return ordered(operator, cmp.Compare(float64(*v.Int), to.Number.float))
+		return ordered(operator, compare(*v.Int, to.Number.float))
 	case to.Number != nil && v.Float != nil:
 		return ordered(operator, cmp.Compare(*v.Float, to.Number.float))
 	case to.Bool != nil && v.Bool != nil:
 		return operator == "=" && *v.Bool == bool(*to.Bool) || operator == "!=" && *v.Bool != bool(*to.Bool)
 	}
 	return false
+}
+
+// compare compares a whole number with one that is not, or that is beyond whole numbers: exactly, which it is not as a float64.
+func compare(whole int64, number float64) int {
+	switch {
+	case number >= 1<<63:
+		return -1
+	case number < -1<<63:
+		return 1
+	}
+	truncated := math.Trunc(number)
+	return cmp.Or(cmp.Compare(whole, int64(truncated)), cmp.Compare(truncated, number))
 }
 
 func ordered(operator string, order int) bool {
