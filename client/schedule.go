@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -166,14 +168,19 @@ func (s Schedule) Backfill(ctx context.Context, start, end time.Time, overlap Ov
 	return s.ask(ctx, api.ScheduleBackfill, api.BackfillScheduleRequest{StartAt: start, EndAt: end, Overlap: overlap}, "")
 }
 
-// Describe returns what is known of the schedule. Nothing is written.
+// Describe returns what is known of the schedule. Nothing is written. One that is not there, or was deleted, is ErrNotFound.
 func (s Schedule) Describe(ctx context.Context) (*ScheduleDescription, error) {
-	answer, err := s.client.Query(ctx, s.workflowID(), "", api.ScheduleDescribe, nil)
-	if err != nil {
-		return nil, err
-	}
 	d := &ScheduleDescription{}
-	return d, json.Unmarshal(answer, d)
+	_, err := s.client.do(ctx, request{
+		Request: Request{"query", s.workflowID(), api.ScheduleDescribe}, method: http.MethodGet, path: "/v1/schedules/" + url.PathEscape(s.ID), answer: d,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case d.ScheduleID == "":
+		return nil, errForm("request for a description")
+	}
+	return d, nil
 }
 
 // Delete deletes the schedule. The runs that it has started go on; those that it has buffered are not started.

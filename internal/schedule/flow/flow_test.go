@@ -71,6 +71,26 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// A schedule that was deleted is not there any more, as one that never was.
+func TestDeleted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, p := t.Context(), turntest.One(t, registrations()...)
+		s, err := job.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@daily"}})
+		if err == nil {
+			_, err = s.Describe(ctx)
+		}
+		if err = errors.Join(err, s.Delete(ctx)); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"s", "never"} {
+			if d, err := p.Schedule(id).Describe(ctx); d != nil || !errors.Is(err, client.ErrNotFound) {
+				t.Errorf("%q: %+v, %v", id, d, err)
+			}
+		}
+	})
+}
+
 // A schedule whose history is long goes on in another run, between two runs of its own, and forgets nothing.
 func TestContinuesAsNew(t *testing.T) {
 	t.Parallel()
