@@ -147,6 +147,13 @@ type BackfillScheduleRequest struct {
 	RequestID string `json:"requestId,omitempty"`
 }
 
+// DescribeSchedule asks a schedule what is known of it.
+type DescribeSchedule struct {
+	// Now is when it is asked: the moments that come next are those after it. A query has no clock: without it they are those after
+	// the time at which the schedule did something last.
+	Now time.Time `json:"now,omitzero"`
+}
+
 // ScheduleDescription is what is known of a schedule.
 type ScheduleDescription struct {
 	ScheduleID string   `json:"scheduleId"`

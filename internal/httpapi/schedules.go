@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -45,7 +46,11 @@ func (h *handler) describeSchedule(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Query(r.Context(), id, "", api.ScheduleDescribe, nil)
+	input, err := json.Marshal(api.DescribeSchedule{Now: time.Now()})
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.Query(r.Context(), id, "", api.ScheduleDescribe, input)
 	if err != nil {
 		return 0, nil, ofSchedule(r.PathValue("id"), err)
 	}

@@ -24,7 +24,7 @@ var (
 	trigger  = workflow.NewUpdate[api.TriggerScheduleRequest, workflow.None](api.ScheduleTrigger)
 	backfill = workflow.NewUpdate[api.BackfillScheduleRequest, workflow.None](api.ScheduleBackfill)
 	change   = workflow.NewUpdate[api.UpdateScheduleRequest, workflow.None](api.ScheduleUpdate)
-	describe = workflow.NewQuery[workflow.None, api.ScheduleDescription](api.ScheduleDescribe)
+	describe = workflow.NewQuery[api.DescribeSchedule, api.ScheduleDescription](api.ScheduleDescribe)
 )
 
 // Registration is what each registry has, besides what a program registers.

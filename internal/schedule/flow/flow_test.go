@@ -71,6 +71,23 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// What comes next is what is to come, also of a schedule that sleeps while a run is open.
+func TestNextWhileOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := turntest.One(t, registrations()...)
+		s, err := job.Schedule(t.Context(), p.Client, "s", "5h", workflow.ScheduleOptions{Cron: []string{"@hourly"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(210 * time.Minute)
+		if got := describe(t, s); len(got.Running) != 1 || len(got.NextAt) != 5 || got.NextAt[0].Hour() != 4 {
+			t.Errorf("at 3:30 %d run, and the next are %v", len(got.Running), got.NextAt)
+		}
+		time.Sleep(3 * time.Hour)
+	})
+}
+
 // A schedule that was deleted is not there any more, as one that never was.
 func TestDeleted(t *testing.T) {
 	t.Parallel()

@@ -38,7 +38,7 @@ func (f *flow) handle() {
 		return workflow.None{}, f.backfill(r)
 	}, workflow.Validate(f.checkBackfill))
 	//weftvet:ignore runtime time zones come with the program
-	describe.Handle(ctx, func(workflow.None) (api.ScheduleDescription, error) { return f.description(), nil })
+	describe.Handle(ctx, func(q api.DescribeSchedule) (api.ScheduleDescription, error) { return f.description(q.Now), nil })
 }
 
 // before is called before something about the moments changes: those that have come still come, and those that follow are found
@@ -111,16 +111,13 @@ func (f *flow) backfill(r api.BackfillScheduleRequest) error {
 // nexts is how many moments a description has that are to come.
 const nexts = 5
 
-func (f *flow) description() api.ScheduleDescription {
+func (f *flow) description(now time.Time) api.ScheduleDescription {
 	d := api.ScheduleDescription{
 		ScheduleID: f.ID, Schedule: f.Schedule, NextAt: []time.Time{}, Running: orNone(f.Running), Buffered: orNone(f.Machine.Buffer),
 		Recent: orNone(f.Recent), Started: f.Started, Skipped: f.Machine.Skipped, Missed: f.Missed,
 	}
 	if !f.Schedule.Paused {
-		from := f.Last
-		if f.seen.After(from) {
-			from = f.seen
-		}
+		from := slices.MaxFunc([]time.Time{f.Last, f.seen, now}, time.Time.Compare)
 		d.NextAt = f.compile(f.Schedule.Spec).Coming(from, nexts)
 	}
 	return d
