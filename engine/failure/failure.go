@@ -125,8 +125,10 @@ func (f *Failure) Same(g *Failure) bool {
 // Retryable reports whether an activity that failed like this may be tried again: nothing in the chain forbids it and
 // no type in the chain is among those that the retry policy names.
 func (f *Failure) Retryable(nonRetryableTypes []string) bool {
+	timedOut := false // what returns because its time is over says that its context was canceled
 	for ; f != nil; f = f.Cause {
-		if f.NonRetryable || f.Kind == KindCanceled || f.Kind == KindTerminated {
+		timedOut = timedOut || f.Kind == KindTimeout
+		if f.NonRetryable || f.Kind == KindCanceled && !timedOut || f.Kind == KindTerminated {
 			return false
 		}
 		for _, t := range nonRetryableTypes {
