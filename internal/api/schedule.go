@@ -17,12 +17,13 @@ const (
 
 // The updates and the query of a schedule.
 const (
-	SchedulePause    = "weft.pause"
-	ScheduleUnpause  = "weft.unpause"
-	ScheduleTrigger  = "weft.trigger"
-	ScheduleBackfill = "weft.backfill"
-	ScheduleUpdate   = "weft.update"
-	ScheduleDescribe = "weft.describe"
+	SchedulePause      = "weft.pause"
+	ScheduleUnpause    = "weft.unpause"
+	ScheduleTrigger    = "weft.trigger"
+	ScheduleBackfill   = "weft.backfill"
+	ScheduleUpdate     = "weft.update"
+	ScheduleDescribe   = "weft.describe"
+	ScheduleDescribeAt = "weft.describeAt"
 )
 
 // Overlap says what happens at a moment at which a run that the schedule has started is still open.
@@ -147,11 +148,11 @@ type BackfillScheduleRequest struct {
 	RequestID string `json:"requestId,omitempty"`
 }
 
-// DescribeSchedule asks a schedule what is known of it.
+// DescribeSchedule asks a schedule what is known of it at some time.
 type DescribeSchedule struct {
-	// Now is when it is asked: the moments that come next are those after it. A query has no clock: without it they are those after
+	// Now is when it is asked: the moments that come next are those after it. A query has no clock: ScheduleDescribe returns those after
 	// the time at which the schedule did something last.
-	Now time.Time `json:"now,omitzero"`
+	Now time.Time `json:"now"`
 }
 
 // ScheduleDescription is what is known of a schedule.

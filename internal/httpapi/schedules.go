@@ -50,7 +50,7 @@ func (h *handler) describeSchedule(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Query(r.Context(), id, "", api.ScheduleDescribe, input)
+	answer, err := h.service.Query(r.Context(), id, "", api.ScheduleDescribeAt, input)
 	if err != nil {
 		return 0, nil, ofSchedule(r.PathValue("id"), err)
 	}

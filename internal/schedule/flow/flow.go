@@ -19,12 +19,13 @@ import (
 var (
 	Workflow = workflow.Declare[State, workflow.None](api.ScheduleType)
 
-	pause    = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.SchedulePause)
-	unpause  = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.ScheduleUnpause)
-	trigger  = workflow.NewUpdate[api.TriggerScheduleRequest, workflow.None](api.ScheduleTrigger)
-	backfill = workflow.NewUpdate[api.BackfillScheduleRequest, workflow.None](api.ScheduleBackfill)
-	change   = workflow.NewUpdate[api.UpdateScheduleRequest, workflow.None](api.ScheduleUpdate)
-	describe = workflow.NewQuery[api.DescribeSchedule, api.ScheduleDescription](api.ScheduleDescribe)
+	pause      = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.SchedulePause)
+	unpause    = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.ScheduleUnpause)
+	trigger    = workflow.NewUpdate[api.TriggerScheduleRequest, workflow.None](api.ScheduleTrigger)
+	backfill   = workflow.NewUpdate[api.BackfillScheduleRequest, workflow.None](api.ScheduleBackfill)
+	change     = workflow.NewUpdate[api.UpdateScheduleRequest, workflow.None](api.ScheduleUpdate)
+	describe   = workflow.NewQuery[workflow.None, api.ScheduleDescription](api.ScheduleDescribe)
+	describeAt = workflow.NewQuery[api.DescribeSchedule, api.ScheduleDescription](api.ScheduleDescribeAt)
 )
 
 // Registration is what each registry has, besides what a program registers.

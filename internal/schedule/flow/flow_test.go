@@ -84,6 +84,9 @@ func TestNextWhileOpen(t *testing.T) {
 		if got := describe(t, s); len(got.Running) != 1 || len(got.NextAt) != 5 || got.NextAt[0].Hour() != 4 {
 			t.Errorf("at 3:30 %d run, and the next are %v", len(got.Running), got.NextAt)
 		}
+		if _, err := p.Client.Query(t.Context(), "weft.schedule:s", "", "weft.describe", nil); err != nil {
+			t.Errorf("the query of its workflow: %v", err)
+		}
 		time.Sleep(3 * time.Hour)
 	})
 }

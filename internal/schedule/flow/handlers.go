@@ -38,7 +38,9 @@ func (f *flow) handle() {
 		return workflow.None{}, f.backfill(r)
 	}, workflow.Validate(f.checkBackfill))
 	//weftvet:ignore runtime time zones come with the program
-	describe.Handle(ctx, func(q api.DescribeSchedule) (api.ScheduleDescription, error) { return f.description(q.Now), nil })
+	describe.Handle(ctx, func(workflow.None) (api.ScheduleDescription, error) { return f.description(time.Time{}), nil })
+	//weftvet:ignore runtime time zones come with the program
+	describeAt.Handle(ctx, func(q api.DescribeSchedule) (api.ScheduleDescription, error) { return f.description(q.Now), nil })
 }
 
 // before is called before something about the moments changes: those that have come still come, and those that follow are found
