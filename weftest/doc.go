@@ -21,7 +21,7 @@
 //
 // Time begins at midnight, 2000-01-01 UTC. Ids come from a fixed seed. One thing happens after the other: the next message
 // is delivered when all that the one before it set off waits for something. So the history of a test is the same in
-// each run of it.
+// each run of it. Only code that sleeps until the very moment at which its own time-out comes may go either way.
 //
 // # What fails a test by itself
 //
