@@ -34,6 +34,9 @@ func Flat(err error) *Failure {
 	if f == nil {
 		return nil
 	}
+	if w.ended {
+		f.Uncancel() // where the activity was asked to end, the log says so
+	}
 	flat := &Failure{Kind: KindApplication, Type: f.Type, Message: cut(err.Error()), NonRetryable: !f.Retryable(nil)}
 	if w.first != nil {
 		flat.Type, flat.Details = w.first.Type, w.first.Details
@@ -45,6 +48,7 @@ func Flat(err error) *Failure {
 type walk struct {
 	left  int      // how many failures there may still be
 	first *Failure // that of the first *Error
+	ended bool     // a context.Canceled was met
 }
 
 func (w *walk) from(err error) *Failure {
@@ -117,6 +121,7 @@ func (w *walk) alone(err error) *Failure {
 		return &Failure{Kind: e.Kind, Message: e.Message, Stack: e.Stack, EventID: e.EventID}
 	}
 	if err == context.Canceled {
+		w.ended = true
 		return &Failure{Kind: KindCanceled}
 	}
 	return &Failure{Kind: KindApplication, Type: typeName(err), Message: err.Error()}

@@ -10,6 +10,8 @@
 //	errors.Is(err, ErrDeclined) // true in the workflow and in the client, too
 package failure
 
+import "context"
+
 // Kind says what sort of failure a Failure is. The numbers are stored in histories and never change their meaning.
 type Kind uint8
 
@@ -120,6 +122,16 @@ func (f *Failure) Same(g *Failure) bool {
 	return f.Kind == g.Kind && f.Type == g.Type && f.Message == g.Message && f.Timeout == g.Timeout &&
 		f.ActivityType == g.ActivityType && f.WorkflowType == g.WorkflowType && f.WorkflowID == g.WorkflowID &&
 		f.RunID == g.RunID && f.EventID == g.EventID && f.Cause.Same(g.Cause)
+}
+
+// Uncancel makes the end of a context in the chain an error like any other. It is for an activity that nobody has asked to end: the
+// context is one of its own, as that of a call which it gave up.
+func (f *Failure) Uncancel() {
+	for ; f != nil; f = f.Cause {
+		if f.Kind == KindCanceled && f.Message == "" {
+			f.Kind, f.Message = KindApplication, context.Canceled.Error()
+		}
+	}
 }
 
 // Retryable reports whether an activity that failed like this may be tried again: nothing in the chain forbids it and

@@ -106,6 +106,7 @@ func TestFlat(t *testing.T) {
 		"the first counts": {failure.Newf("declined", "no: %w", other.With(51).Final()), &failure.Failure{Type: "declined", Message: "no: something else", NonRetryable: true}},
 		"one of two":       {errors.Join(other, declined), &failure.Failure{Type: "other", Message: "something else\nthe card was declined"}},
 		"too large":        {declined.With(strings.Repeat("x", failure.MaxDetails)), &failure.Failure{Type: "declined", Message: "the card was declined"}},
+		"a context's end":  {fmt.Errorf("no: %w", context.Canceled), &failure.Failure{Message: "no: context canceled"}},
 		"canceled":         {fmt.Errorf("no: %w", failure.ErrCanceled), &failure.Failure{Message: "no: canceled", NonRetryable: true}},
 		"an activity's":    {&failure.ActivityError{ActivityType: "pay", Cause: declined}, &failure.Failure{Type: "declined", Message: "activity pay failed: the card was declined"}},
 	} {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,21 @@ type mutant struct {
 	test     string // that must find it; empty is TestSeeds
 }
 
+// broken is the source of the mutant's file with the break in it.
+func (m mutant) broken(source string) (string, error) {
+	if n := strings.Count(source, m.old); n != 1 {
+		return "", fmt.Errorf("%s has the piece to break %d times, want once: has it changed?\n%s", m.file, n, m.old)
+	}
+	text := strings.Replace(source, m.old, m.new, 1)
+	if m.guard == "" {
+		return text, nil
+	}
+	if n := strings.Count(text, m.guard); n != 1 {
+		return "", fmt.Errorf("%s has the guard %d times, want once: has it changed?\n%s", m.file, n, m.guard)
+	}
+	return strings.Replace(text, m.guard, "false", 1), nil
+}
+
 // overlay writes the broken source beside the tree and returns the file that lays it over.
 func (m mutant) overlay(t *testing.T, root string) string {
 	t.Helper()
@@ -26,14 +42,9 @@ func (m mutant) overlay(t *testing.T, root string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(source), m.old); n != 1 {
-		t.Fatalf("%s has the piece to break %d times, want once: has it changed?\n%s", m.file, n, m.old)
-	}
-	text := strings.Replace(string(source), m.old, m.new, 1)
-	if n := strings.Count(text, m.guard); m.guard != "" && n != 1 {
-		t.Fatalf("%s has the guard %d times, want once: has it changed?\n%s", m.file, n, m.guard)
-	} else if m.guard != "" {
-		text = strings.Replace(text, m.guard, "false", 1)
+	text, err := m.broken(string(source))
+	if err != nil {
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	broken := filepath.Join(dir, "broken.go")

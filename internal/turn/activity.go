@@ -261,7 +261,11 @@ func callActivity(ctx context.Context, code engine.ActivityCode, input history.P
 		}
 	}()
 	result, err := code(ctx, input)
-	return attemptOutcome{result, failure.FromError(err), errors.Is(err, attempt.ErrPending)}
+	o = attemptOutcome{result, failure.FromError(err), errors.Is(err, attempt.ErrPending)}
+	if ctx.Err() == nil && errors.Is(err, context.Canceled) { // of a context of its own
+		o.failure.Uncancel()
+	}
+	return o
 }
 
 // errLate is an attempt for which there is no time left here, although there usually is: this process was held up.
