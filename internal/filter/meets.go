@@ -176,7 +176,7 @@ func holds(operator string, v history.AttributeValue, to *value) bool {
 	case to.Number != nil && v.Int != nil && to.Number.whole:
 		return ordered(operator, cmp.Compare(*v.Int, to.Number.int))
 	case to.Number != nil && v.Int != nil:
-		return ordered(operator, compare(*v.Int, to.Number.float))
+		return ordered(operator, to.Number.order(*v.Int))
 	case to.Number != nil && v.Float != nil:
 		return ordered(operator, cmp.Compare(*v.Float, to.Number.float))
 	case to.Bool != nil && v.Bool != nil:
@@ -185,16 +185,16 @@ func holds(operator string, v history.AttributeValue, to *value) bool {
 	return false
 }
 
-// compare compares a whole number with one that is not, or that is beyond whole numbers: exactly, which it is not as a float64.
-func compare(whole int64, number float64) int {
+// order compares an int64 with a number that is not whole, or that is beyond: exactly, which it is not as a float64.
+func (n *number) order(i int64) int {
 	switch {
-	case number >= 1<<63:
+	case n.float >= 1<<63:
 		return -1
-	case number < -1<<63:
+	case n.float < -1<<63, n.beyond: // the float64 of one that is a little less is -1<<63
 		return 1
 	}
-	truncated := math.Trunc(number)
-	return cmp.Or(cmp.Compare(whole, int64(truncated)), cmp.Compare(truncated, number))
+	truncated := math.Trunc(n.float)
+	return cmp.Or(cmp.Compare(i, int64(truncated)), cmp.Compare(truncated, n.float))
 }
 
 func ordered(operator string, order int) bool {

@@ -74,9 +74,10 @@ func (t *text) Capture(values []string) error {
 
 // number is a number, exact where it is whole.
 type number struct {
-	float float64
-	int   int64
-	whole bool
+	float  float64
+	int    int64
+	whole  bool
+	beyond bool // it is whole, and no int64
 }
 
 // Capture reads a number.
@@ -85,6 +86,7 @@ func (n *number) Capture(values []string) (err error) {
 		n.whole, n.float = true, float64(n.int)
 		return nil
 	}
+	n.beyond = errors.Is(err, strconv.ErrRange)
 	n.float, err = strconv.ParseFloat(values[0], 64)
 	return err
 }
