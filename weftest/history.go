@@ -39,7 +39,7 @@ func (e *Env) History(workflowID string) History {
 }
 
 // Runs are the histories of all runs of a workflow, in their order: more than one where it continued as new, was reset, or
-// was started again.
+// was started again. Those that were deleted are not there.
 func (e *Env) Runs(workflowID string) []History {
 	e.t.Helper()
 	var all []History
@@ -112,17 +112,20 @@ func (e *Env) workflows() (ids []string) {
 	}
 }
 
-// runs are the runs of a workflow that have been, in their order.
+// runs are the runs of a workflow that have been, in their order, but those that were deleted.
 func (e *Env) runs(workflowID string) (runs []*engine.Run) {
-	for number := uint32(1); ; number++ {
-		run := e.run(workflowID, number)
-		if len(run.Log) == 0 {
-			return runs
-		}
-		if !run.Void() {
-			runs = append(runs, run)
+	page, err := e.store.Backward(context.Background(), workflowID, store.Key{}, store.Key{}, 1)
+	if err != nil {
+		panic(err)
+	}
+	for _, latest := range page.Items {
+		for number := uint32(1); number <= latest.Run; number++ {
+			if run := e.run(workflowID, number); len(run.Log) > 0 && !run.Void() {
+				runs = append(runs, run)
+			}
 		}
 	}
+	return runs
 }
 
 // run reads a run from the log. A log that cannot be read is a defect of Weft, and not of the test.
