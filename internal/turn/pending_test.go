@@ -163,9 +163,16 @@ func TestBeatsFromOutside(t *testing.T) {
 		all := &tokens{}
 		d, registrations := pulse(t, activity.Options{Pending: 24 * time.Hour, Heartbeat: time.Minute}, func(ctx context.Context) (string, error) {
 			from, ok := activity.HeartbeatDetails[int](ctx)
+			all.mu.Lock()
 			seen = append(seen, fmt.Sprint(from, ok))
+			all.mu.Unlock()
 			return all.take(ctx)
 		})
+		had := func() string {
+			all.mu.Lock()
+			defer all.mu.Unlock()
+			return fmt.Sprint(seen)
+		}
 		p := d.Start(turn.Options{}, registrations...)
 		startPulse(t, p)
 		synctest.Wait()
@@ -176,16 +183,16 @@ func TestBeatsFromOutside(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if len(seen) != 1 {
-			t.Fatalf("attempts had %v, although the first was alive", seen)
+		if got := had(); got != "[0 false]" {
+			t.Fatalf("attempts had %v, although the first was alive", got)
 		}
 		if err := activity.Beat(t.Context(), p.Client, all.at(0), strings.Repeat("x", 20<<10)); !errors.Is(err, client.ErrTooLarge) {
 			t.Errorf("large details: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if fmt.Sprint(seen) != "[0 false 9 true]" {
-			t.Fatalf("after the silence the attempts had %v", seen)
+		if got := had(); got != "[0 false 9 true]" {
+			t.Fatalf("after the silence the attempts had %v", got)
 		}
 		if err := outside.Complete(t.Context(), p.Client, all.at(1), "done"); err != nil {
 			t.Fatal(err)
