@@ -108,9 +108,9 @@ func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Ou
 	if err := a.check(); err != nil { // With may have brought other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	return workflow.StartActivity[Out](ctx, workflow.ActivityCall{
-		Scheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation, Input: in,
-	})
+	return workflow.StartActivity[Out](ctx, engine.ActivityCall{
+		ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation,
+	}, in)
 }
 
 // Register adds the activity to the registry.

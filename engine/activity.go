@@ -46,11 +46,7 @@ func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall) *coro.Fu
 		a.future.Set(&in.s, nil, err)
 		return &a.future
 	}
-	if !in.replaying {
-		if scheduled.Input = call.Encode(); len(scheduled.Input) > in.maxPayload() {
-			scheduled.Input, scheduled.Oversize = nil, len(scheduled.Input)
-		}
-	}
+	scheduled.Input, scheduled.Oversize = in.inputOf(call.Encode)
 	a.command = in.issue(&command{
 		typ: history.TypeActivityTaskScheduled, name: scheduled.ActivityType,
 		attributes: func() history.Attributes { return scheduled },

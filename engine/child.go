@@ -49,11 +49,7 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 		c.end(in, nil, err)
 		return c
 	}
-	if !in.replaying {
-		if initiated.Input = call.Encode(); len(initiated.Input) > in.maxPayload() {
-			initiated.Input, initiated.Oversize = nil, len(initiated.Input)
-		}
-	}
+	initiated.Input, initiated.Oversize = in.inputOf(call.Encode)
 	c.command = in.issue(&command{
 		typ: history.TypeStartChildWorkflowExecutionInitiated, name: childName(initiated),
 		attributes: func() history.Attributes { return initiated },

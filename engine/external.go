@@ -22,17 +22,15 @@ type SignalTarget struct {
 }
 
 // SignalExternal sends a signal to another workflow. The future is ready when it has arrived there, or found no open run;
-// encode is as in StartActivity.
+// encode is as in ActivityCall.
 func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name string, encode func() history.Payload) *coro.Future[struct{}] {
 	in.s.MustRun("signal another workflow")
 	a := &history.SignalExternalWorkflowExecutionInitiated{WorkflowID: to.WorkflowID, SignalName: name, RequestID: in.callID()}
 	if to.Child != nil {
 		a.WorkflowID = to.Child.WorkflowID()
 	}
-	if !in.replaying && scope.Err() == nil {
-		if a.Input = encode(); len(a.Input) > in.maxPayload() {
-			a.Input, a.Oversize = nil, len(a.Input)
-		}
+	if scope.Err() == nil {
+		a.Input, a.Oversize = in.inputOf(encode)
 	}
 	return &in.tell(scope, &command{
 		typ: a.Type(), name: a.SignalName + " " + a.WorkflowID,

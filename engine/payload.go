@@ -27,6 +27,18 @@ func Advice(limit int) string {
 // maxPayload is the largest payload of the instance's run.
 func (in *Instance) maxPayload() int { return max(in.largest, MaxPayload) }
 
+// inputOf is the input that encode makes, or its size where it is too large to be recorded. A replay has neither: it takes what the
+// history has, and encode is not called.
+func (in *Instance) inputOf(encode func() history.Payload) (input history.Payload, oversize int) {
+	if in.replaying {
+		return nil, 0
+	}
+	if input = encode(); len(input) > in.maxPayload() {
+		return nil, len(input)
+	}
+	return input, 0
+}
+
 // maxOutcomes is MaxOutcomes for the instance's run.
 func (in *Instance) maxOutcomes() int { return max(2*in.largest, MaxOutcomes) }
 

@@ -92,21 +92,12 @@ func (f *result[T]) peek() (T, error) {
 	return f.value, nil
 }
 
-// ActivityCall is what package activity asks for when workflow code starts an activity; authors have no use for it.
-type ActivityCall struct {
-	Scheduled        history.ActivityTaskScheduled
-	WaitCancellation bool
-	Input            any
-}
-
 // StartActivity starts an activity; authors call the Start or Run of an activity instead.
-func StartActivity[Out any](ctx Context, call ActivityCall) Future[Out] {
-	call.Scheduled.Header = ctx.starting(call.Scheduled.ActivityType, false)
-	raw := ctx.instance().StartActivity(ctx.scope, engine.ActivityCall{
-		ActivityTaskScheduled: call.Scheduled, WaitCancellation: call.WaitCancellation,
-		Encode: func() history.Payload { return mustEncode(call.Input) },
-	})
-	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.Scheduled.ActivityType, wait: call.WaitCancellation}}
+func StartActivity[Out any](ctx Context, call engine.ActivityCall, in any) Future[Out] {
+	call.Header = ctx.starting(call.ActivityType, false)
+	call.Encode = func() history.Payload { return mustEncode(in) }
+	raw := ctx.instance().StartActivity(ctx.scope, call)
+	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.ActivityType, wait: call.WaitCancellation}}
 }
 
 // StartLocalActivity has a local activity run; authors call the Start or Run of an activity.Local instead.
