@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -46,7 +45,7 @@ func (h *handler) describeSchedule(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	input, err := json.Marshal(api.DescribeSchedule{Now: time.Now()})
+	input, err := json.Marshal(api.DescribeSchedule{Now: h.service.Now()})
 	if err != nil {
 		return 0, nil, err
 	}
