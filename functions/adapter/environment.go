@@ -283,8 +283,9 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 // is none of these.
 func QueueOf(urls map[string]string) func(arn string) string {
 	return func(arn string) string {
+		name := nameOf(arn)
 		for q, url := range urls {
-			if _, is := queue.IsForTasks(q); is && path.Base(url) == nameOf(arn) {
+			if _, is := queue.IsForTasks(q); is && path.Base(url) == name {
 				return q
 			}
 		}

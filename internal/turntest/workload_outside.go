@@ -18,22 +18,19 @@ var (
 	giveUp  = workflow.NewSignal[workflow.None]("give-up")
 )
 
-// outside are the options of what goes on outside.
-var outside = activity.Options{Pending: 24 * time.Hour, Heartbeat: 2 * time.Hour, Retry: activity.Retry{InitialInterval: time.Minute, MaxAttempts: 3}}
+// outside are the options of what goes on outside, for code that waits for how it ends when it is canceled, or does not.
+func outside(waits bool) activity.Options {
+	return activity.Options{
+		Pending: 24 * time.Hour, Heartbeat: 2 * time.Hour, Retry: activity.Retry{InitialInterval: time.Minute, MaxAttempts: 3}, WaitCancellation: waits,
+	}
+}
 
 // approve goes on outside.
 var approve = activity.New("approve", func(ctx context.Context, _ activity.None) (string, error) {
 	token, err := activity.Token(ctx)
 	passes.Store(activity.InfoOf(ctx).RunID, token)
 	return "", cmp.Or(err, activity.ErrPending)
-}, outside)
-
-// patiently is the same, for code that waits for how it ends.
-var patiently = func() activity.Activity[activity.None, string] {
-	o := outside
-	o.WaitCancellation = true
-	return approve.With(o)
-}()
+}, outside(false))
 
 // passes are the tokens that attempts of the workload have taken last, by run.
 var passes sync.Map
@@ -58,7 +55,7 @@ func givenUp(ctx workflow.Context) workflow.Context {
 }
 
 func runPatient(ctx workflow.Context, _ workflow.None) (string, error) {
-	return patiently.Run(givenUp(ctx), activity.None{})
+	return approve.With(outside(true)).Run(givenUp(ctx), activity.None{})
 }
 
 func runWaiter(ctx workflow.Context, _ workflow.None) (string, error) {
