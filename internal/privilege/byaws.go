@@ -72,9 +72,9 @@ func (g Grant) resources(r Role) []string {
 	return g.on(r)
 }
 
-// statement is what the grant comes to for a role; ok is false where the role needs none.
+// statement is what the grant comes to for a role, which shares nothing with the grant; ok is false where the role needs none.
 func (g Grant) statement(sid string, r Role) (s iam.Statement, ok bool) {
-	s = iam.Statement{Sid: sid, Effect: iam.Allow, Actions: g.Actions, Resources: g.resources(r)}
+	s = iam.Statement{Sid: sid, Effect: iam.Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
 	if g.where != nil {
 		s.Conditions = g.where(r)
 	}
