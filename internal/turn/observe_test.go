@@ -45,9 +45,22 @@ func (w *watched) wait(d time.Duration, want ...string) {
 	w.t.Helper()
 	time.Sleep(d)
 	synctest.Wait()
-	if got := w.told.Take(); !slices.Equal(got, want) {
+	w.compare(w.told.Take(), want)
+}
+
+func (w *watched) compare(got, want []string) {
+	w.t.Helper()
+	if !slices.Equal(got, want) {
 		w.t.Errorf("told\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
+}
+
+// together is post of a request whose messages are handled while it is answered: what is told of both is in no order.
+func (w *watched) together(target, body string, want ...string) {
+	w.t.Helper()
+	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
+	synctest.Wait()
+	w.compare(slices.Sorted(slices.Values(w.told.Take())), slices.Sorted(slices.Values(want)))
 }
 
 // What the service does is told once, with what came of it.
@@ -62,7 +75,7 @@ func TestWhatIsTold(t *testing.T) {
 		w.post("/a/updates/add", `{"input":-1}`,
 			"task update speculative 1, 0 events, discarded", "task update speculative 1, 0 events, discarded", "update add rejected")
 		w.post("/a/queries/sum", "")
-		w.post("/a/updates/do", `{"input":{"name":"x","fails":1}}`,
+		w.together("/a/updates/do", `{"input":{"name":"x","fails":1}}`,
 			"task update speculative 1, 5 events, committed", "update do accepted", "attempt work 1, failed: application",
 			"attempt work 2, completed", "task activity normal 1, 5 events, committed")
 		w.post("/a/updates/nap", `{"input":"1h","waitFor":"accepted"}`, "task update speculative 1, 5 events, committed", "update nap accepted")
