@@ -94,7 +94,7 @@ func (h *heard) String() string {
 func running(t *testing.T, dir string, log *heard, keys seal.Keys) (c *client.Client, stop func()) {
 	t.Helper()
 	types := &engine.Registry{}
-	if err := errors.Join(workflow.Bind(vault, keep).Register(types), inspect.Register(types)); err != nil {
+	if err := errors.Join(workflow.Bind(vault, keep).Register(types), inspect.Register(types), workflow.Bind(errand, outside.Run).Register(types), outside.Register(types)); err != nil {
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -255,4 +255,46 @@ func TestKeysOfOpenRuns(t *testing.T) {
 			t.Errorf("result %q, %v", got, err)
 		}
 	})
+}
+
+// tokens are those of the attempts at outside.
+var (
+	tokens  = make(chan string, 1)
+	errand  = workflow.Declare[string, string]("errand")
+	outside = activity.New("outside", func(ctx context.Context, _ string) (string, error) {
+		token, err := activity.Token(ctx)
+		if err != nil {
+			return "", err
+		}
+		tokens <- token
+		return "", activity.ErrPending
+	}, activity.Options{Pending: time.Hour, Retry: activity.Retry{MaxAttempts: 1}})
+)
+
+// The key that tokens are signed with is made once, and outlives the payload keys: when the one is gone under which the first
+// token was made, later tokens are made all the same, and are good.
+func TestTokensOutliveAPayloadKey(t *testing.T) {
+	t.Parallel()
+	ctx, dir := t.Context(), t.TempDir()
+	for _, id := range []string{"a", "b"} {
+		c, stop := running(t, dir, &heard{}, keysOf(t, id))
+		run, err := errand.Start(ctx, c, "errand-"+id, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := run.Result(ctx)
+			ended <- err
+		}()
+		select {
+		case token := <-tokens:
+			err = errors.Join(outside.Complete(ctx, c, token, "done"), <-ended)
+		case err = <-ended:
+		}
+		if err != nil {
+			t.Errorf("under key %s: %v", id, err)
+		}
+		stop()
+	}
 }

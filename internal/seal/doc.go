@@ -5,9 +5,11 @@
 //
 // # What is sealed
 //
-// Whole bodies: of commits, of attempts, of kept timers and of messages, and the key of tokens. All that users give is in a body: inputs, results,
-// arguments and outcomes, details of heartbeats, texts and stacks of errors. What is not in a body stays readable, because
-// stores and queues work with it: ids of workflows and runs, numbers, times, and what the list of runs has (type and status).
+// Whole bodies: of commits, of attempts, of kept timers and of messages; and the memos in the list of runs. All that users give is
+// in a body: inputs, results, arguments and outcomes, details of heartbeats, texts and stacks of errors. What is not in a body stays
+// readable, because stores and queues work with it: ids of workflows and runs, numbers, times, names of task queues, and what else
+// the list of runs has (types, states, builds and search attributes). So does the key that tokens are signed with: it is made once, and
+// outlives payload keys.
 //
 // # The stored form
 //

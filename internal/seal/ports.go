@@ -15,8 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Ports wraps the ports of a service. The key that a deployment signs with stays plain: it never changes, and so would outlive the
-// key that it is sealed with.
+// Ports wraps the ports of a service.
 func (s *Sealer) Ports(p turn.Ports) turn.Ports {
 	p.Log, p.Attempts, p.Timers, p.Queue = s.Log(p.Log), s.Attempts(p.Attempts), s.Timers(p.Timers), s.Sender(p.Queue)
 	if p.Scanner != nil {
@@ -46,7 +45,8 @@ func (s *Sealer) Lister(l store.Lister) store.Lister { return &lister{l, s} }
 // Scanner is Log for the check over all runs. The caller's mark stays plain: it is a place.
 func (s *Sealer) Scanner(c store.Scanner) store.Scanner { return &scanner{c, s} }
 
-// Keys is Log for the key that the deployment signs with.
+// Keys returns keys that open the key that a deployment signs with where it is sealed. One that is made stays plain: it never
+// changes, and so would outlive the key that it is sealed with.
 func (s *Sealer) Keys(k store.Keys) store.Keys { return &keys{k, s} }
 
 // Sender is Log for what is sent.
@@ -245,15 +245,6 @@ func (k *keys) ReadKey(ctx context.Context) ([]byte, error) {
 	all := [][]byte{key}
 	err = openAll(ctx, k.s, all, partOfKey)
 	return all[0], err
-}
-
-// MakeKey implements store.Keys.
-func (k *keys) MakeKey(ctx context.Context, key []byte) error {
-	sealed, err := sealAll(ctx, k.s, [][]byte{key}, partOfKey)
-	if err != nil {
-		return err
-	}
-	return k.Keys.MakeKey(ctx, sealed[0])
 }
 
 type timers struct {
