@@ -53,7 +53,7 @@ func (p *pkg) look(s *scope, c inspector.Cursor) {
 
 // channel notes that a scope uses a channel, except as a case of a select, which is noted as a whole.
 func (p *pkg) channel(s *scope, c inspector.Cursor, pos token.Pos, does string) {
-	for at := c; ; at = at.Parent() {
+	for at := range c.Enclosing() { // as far as its statement; what initializes a package-level variable stands in none
 		if at.ParentEdgeKind() == edge.CommClause_Comm {
 			return
 		}

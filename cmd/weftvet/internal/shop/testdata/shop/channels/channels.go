@@ -7,6 +7,12 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
+// What initializes a variable stands in no function.
+var (
+	started = make(chan int)
+	first   = <-started
+)
+
 func run(ctx workflow.Context, c chan int) (n int, err error) {
 	c <- 1             // want `workflow code sends to a Go channel: use workflow.Channel, which waits with the workflow \[channel\]`
 	n = <-c            // want `receives from a Go channel`
