@@ -13,11 +13,13 @@ type Interceptor func(ctx context.Context, r Request, next func(context.Context)
 
 // Request says what a client is asked to do.
 type Request struct {
-	// Operation is start, signal, query, update, poll, result, describe, history, list, cancel, terminate, reset, or another of the
-	// HTTP API's.
+	// Operation is start, signal, query, update, poll, result, describe, history, list, cancel, terminate, reset, move or delete;
+	// or "complete activity", "fail activity" or "heartbeat activity". What is done with a schedule is done with its workflow, whose
+	// id is "weft.schedule:" and the schedule's: a start, an update, a query, a list, a terminate.
 	Operation string
-	// WorkflowID is empty where the server makes it. Name is the type of the workflow that is started, or the name of the
-	// signal, the query or the update.
+	// WorkflowID is empty where the server makes it, where workflows are listed, and where an activity is named by its token. Name
+	// is the type of the workflow that is started, the name of the signal, the query or the update, or the id of the update that is
+	// polled.
 	WorkflowID, Name string
 }
 

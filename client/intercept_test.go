@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -54,6 +55,59 @@ func TestInterceptors(t *testing.T) {
 			t.Errorf("the header is %s, %v", got, err)
 		}
 	})
+}
+
+// An interceptor is told of each call what it does, and to which workflow: none passes by one that refuses it.
+func TestInterceptorsKnowAllCalls(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	var seen client.Request
+	c := client.New("http://nobody.invalid", client.Options{Interceptors: []client.Interceptor{
+		func(_ context.Context, r client.Request, _ func(context.Context) error) error {
+			seen = r
+			return refused
+		},
+	}})
+	ctx, s := t.Context(), c.Schedule("s")
+	everyHour := client.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}}
+	request := func(operation, name string) client.Request {
+		return client.Request{Operation: operation, WorkflowID: "w", Name: name}
+	}
+	ofSchedule := func(operation, name string) client.Request {
+		return client.Request{Operation: operation, WorkflowID: "weft.schedule:s", Name: name}
+	}
+	for _, call := range []struct {
+		want client.Request
+		do   func() error
+	}{
+		{request("start", "t"), func() error { _, _, err := c.Start(ctx, "w", "t", nil, client.StartOptions{}); return err }},
+		{request("signal", "n"), func() error { return c.Signal(ctx, "w", "n", nil, client.SignalOptions{}) }},
+		{request("query", "n"), func() error { _, err := c.Query(ctx, "w", "", "n", nil); return err }},
+		{request("update", "n"), func() error { _, err := c.Update(ctx, "w", "n", nil, client.UpdateOptions{}); return err }},
+		{request("poll", "u"), func() error { _, err := c.Handle("w", "", "u").Wait(ctx); return err }},
+		{request("result", ""), func() error { _, err := c.Result(ctx, "w", ""); return err }},
+		{request("describe", ""), func() error { _, err := c.Describe(ctx, "w", ""); return err }},
+		{request("history", ""), func() error { _, err := c.History(ctx, "w", ""); return err }},
+		{request("cancel", ""), func() error { return c.Cancel(ctx, "w", "", "") }},
+		{request("terminate", ""), func() error { return c.Terminate(ctx, "w", "", "") }},
+		{request("reset", ""), func() error { _, err := c.Reset(ctx, "w", client.ResetOptions{To: "firstTask"}); return err }},
+		{request("move", ""), func() error { _, err := c.Move(ctx, "w", client.MoveOptions{}); return err }},
+		{request("delete", ""), func() error { return c.Delete(ctx, "w", "1-0000000000000000") }},
+		{client.Request{Operation: "list"}, func() error { _, _, err := c.List(ctx, "", ""); return err }},
+		{client.Request{Operation: "list"}, func() error { _, _, err := c.Schedules(ctx, ""); return err }},
+		{client.Request{Operation: "complete activity"}, func() error { return c.CompleteActivity(ctx, "token", nil) }},
+		{client.Request{Operation: "fail activity"}, func() error { return c.FailActivity(ctx, "token", refused) }},
+		{client.Request{Operation: "heartbeat activity"}, func() error { return c.HeartbeatActivity(ctx, "token", nil) }},
+		{ofSchedule("start", "weft.schedule"), func() error { _, err := c.CreateSchedule(ctx, "s", "t", nil, everyHour); return err }},
+		{ofSchedule("update", "weft.pause"), func() error { return s.Pause(ctx, "") }},
+		{ofSchedule("query", "weft.describe"), func() error { _, err := s.Describe(ctx); return err }},
+		{ofSchedule("terminate", ""), func() error { return s.Delete(ctx) }},
+	} {
+		seen = client.Request{}
+		if err := call.do(); !errors.Is(err, refused) || seen != call.want {
+			t.Errorf("%+v, %v; want %+v", seen, err, call.want)
+		}
+	}
 }
 
 // handled is an HTTP client of a handler in this process.

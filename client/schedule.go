@@ -198,7 +198,7 @@ func (c *Client) Schedules(ctx context.Context, token string) (page []ScheduleSu
 		q.Set("pageToken", token)
 	}
 	var answer api.ListResponse
-	if _, err := c.do(ctx, request{method: "GET", path: "/v1/workflows", query: q, answer: &answer}); err != nil {
+	if _, err := c.do(ctx, request{Request: Request{"list", "", ""}, method: http.MethodGet, path: "/v1/workflows", query: q, answer: &answer}); err != nil {
 		return nil, "", err
 	}
 	for _, w := range answer.Workflows {

@@ -217,7 +217,9 @@ func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (bu
 // ErrAlreadyOpen; one that closed less than two hours ago ErrClosedRecently; and one that is not there ErrNotFound.
 func (c *Client) Delete(ctx context.Context, workflowID, runID string) error {
 	unsure := false
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: path(workflowID), query: runQuery(runID), unsure: &unsure})
+	_, err := c.do(ctx, request{
+		Request: Request{"delete", workflowID, ""}, method: http.MethodDelete, path: path(workflowID), query: runQuery(runID), unsure: &unsure,
+	})
 	if unsure && errors.Is(err, ErrNotFound) {
 		return nil // an attempt whose answer was lost has deleted it
 	}
