@@ -30,7 +30,12 @@ type attemptState struct {
 // are the heartbeats of the next attempt.
 func attemptNumber(attempt int) int { return attempt << beatBits }
 
-const beatBits = 20 // a million heartbeats to an attempt, of which there is one in a few seconds at most
+// maxBeats is how many records an attempt may have of itself. The functions of activities have one in a few seconds at most; who has
+// a token may send heartbeats as often as he likes.
+const (
+	beatBits = 20
+	maxBeats = 1<<beatBits - 1
+)
 
 // recorded is the last recorded attempt at what an event names; nil where there is none.
 func (s *Service) recorded(ctx context.Context, workflowID string, run uint32, event int64) (*attemptState, error) {

@@ -148,8 +148,10 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 		if kept == nil || kept.Deadline == 0 {
 			return nil // the attempt's function has not returned: its process says itself that it is alive
 		}
+		if kept.stored++; kept.stored == attemptNumber(k.Attempt) {
+			return api.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", maxBeats)
+		}
 		kept.Details, kept.Heard = history.Payload(r.Details), t.now()
-		kept.stored++
 		return recordProblem(t.keepPending(ctx, w, kept)) // a heartbeat that came at the same time is as good
 	})
 	if err != nil {

@@ -334,6 +334,38 @@ func TestPendingCost(t *testing.T) {
 	})
 }
 
+// The records of an attempt's heartbeats end before those of the next attempt begin: one more is refused, and the attempt goes on.
+func TestAMillionBeats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})
+		beat := func() error { return activity.Beat(t.Context(), p.Client, taken.at(0), "alive") }
+		if err := beat(); err != nil {
+			t.Fatal(err)
+		}
+		all, err := d.Store.ReadAttempts(t.Context(), "a", 1)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		late := all[0]
+		late.Number = 1<<20 - 2
+		if err := d.Store.RecordAttempt(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		if err := beat(); err != nil {
+			t.Errorf("the last heartbeat that can be recorded: %v", err)
+		}
+		wantError(t, "one heartbeat more", beat(), client.ErrTooLarge)
+		if err := outside.Complete(t.Context(), p.Client, taken.at(0), "done"); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeOf(t, p); got != "done <nil>" {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 // unanswered is a store of attempts that does not answer.
 type unanswered struct{ store.Attempts }
 
