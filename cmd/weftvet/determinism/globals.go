@@ -12,6 +12,11 @@ const useVariable = "keep it in a variable of the workflow's function, or hand i
 // findChanges finds the package-level variables that do not keep the value of their declaration.
 func (p *pkg) findChanges() {
 	for _, s := range p.scopes {
+		if s.runs() {
+			p.within[s.decl()] = append(p.within[s.decl()], s)
+		}
+	}
+	for _, s := range p.scopes {
 		for _, w := range s.writes {
 			if does, ok := p.mutates(w); ok && isPackageLevel(w.root) {
 				p.change(s, w, does)
@@ -55,11 +60,14 @@ func (p *pkg) name(s *scope) string {
 // setFrom notes that a variable is set, when the program starts, from something that differs each time.
 func (p *pkg) setFrom(s *scope, v *types.Var, from, to token.Pos) {
 	differs := func(e effect) bool {
-		return from <= e.pos && e.pos < to && slices.Contains([]string{Time, Random, IO, Runtime, Forbidden}, e.Rule)
+		return from <= e.pos && e.pos < to && !p.makesActivity(s, e.pos) && slices.Contains([]string{Time, Random, IO, Runtime, Forbidden}, e.Rule)
 	}
-	all := slices.Clone(s.effects)
-	for _, c := range s.calls {
-		all = append(all, p.through(c)...)
+	var all []effect
+	for _, in := range p.within[s] {
+		all = append(all, in.effects...)
+		for _, c := range in.calls {
+			all = append(all, p.through(c)...)
+		}
 	}
 	i := slices.IndexFunc(all, differs)
 	if i < 0 || p.changes[v] != "" || p.silenced(Global, from) {
@@ -70,6 +78,18 @@ func (p *pkg) setFrom(s *scope, v *types.Var, from, to token.Pos) {
 		e.Does += " (" + e.At + ")"
 	}
 	p.changes[v] = "whose value " + p.way(e)
+}
+
+// makesActivity reports whether a position is in what activity.New is given after the name: an activity may be made of what differs
+// from process to process, and a replay does not look at its options.
+func (p *pkg) makesActivity(s *scope, pos token.Pos) bool {
+	for c := range s.cur.Preorder((*ast.CallExpr)(nil)) {
+		n := c.Node().(*ast.CallExpr)
+		if fn := p.callee(n); fn != nil && elsewhere[fullName(fn)] && len(n.Args) > 1 && n.Args[1].Pos() <= pos && pos < n.End() {
+			return true
+		}
+	}
+	return false
 }
 
 // findReads notes where package-level variables are read that do not keep their value.

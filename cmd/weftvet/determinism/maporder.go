@@ -3,6 +3,7 @@ package determinism
 import (
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -95,9 +96,11 @@ func (p *pkg) isSorted(c inspector.Cursor) bool {
 	case edge.RangeStmt_X:
 		return p.unordered(c.Node().(ast.Expr)) != ""
 	case edge.AssignStmt_Rhs:
-		if n := c.Parent().Node().(*ast.AssignStmt); len(n.Lhs) == len(n.Rhs) {
+		n := c.Parent().Node().(*ast.AssignStmt)
+		if len(n.Lhs) == len(n.Rhs) {
 			return p.sortedAfter(c, n.Lhs[i])
 		}
+		return slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool { return p.sortedAfter(c, e) })
 	case edge.ValueSpec_Values:
 		if n := c.Parent().Node().(*ast.ValueSpec); len(n.Names) == len(n.Values) {
 			return p.sortedAfter(c, n.Names[i])

@@ -26,6 +26,7 @@ type pkg struct {
 	at      map[ast.Node]*scope
 	decls   map[*types.Func]*scope
 	held    map[*types.Var]*scope // local variables that are set once, to a function literal
+	within  map[*scope][]*scope   // of a declaration: itself, and the function literals that may run where it does
 	lookups []lookup
 
 	summaries map[*types.Func]*summary
@@ -53,7 +54,7 @@ func summarize(pass *analysis.Pass) (any, error) {
 	p := &pkg{
 		pass: pass, types: pass.Pkg, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(),
 		at: map[ast.Node]*scope{}, decls: map[*types.Func]*scope{}, held: map[*types.Var]*scope{},
-		summaries: map[*types.Func]*summary{}, changes: map[*types.Var]string{},
+		within: map[*scope][]*scope{}, summaries: map[*types.Func]*summary{}, changes: map[*types.Var]string{},
 	}
 	if pass.Module != nil {
 		p.module = pass.Module.Path

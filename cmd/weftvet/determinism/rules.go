@@ -58,8 +58,9 @@ var Rules = []Rule{
 			"that are added up, a value that the last or the first entry decides. Also `maps.Keys` collected and not sorted.",
 		"`for _, k := range slices.Sorted(maps.Keys(m))`",
 		"The first entry that meets a condition (`if ... { return k }`, `break`): it is often the only one. The order of ties (`if n > most " +
-			"{ most, who = n, k }`). Slices that are handed to other functions, that are sorted through another name, or that the caller " +
-			"was to sort. What functions that the loop calls do to other state. Iterators other than those of `maps`. In other modules.",
+			"{ most, who = n, k }`, `inverse[v] = k`). What is added by another function than `append` (`s = fmt.Sprint(s, k)`). Slices that are handed to other functions, that are sorted through another name, or that the caller " +
+			"was to sort. What functions that the loop calls do to other state. Iterators other than those of `maps`, and those " +
+			"that a variable holds (`keys := maps.Keys(m)`). In other modules.",
 	},
 	{
 		IO, "Files, the environment, the network, databases, processes, standard output, `log` and `slog` without a logger of the workflow's, " +

@@ -2,15 +2,18 @@
 package globals
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.com/shop/globals/config"
+	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -22,6 +25,11 @@ var (
 	started = time.Now()
 	host    string
 	now     = time.Now
+	utc     = func() time.Time { return time.Now().UTC() }
+	home    = sync.OnceValue(func() string { return os.Getenv("HOME") })
+	charge  = activity.New("charge", (&bank{key: os.Getenv("KEY")}).charge)
+	refund  = activity.NewLocal("refund", logged(slow), activity.LocalOptions{StartToClose: time.Until(started)})
+	named   = activity.New(os.Getenv("NAME"), slow)
 	logger  = slog.Default()
 	dice    = rand.New(rand.NewPCG(1, 2))
 	hits    atomic.Int64
@@ -49,6 +57,23 @@ func Configure(r string) {
 	silent = r //weftvet:ignore global set once by main, before weft.Main
 }
 
+// bank is what activities are made of.
+type bank struct{ key string }
+
+func (b *bank) charge(ctx context.Context, n int) (int, error) { return len(b.key), nil }
+
+func slow(ctx context.Context, n int) (int, error) {
+	time.Sleep(time.Second)
+	return n, nil
+}
+
+func logged(run func(context.Context, int) (int, error)) func(context.Context, int) (int, error) {
+	return func(ctx context.Context, n int) (int, error) {
+		defer slog.Info("done", "at", time.Now())
+		return run(ctx, n)
+	}
+}
+
 type counter struct{ n, free int }
 
 func (c *counter) add()     { c.n++ }
@@ -67,6 +92,9 @@ func run(ctx workflow.Context, in string) (any, error) {
 	_ = calls            // want `reads calls, which count2 changes`
 	_ = started          // want `reads started, whose value calls time.Now \(globals.go:\d+\)`
 	_ = now()            // want `reads now, whose value calls time.Now`
+	_ = utc()            // want `reads utc, whose value calls time.Now`
+	_ = home()           // want `reads home, whose value calls os.Getenv`
+	_ = named.Name()     // want `reads named, whose value calls os.Getenv`
 	_ = host             // want `reads host, whose value calls os.Hostname`
 	logger.Info("x")     // want `reads logger, whose value calls slog.Default`
 	_ = config.Name      // want `reads config.Name, which Set changes \(config.go:\d+\)`
@@ -92,5 +120,8 @@ func fine(ctx workflow.Context, in string) (any, error) {
 	region := in
 	var own counter
 	own.add()
+	if _, err := charge.Run(ctx, 1); err != nil {
+		return refund.Run(ctx, 1)
+	}
 	return region + silent + config.Version, nil
 }

@@ -101,6 +101,8 @@ func collected(ctx workflow.Context, m map[string]int, shared *sync.Map) []strin
 	for _, k := range slices.Collect(maps.Keys(m)) { // want `ranges over maps.Keys and calls ship.Start`
 		ship.Start(ctx, k)
 	}
+	h, _ := checked(m) // want `calls checked, which ranges over a map and appends to keys`
+	_ = h
 	return unsorted(m) // want `workflow code calls unsorted, which ranges over a map and appends to keys, which is not sorted afterwards \(maporders.go:\d+\)`
 }
 
@@ -109,6 +111,13 @@ func unsorted(m map[string]int) (keys []string) {
 		keys = append(keys, k)
 	}
 	return keys
+}
+
+func checked(m map[string]int) (keys []string, err error) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	return keys, err
 }
 
 type byName []string
@@ -164,6 +173,8 @@ func fine(ctx workflow.Context, m map[string]int) (n int, err error) {
 	f := slices.Collect(maps.Keys(m))
 	slices.Sort(f)
 	_ = slices.Sorted(slices.Values(unsorted(m)))
+	g, err := checked(m)
+	slices.Sort(g)
 	workflow.Logger(ctx).Info("sizes", "a", len(a), "keys", len(unsorted(m)))
 	for k := range m {
 		workflow.Logger(ctx).Debug("seen", "key", k, "any", seen)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -53,7 +54,16 @@ func maporders(ctx workflow.Context, s *shop, m map[string]int) string {
 			return who + k
 		}
 	}
-	first := ""
+	inverse, text := map[int]string{}, ""
+	for k, n := range m {
+		inverse[n] = k
+		text = fmt.Sprint(text, k)
+	}
+	keys := maps.Keys(m)
+	for k := range keys {
+		_ = workflow.Sleep(ctx, time.Duration(m[k]))
+	}
+	first := text + inverse[0]
 	for k := range m {
 		if k != "" {
 			first = k
