@@ -52,7 +52,8 @@ type Env struct {
 
 	mu         sync.Mutex
 	mocks      map[string]attempt
-	begun      bool // a request has come: the registry is in use
+	failures   map[string]string // what the latest attempt at an activity came to
+	begun      bool              // a request has come: the registry is in use
 	calls      []*call
 	settlers   []chan struct{}
 	requests   int       // that are being answered
@@ -72,7 +73,7 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	t.Helper()
 	checkBubble(t)
 	e := &Env{
-		t: t, registry: registry(t, registrations), mocks: map[string]attempt{},
+		t: t, registry: registry(t, registrations), mocks: map[string]attempt{}, failures: map[string]string{},
 		poke: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	for _, name := range e.registry.ActivityNames() {

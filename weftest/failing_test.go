@@ -121,7 +121,7 @@ func TestWaitsWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for what, parts := range map[string][]string{
 		"signal":  {"nothing will end what the test waits for", "workflow w (waiter) waits", "failing_test.go:", "in weftest_test.waiter", "WorkflowExecutionStarted"},
-		"retries": {"an activity of workflow w has failed 1000 times", "MaxAttempts"},
+		"retries": {`activity "broken" of workflow w has failed 1000 times`, "MaxAttempts", "At last: it is broken"},
 		"loops":   {"10000 messages have been delivered", "env.Sleep", "events are left out"},
 		"panics":  {"a workflow task of w failed", "there is no such thing", "failing_test.go:"},
 	} {
@@ -141,6 +141,46 @@ func TestWaitsWithoutEnd(t *testing.T) {
 				}
 			})
 			expect(t, said, parts...)
+		})
+	}
+}
+
+// What a mock does that fails for ever, or ends its goroutine, is said with why.
+func TestMocksThatFail(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		broken func(r *recorder, ctx context.Context) error
+		parts  []string
+	}{
+		"panics": {func(*recorder, context.Context) error { panic("no tea") }, []string{"has failed 1000 times", "At last: panic: no tea", "failing_test.go:"}},
+		"times out": {func(_ *recorder, ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, []string{"has failed 1000 times", "At last: it timed out"}},
+		"is fatal": {func(r *recorder, _ context.Context) error {
+			r.Fatal("no tea today")
+			return nil
+		}, []string{"no tea today", `activity "broken" of workflow w ended its goroutine`, "t.Error"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			said := play(t, func(r *recorder) {
+				env := weftest.New(r, workflow.Bind(Waiter, waiter))
+				weftest.Mock(env, Broken, func(ctx context.Context, _ workflow.None) (workflow.None, error) {
+					return workflow.None{}, test.broken(r, ctx)
+				})
+				run, err := Waiter.Start(r.Context(), env.Client(), "w", "retries")
+				if err == nil {
+					_, err = run.Result(r.Context())
+				}
+				if err == nil {
+					t.Error("it has a result")
+				}
+			})
+			expect(t, said, test.parts...)
+			if strings.Count(said, "no tea today") > 1 {
+				t.Errorf("it was tried again after t.Fatal:\n%s", said)
+			}
 		})
 	}
 }

@@ -2,6 +2,9 @@ package weftest
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -44,7 +47,7 @@ type Activity[In, Out any] interface {
 // Mock has fn run in the place of an activity, from its next attempt on. Its input and its result are encoded as in
 // production, and the options of the activity are its own: time-outs end the context of fn, and what fn returns is retried. An
 // activity that was not registered is, if it is mocked before the first request. fn may sleep (time.Sleep takes no time),
-// wait for its context, and talk to workflows through the environment's client.
+// wait for its context, and talk to workflows through the environment's client. It reports with t.Error, not with t.Fatal.
 func Mock[In, Out any](env *Env, a Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
 	env.t.Helper()
 	return install(env, activity.New(a.Name(), fn))
@@ -145,13 +148,36 @@ func (e *Env) mock(code *engine.Activity) {
 // divert has the mock of an activity run in its place, where there is one.
 func (e *Env) divert(a *engine.Activity) {
 	name, own := a.Name, a.Run
-	a.Run = func(ctx context.Context, input history.Payload) (history.Payload, error) {
+	a.Run = func(ctx context.Context, input history.Payload) (result history.Payload, err error) {
 		e.mu.Lock()
 		run, mocked := e.mocks[name]
 		e.mu.Unlock()
 		if !mocked {
 			run = own
 		}
+		defer e.note(ctx, name, &err)
+		err = errGone
 		return run(ctx, input)
+	}
+}
+
+// errGone stands for what an attempt came to, until it returns.
+var errGone = errors.New("it ended its goroutine")
+
+// note keeps why an attempt at an activity failed, for messages. It is deferred.
+func (e *Env) note(ctx context.Context, name string, err *error) {
+	value := recover()
+	text := fmt.Sprint(*err)
+	if value != nil {
+		text = fmt.Sprintf("panic: %v\n%s", value, debug.Stack())
+	}
+	e.changed(func() {
+		e.failures[name] = text
+		if value == nil && *err == errGone {
+			e.trouble = append(e.trouble, trouble{workflowID: activity.InfoOf(ctx).WorkflowID, activity: name, gone: true})
+		}
+	})
+	if value != nil {
+		panic(value)
 	}
 }

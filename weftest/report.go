@@ -24,8 +24,10 @@ type trouble struct {
 	workflowID string
 	// failed is the kind of a workflow task's failure; empty where it is an activity's.
 	failed string
-	// unknown is the type of an activity that is not registered.
-	unknown string
+	// activity is the type of the activity; it is not registered where it is unknown, and called t.Fatal or the like where it is gone.
+	activity      string
+	unknown, gone bool
+	timedOut      bool
 }
 
 // Observe implements observe.Sink.
@@ -39,9 +41,12 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	case *observe.Attempt:
 		switch {
 		case o.Failure == failure.KindUnregistered.String():
-			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID, unknown: o.ActivityType}) })
+			e.changed(func() {
+				e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID, activity: o.ActivityType, unknown: true})
+			})
 		case o.Number >= mostAttempts:
-			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID}) })
+			t := trouble{workflowID: o.WorkflowID, activity: o.ActivityType, timedOut: o.Outcome == observe.TimedOut}
+			e.changed(func() { e.trouble = append(e.trouble, t) })
 		}
 	}
 }
@@ -68,12 +73,23 @@ func (e *Env) describe(t trouble) string {
 	if t.failed != "" {
 		return fmt.Sprintf("an update of workflow %s failed its task (%s), so that nothing of it was recorded: the call that sent it returned why", t.workflowID, t.failed)
 	}
-	if t.unknown != "" {
+	if t.unknown {
 		return fmt.Sprintf("workflow %s runs activity %q, which is not registered, and would be tried until a build is deployed that has it: "+
-			"give it to weftest.New, or mock it before the first request", t.workflowID, t.unknown)
+			"give it to weftest.New, or mock it before the first request", t.workflowID, t.activity)
 	}
-	return fmt.Sprintf("an activity of workflow %s has failed %d times and would be tried for ever: let it end with an error that "+
-		"is final (activity.NewError(...).Final()), or limit its attempts (activity.Retry.MaxAttempts)", t.workflowID, mostAttempts)
+	if t.gone {
+		return fmt.Sprintf("activity %q of workflow %s ended its goroutine, as t.Fatal does, and what calls it: in an activity report with t.Error, "+
+			"and return an error", t.activity, t.workflowID)
+	}
+	why := "it timed out"
+	if !t.timedOut {
+		e.mu.Lock()
+		why = e.failures[t.activity]
+		e.mu.Unlock()
+	}
+	return fmt.Sprintf("activity %q of workflow %s has failed %d times and would be tried for ever: let it end with an error that "+
+		"is final (activity.NewError(...).Final()), or limit its attempts (activity.Retry.MaxAttempts). At last: %s",
+		t.activity, t.workflowID, mostAttempts, why)
 }
 
 // broken fails the test for good: requests are refused from now on, and nothing more happens.
