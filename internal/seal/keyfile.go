@@ -1,8 +1,6 @@
 package seal
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -53,9 +51,10 @@ func ReadKeyFile(path string) (Keys, error) {
 
 func parseKeys(text []byte) (*fileKeys, error) {
 	f := &fileKeys{keys: map[string]cipher.AEAD{}}
-	first := true
-	for scan, n := bufio.NewScanner(bytes.NewReader(text)), 1; scan.Scan(); n++ {
-		line := strings.Fields(scan.Text())
+	first, n := true, 0
+	for text := range strings.Lines(string(text)) {
+		n++
+		line := strings.Fields(text)
 		if len(line) == 0 || strings.HasPrefix(line[0], "#") {
 			continue
 		}

@@ -275,6 +275,7 @@ func TestKeyFiles(t *testing.T) {
 		"k1 not-base64":               `key "k1" is not 32 bytes in base64`,
 		"k1 " + good + "\nk1 " + good: `there is a key "k1" before`,
 		"k1 " + good + "\nnone":       "line 2: it has 1 words",
+		"k1 " + good + "\n" + strings.Repeat("k", 1<<17): "line 2: it has 1 words",
 	} {
 		path := filepath.Join(t.TempDir(), "keys")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
