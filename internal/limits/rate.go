@@ -125,8 +125,30 @@ func (q *TaskQueue) UnmarshalText(text []byte) error {
 	return q.Rate.UnmarshalText([]byte(rate))
 }
 
+// TaskQueues are task queues by their names.
+type TaskQueues map[string]TaskQueue
+
+// UnmarshalText reads them as reports=2;slow=8@50/s, and adds them to those that are there.
+func (all *TaskQueues) UnmarshalText(text []byte) error {
+	if *all == nil {
+		*all = TaskQueues{}
+	}
+	for one := range strings.SplitSeq(string(text), ";") {
+		name, value, named := strings.Cut(one, "=")
+		if !named {
+			return fmt.Errorf("%q: give a name and how many activities run at once, as reports=2, and others after a semicolon", one)
+		}
+		var q TaskQueue
+		if err := q.UnmarshalText([]byte(value)); err != nil {
+			return fmt.Errorf("task queue %q: %w", name, err)
+		}
+		(*all)[name] = q
+	}
+	return nil
+}
+
 // QueueFlags are the task queues on a command line, for kong.
 type QueueFlags struct {
-	TaskQueues map[string]TaskQueue `placeholder:"NAME=N@RATE" help:"Task queues, each with how many of its activities run at once, and how many may begin in a second (s), minute (m) or hour (h), as reports=2;slow=8@50/s;mail=@30/m+5 (of which 5 at once); 0 is 64, as the default queue has."`
-	Rate       Rate                 `placeholder:"RATE" help:"How many activities of the default task queue may begin, as 50/s; any number without it."`
+	TaskQueues TaskQueues `placeholder:"NAME=N@RATE" help:"Task queues, each with how many of its activities run at once, and how many may begin in a second (s), minute (m) or hour (h), as reports=2;slow=8@50/s;mail=@30/m+5 (of which 5 at once); 0 is 64, as the default queue has."`
+	Rate       Rate       `placeholder:"RATE" help:"How many activities of the default task queue may begin, as 50/s; any number without it."`
 }

@@ -24,16 +24,32 @@ func TestTaskQueueFlags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = parser.Parse([]string{"--task-queues", "a=" + text + ";b=3"})
-		if got := program.TaskQueues; err != nil || len(got) != 2 || got["a"] != want || got["b"].AtOnce != 3 {
+		_, err = parser.Parse([]string{"--task-queues", "a=" + text + ";b=3", "--task-queues", "c=1"})
+		if got := program.TaskQueues; err != nil || len(got) != 3 || got["a"] != want || got["b"].AtOnce != 3 {
 			t.Errorf("%q: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "x", "-1", "2@", "2@50", "2@50/d", "2@x/s", "2@0/s", "2@-1/s", "2@50/s+", "2@50/s+0", "2@50/s+x", "2@1001/s", "2@0.5/h", "2@nan/s", "2@50/s+-1", "2@50/s+100001"} {
-		if err := (&limits.TaskQueue{}).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "give ") {
+		if err := parsed(t, "a="+text); err == nil || !strings.Contains(err.Error(), `task queue "a": `) || !strings.Contains(err.Error(), "give ") {
 			t.Errorf("%q: %v, want an error that says what to give", text, err)
 		}
 	}
+	for _, text := range []string{"", "a", "a=1;", "a=1;b"} {
+		if err := parsed(t, text); err == nil || !strings.Contains(err.Error(), "give a name") {
+			t.Errorf("%q: %v, want an error that says what to give", text, err)
+		}
+	}
+}
+
+// parsed is what is wrong with task queues on a command line.
+func parsed(t *testing.T, text string) error {
+	t.Helper()
+	parser, err := kong.New(&struct{ limits.QueueFlags }{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse([]string{"--task-queues=" + text})
+	return err
 }
 
 // What the variables of a function say, and what they may not say.
