@@ -23,7 +23,7 @@ type StartOptions struct {
 	// "allowDuplicateFailedOnly" or "rejectDuplicate".
 	IDReusePolicy string
 	// IDConflictPolicy says what happens if a run of the id is open: "fail" (the default), "useExisting" or
-	// "terminateExisting".
+	// "terminateExisting", which does not go with "rejectDuplicate".
 	IDConflictPolicy string
 	// RunTimeout is how long the run may stay open; 0 is for ever.
 	RunTimeout time.Duration

@@ -49,6 +49,8 @@ func status(t *testing.T, p *turntest.Process, id string, run history.RunID) str
 // policyOutcome is what a start comes to that meets a run in this state: written down a second time, from the contract.
 func policyOutcome(s history.Status, reuse, conflict string) (code int, problem string) {
 	switch {
+	case reuse == "rejectDuplicate" && conflict == "terminateExisting":
+		return http.StatusBadRequest, "invalid"
 	case s == history.Running && conflict == "useExisting":
 		return http.StatusOK, ""
 	case s == history.Running && conflict == "terminateExisting":

@@ -235,7 +235,7 @@ func (t *session) ensure(ctx context.Context, e *errand, r *api.StartRequest, st
 		return vanished(e.child), nil
 	default:
 		if latest := t.run(); latest != nil && !latest.State.Status.Closed() {
-			_, err = t.mayReplace(latest, conflictFail, nil)
+			err = api.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.workflowID)
 		} else if latest != nil {
 			err = mayReuse(latest, r.IDReusePolicy)
 		}

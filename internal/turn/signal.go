@@ -62,13 +62,15 @@ func (s *Service) signal(ctx context.Context, workflowID string, runID history.R
 }
 
 // signaled reports whether a signal has arrived at a run that is not open: at the one that the caller pinned, or else at
-// the latest.
+// the latest or the one that this continues.
 func (t *session) signaled(ctx context.Context, pinned history.RunID, requestID string) (bool, error) {
 	run := t.run()
-	if run == nil {
+	switch {
+	case run == nil:
 		return false, nil
-	}
-	if pinned != "" && pinned != run.State.RunID {
+	case pinned == "":
+		return t.arrived(ctx, run, requestID)
+	case pinned != run.State.RunID:
 		var err error
 		if run, err = t.other(ctx, pinned); run == nil || err != nil {
 			return false, err

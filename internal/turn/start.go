@@ -93,7 +93,7 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 	}, nil
 }
 
-// checkPolicies refuses a start whose policies there are not.
+// checkPolicies refuses a start whose policies there are not, or contradict each other.
 func checkPolicies(r *api.StartRequest) error {
 	switch r.IDReusePolicy {
 	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
@@ -104,6 +104,9 @@ func checkPolicies(r *api.StartRequest) error {
 	case "", conflictFail, useExisting, terminateExisting:
 	default:
 		return api.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, conflictFail, useExisting, terminateExisting)
+	}
+	if r.IDReusePolicy == rejectDuplicate && r.IDConflictPolicy == terminateExisting {
+		return api.Invalid.New("the idReusePolicy %s has an id used once, and the idConflictPolicy %s would use it again: leave one of them out", rejectDuplicate, terminateExisting)
 	}
 	return nil
 }

@@ -270,14 +270,22 @@ func (c *updateCall) pinsOther(latest *engine.Run) bool {
 	return latest != nil && c.runID != "" && c.runID != latest.State.RunID
 }
 
-// lookUpOlder answers the calls that pin a run before the latest from that run's log: it takes no updates any more, but
-// those that it accepted have an outcome.
+// lookUpOlder answers the calls that the latest run takes no more from a run before: the one that they pin, or the one that
+// the latest continues, for callers who may not know that there were others since.
 func (t *session) lookUpOlder(ctx context.Context, calls []*updateCall) error {
+	latest := t.run()
 	for _, c := range calls {
-		if !c.pinsOther(t.run()) {
+		if latest == nil || c.err == nil {
 			continue
 		}
-		run, err := t.other(ctx, c.runID)
+		var run *engine.Run
+		var err error
+		switch {
+		case c.pinsOther(latest):
+			run, err = t.other(ctx, c.runID)
+		case c.runID == "":
+			run, err = t.before(ctx, latest)
+		}
 		if err != nil {
 			return err
 		}

@@ -48,10 +48,14 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 		if err != nil {
 			return err
 		}
-		known, open := latest.State.Updates[call.request.ID], !latest.State.Status.Closed()
-		_, admitted := latest.State.Admitted[call.request.ID]
-		attach := known != nil && (known.Completed != nil || open) || admitted && open
-		if attach || same || open && w.request.IDConflictPolicy == useExisting {
+		attach := same || !latest.State.Status.Closed() && w.request.IDConflictPolicy == useExisting
+		if !attach {
+			attach, err = t.attaches(ctx, latest, call.request.ID)
+		}
+		if err != nil {
+			return err
+		}
+		if attach {
 			return t.updateTogether(ctx, []*updateCall{call})
 		}
 	}
@@ -69,6 +73,24 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 	}
 	t.answer(run, call, transition, 0)
 	return nil
+}
+
+// attaches reports whether an update has an outcome already, at the latest run or at the one that it continues, or is in
+// flight at an open one.
+func (t *session) attaches(ctx context.Context, latest *engine.Run, updateID string) (bool, error) {
+	open := !latest.State.Status.Closed()
+	if _, admitted := latest.State.Admitted[updateID]; admitted && open {
+		return true, nil
+	}
+	if known := latest.State.Updates[updateID]; known != nil {
+		return known.Completed != nil || open, nil
+	}
+	before, err := t.before(ctx, latest)
+	if before == nil || err != nil {
+		return false, err
+	}
+	known := before.State.Updates[updateID]
+	return known != nil && known.Completed != nil, nil
 }
 
 // signalWithStart brings a signal to the open run, or opens one with it.
