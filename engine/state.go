@@ -53,6 +53,7 @@ type State struct {
 	Shown Shown
 
 	signals  map[string]bool // request ids of the signals that arrived
+	asked    map[string]bool // request ids of the requests of other workflows' code that the run end
 	accepted map[int64]*Update
 }
 
@@ -94,7 +95,7 @@ func NewState() *State {
 		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
 		Children: map[int64]*PendingChild{}, Externals: map[int64]*PendingExternal{},
 		Admitted: map[string]int{},
-		signals:  map[string]bool{}, accepted: map[int64]*Update{},
+		signals:  map[string]bool{}, asked: map[string]bool{}, accepted: map[int64]*Update{},
 	}
 }
 
@@ -185,8 +186,10 @@ func (s *State) bring(id int64, e history.Event) error {
 			s.signals[a.RequestID] = true
 		}
 	case *history.WorkflowExecutionCancelRequested:
-		s.CancelRequested = true
-	case *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
+		s.CancelRequested, s.asked[a.RequestID] = true, true
+	case *history.WorkflowExecutionTerminated:
+		s.Close, s.asked[a.RequestID] = a, true
+	case *history.WorkflowExecutionTimedOut:
 		s.Close = a
 	case *history.ChildWorkflowExecutionStarted:
 		return s.childStarted(id, a)
@@ -234,6 +237,9 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 
 // Signaled reports whether a signal with this request id has arrived.
 func (s *State) Signaled(requestID string) bool { return s.signals[requestID] }
+
+// Asked reports whether a request of another workflow's code that the run end, with this id, has arrived.
+func (s *State) Asked(requestID string) bool { return s.asked[requestID] }
 
 // Stuck is the failure of a task that failed and is retried; nil where there is none.
 func (s *State) Stuck() *failure.Failure {

@@ -108,6 +108,8 @@ type WorkflowExecutionTerminated struct {
 	// ResetEventID is the first event that the new run does not have, where a reset ended this one: what was started before
 	// it is the new run's.
 	ResetEventID int64 `cbor:"3,keyasint,omitempty" json:"resetEventId,omitempty"`
+	// RequestID is as in WorkflowExecutionCancelRequested.
+	RequestID string `cbor:"4,keyasint,omitempty" json:"requestId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionTerminated.
@@ -158,6 +160,8 @@ func (*WorkflowExecutionOptionsUpdated) Type() Type { return TypeWorkflowExecuti
 // WorkflowExecutionCancelRequested asks the workflow's code to end: its context is canceled.
 type WorkflowExecutionCancelRequested struct {
 	Reason string `cbor:"1,keyasint,omitempty" json:"reason,omitempty"`
+	// RequestID recognises the request of another workflow's code when it comes again; empty where a caller has made it.
+	RequestID string `cbor:"2,keyasint,omitempty" json:"requestId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionCancelRequested.

@@ -51,6 +51,8 @@ type errand struct {
 	external *engine.PendingExternal
 	// request is the request id of the start of the child that external is for.
 	request string
+	// sent is when external was sent, or before.
+	sent history.Timestamp
 	// closed says that the run has closed, so that nobody waits for news.
 	closed bool
 	// done is the workflow at which all has been done already, by another delivery; empty where something is to be done.
@@ -82,6 +84,9 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 		child := m.EventID
 		if m.Kind == engine.ReachOut {
 			e.external = run.State.Externals[m.EventID]
+			if run.State.Reset == nil { // which copies what was sent before
+				e.sent = run.Log[e.external.Slot].Time
+			}
 			child = e.external.ChildEventID()
 			e.request = run.ChildRequest(child)
 		}
@@ -135,23 +140,16 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 	if err := repair(run); err != nil {
 		return err
 	}
-	for number := run.Number - 1; number > 0; number-- {
-		first, err := t.firstCommit(ctx, number)
-		if first == nil || err != nil {
+	for {
+		before, err := t.previous(ctx, run)
+		if before == nil || err != nil || before.State.CloseTime.Add(clockSkew) < m.Sent {
 			return err
 		}
-		if first.Status == history.Void {
-			continue
-		}
-		run, err := t.other(ctx, first.RunID)
-		if run == nil || err != nil || run.State.CloseTime.Add(clockSkew) < m.Sent {
+		if err := repair(before); err != nil {
 			return err
 		}
-		if err := repair(run); err != nil {
-			return err
-		}
+		run = before
 	}
-	return nil
 }
 
 // foreign is a message as the trigger of a commit in the log of another workflow. One that has not been delivered before has left

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -96,7 +97,7 @@ func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err err
 		return false, nil
 	}
 	gone := e.external.ChildEventID() != 0 && run.State.Started.RequestID != e.request
-	there, err := t.has(ctx, run, e.external)
+	there, err := t.has(ctx, run, e)
 	switch {
 	case err != nil:
 		return false, err
@@ -109,24 +110,43 @@ func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err err
 	trigger := foreign(e.message)
 	if c := e.external.Cancel; c != nil && c.Terminate {
 		t.dropInstance()
-		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason})
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason, RequestID: e.endRequest()})
 		return true, t.putThenSend(ctx, []*engine.Message{trigger}, &change{run: run, commit: run.End(t.writer(trigger), end)})
 	}
-	return true, t.bring(ctx, run, incoming(e.external), trigger)
+	return true, t.bring(ctx, run, e.incoming(), trigger)
 }
 
-// has reports whether something has arrived before: at the latest run, or at the one that it continues.
-func (t *session) has(ctx context.Context, run *engine.Run, p *engine.PendingExternal) (bool, error) {
-	if p.Cancel != nil {
-		return run.State.CancelRequested && !p.Cancel.Terminate, nil
+// has reports whether something has arrived before: at the latest run, or at one before it that may have been open since it was
+// sent.
+func (t *session) has(ctx context.Context, run *engine.Run, e *errand) (bool, error) {
+	signal, cancel := e.external.Signal, e.external.Cancel
+	if cancel != nil && !cancel.Terminate && run.State.CancelRequested {
+		return true, nil
 	}
-	return t.arrived(ctx, run, p.Signal.RequestID)
+	if signal != nil {
+		if there, err := t.arrived(ctx, run, signal.RequestID); there || err != nil {
+			return there, err
+		}
+	}
+	for looks := 0; looks < maxLookBack && run.State.StartTime.Add(clockSkew) >= e.sent; looks++ {
+		var err error
+		if run, err = t.previous(ctx, run); run == nil || err != nil {
+			return false, err
+		}
+		if signal != nil && run.State.Signaled(signal.RequestID) || cancel != nil && run.State.Asked(e.endRequest()) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
+
+// endRequest is the request id of a request to end: its receiver knows it again.
+func (e *errand) endRequest() string { return fmt.Sprintf("%s.%d", e.message.RunID, e.message.EventID) }
 
 // incoming is the event by which something arrives at a workflow.
-func incoming(p *engine.PendingExternal) history.Event {
-	if s := p.Signal; s != nil {
+func (e *errand) incoming() history.Event {
+	if s := e.external.Signal; s != nil {
 		return history.Of(&history.WorkflowExecutionSignaled{SignalName: s.SignalName, Input: s.Input, RequestID: s.RequestID})
 	}
-	return history.Of(&history.WorkflowExecutionCancelRequested{Reason: p.Cancel.Reason})
+	return history.Of(&history.WorkflowExecutionCancelRequested{Reason: e.external.Cancel.Reason, RequestID: e.endRequest()})
 }

@@ -148,6 +148,21 @@ func (t *session) before(ctx context.Context, run *engine.Run) (*engine.Run, err
 	return before, err
 }
 
+// previous is the run before another of the same workflow, whether that continues it or not. It is nil where there is none, or
+// it is gone.
+func (t *session) previous(ctx context.Context, run *engine.Run) (*engine.Run, error) {
+	for number := run.Number - 1; number > 0; number-- {
+		first, err := t.firstCommit(ctx, number)
+		if first == nil || err != nil {
+			return nil, err
+		}
+		if first.Status != history.Void {
+			return t.other(ctx, first.RunID)
+		}
+	}
+	return nil, nil
+}
+
 // other reads a run that is not the latest, or nil where there is none with this id. It is not kept.
 func (t *session) other(ctx context.Context, id history.RunID) (*engine.Run, error) {
 	run := engine.NewRun(t.workflowID, id.Number())

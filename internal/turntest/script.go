@@ -293,7 +293,8 @@ var short = map[string]string{
 	"ChildWorkflowExecutionStarted": "ChildStarted", "ChildWorkflowExecutionCompleted": "ChildDone", "ChildWorkflowExecutionFailed": "ChildFailed",
 	"ChildWorkflowExecutionTerminated": "ChildTerminated", "SignalExternalWorkflowExecutionInitiated": "SignalInit",
 	"ExternalWorkflowExecutionSignaled": "SignalArrived", "MarkerRecorded": "Marker",
-	"UpsertWorkflowSearchAttributes": "AttrsSet", "WorkflowPropertiesModified": "MemoSet",
+	"RequestCancelExternalWorkflowExecutionInitiated": "EndInit",
+	"UpsertWorkflowSearchAttributes":                  "AttrsSet", "WorkflowPropertiesModified": "MemoSet",
 }
 
 // String is the event in short, as the update cases write it.

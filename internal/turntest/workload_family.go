@@ -44,6 +44,15 @@ func runMember(ctx workflow.Context, word string) (string, error) {
 	case "tell":
 		_, err := Word.SendTo(ctx, workflow.External("member-wait"), "told by another").Get(ctx)
 		return word, err
+	case "echo":
+		Word.SendTo(ctx, workflow.External(workflow.InfoOf(ctx).WorkflowID), "told by itself")
+		return Word.Receive(ctx)
+	case "leave":
+		workflow.External(workflow.InfoOf(ctx).WorkflowID).Cancel(ctx, "by itself")
+		return Word.Receive(ctx)
+	case "vanish":
+		workflow.External(workflow.InfoOf(ctx).WorkflowID).Terminate(ctx, "by itself")
+		return Word.Receive(ctx)
 	}
 	return word, nil
 }
