@@ -55,9 +55,9 @@ func (r *Registry) Code(a *Activity) ActivityCode {
 	return code
 }
 
-// Interceptors is what stands around the workflow, the outermost first.
+// Interceptors is what stands around the workflow, the outermost first. Nothing of a program's stands around a schedule.
 func (in *Instance) Interceptors() []any {
-	if in.workflow == nil || in.workflow.registry == nil {
+	if in.workflow == nil || in.workflow.registry == nil || ownType(in.workflow.Name) {
 		return nil
 	}
 	return in.workflow.registry.aroundWorkflows

@@ -98,8 +98,11 @@ func (r *Registry) Activity(name string) *Activity { return r.activities[name] }
 
 // WorkflowNames lists the names of the workflow types, sorted, without those of Weft's own.
 func (r *Registry) WorkflowNames() []string {
-	return slices.DeleteFunc(sortedKeys(r.workflows), func(name string) bool { return strings.HasPrefix(name, "weft.") })
+	return slices.DeleteFunc(sortedKeys(r.workflows), ownType)
 }
+
+// ownType reports whether a workflow type is one of Weft's own.
+func ownType(name string) bool { return strings.HasPrefix(name, "weft.") }
 
 // ActivityNames lists the names of the activity types, sorted.
 func (r *Registry) ActivityNames() []string { return sortedKeys(r.activities) }

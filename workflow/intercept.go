@@ -33,7 +33,8 @@ type Starting struct {
 func (s *Starting) SetHeader(name string, value any) { s.header = with(s.header, name, value) }
 
 // Intercept has interceptors stand around all workflows of the registry, wherever in it they are registered. The first is
-// the outermost: its Run and Update begin first and end last, its Start is called first.
+// the outermost: its Run and Update begin first and end last, its Start is called first. They stand around the runs that a
+// schedule starts, and not around the schedule.
 //
 //	weft.Register(workflow.Intercept(tenants), workflow.Bind(cart.Workflow, cart.Run), cart.Charge)
 func Intercept(interceptors ...Interceptor) Registration { return intercepted(interceptors) }

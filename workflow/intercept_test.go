@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
@@ -152,6 +154,52 @@ func TestInterceptedErrorsAndUpdates(t *testing.T) {
 		}
 		if want := []string{"only begins nudge", "only ends nudge", "only ends guarded"}; !slices.Equal(log, want) {
 			t.Errorf("%q, want %q", log, want)
+		}
+	})
+}
+
+// A program's interceptors stand around the runs that a schedule starts, and not around the schedule, which is not its code. Its
+// header goes along.
+func TestSchedulesAreNotIntercepted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var around []string
+		needy := workflow.Interceptor{
+			Run: func(ctx workflow.Context, next func(workflow.Context) error) error {
+				tenant, _ := workflow.Header[string](ctx, "tenant")
+				mu.Lock() //weftvet:ignore channel the test reads what several runs write
+				around = append(around, workflow.InfoOf(ctx).WorkflowType+" of "+tenant)
+				mu.Unlock()
+				if tenant != "acme" {
+					return errSaved
+				}
+				return next(ctx)
+			},
+			Update: func(workflow.Context, string, func(workflow.Context) error) error { return errSaved },
+			Start:  func(ctx workflow.Context, _ *workflow.Starting) { _ = workflow.Sleep(ctx, time.Hour) },
+		}
+		env := weftest.New(t, workflow.Bind(guarded, guard), workflow.Bind(nested, nests), seen, workflow.Intercept(needy))
+		hourly := workflow.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}}
+		if _, err := guarded.Schedule(t.Context(), env.Client(), "nobodys", -1, hourly); err != nil {
+			t.Fatal(err)
+		}
+		acme := client.WithHeader(t.Context(), "tenant", "acme")
+		s, err := guarded.Schedule(acme, env.Client(), "acmes", -1, hourly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		env.Sleep(time.Hour)
+		for _, err := range []error{s.Pause(t.Context(), ""), s.Delete(t.Context()), env.Client().Schedule("nobodys").Delete(t.Context())} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		slices.Sort(around)
+		if want := []string{"guarded of ", "guarded of acme"}; !slices.Equal(slices.Compact(around), want) {
+			t.Errorf("interceptors stood around %q, want %q", around, want)
 		}
 	})
 }
