@@ -87,7 +87,7 @@ func Replay(t testing.TB, registrations []workflow.Registration, sources ...Sour
 		}
 		for _, r := range all {
 			if err := r.replay(types); err != nil {
-				t.Errorf("weftest.Replay: %s: %v", r.from, err)
+				t.Errorf("weftest.Replay: %s: %v%s", r.from, err, advice(err))
 			}
 		}
 	}
@@ -104,7 +104,9 @@ func (r recorded) replay(types *engine.Registry) error {
 	if code == nil {
 		return fmt.Errorf("workflow type %q is not registered; there are %q", name, types.WorkflowNames())
 	}
-	return replay.Cold(code, r.WorkflowID, run.Log)
+	in, err := rebuild(code, r.WorkflowID, run.Log)
+	defer in.Close()
+	return err
 }
 
 // parse reads the pages of a history.

@@ -2,6 +2,7 @@ package weftest_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -74,19 +75,28 @@ func TestReplayOfOtherCode(t *testing.T) {
 	Pay := activity.New("pay", charge)
 	for name, test := range map[string]struct {
 		code func(workflow.Context, string) (string, error)
-		want string
+		want []string
 	}{
 		"another activity": {func(ctx workflow.Context, item string) (string, error) {
 			_, err := Pay.Run(ctx, item)
 			return "", err
-		}, "at event 5 history records ActivityTaskScheduled(charge), the code now issues ActivityTaskScheduled(pay)"},
-		"nothing": {func(workflow.Context, string) (string, error) { return "", nil }, "at event 5 history records ActivityTaskScheduled(charge), the code now issues WorkflowExecutionCompleted"},
-		"a panic": {func(workflow.Context, string) (string, error) { panic("no tea") }, "no tea"},
+		}, []string{
+			"batch 0: workflow code is not deterministic: at event 5 history records ActivityTaskScheduled(charge), the code now issues ActivityTaskScheduled(pay)\n\tat ",
+			"replay_test.go:", ", in weftest_test.TestReplayOfOtherCode.func1\n", "workflow.Patched",
+		}},
+		"a side effect": {func(ctx workflow.Context, _ string) (string, error) {
+			return "", errors.New(workflow.SideEffect(ctx, func() string { return "no tea" }))
+		}, []string{
+			"at event 5 history records no further side effect in this task, the code now runs one\n\tat ",
+			"replay_test.go:", ", in weftest_test.TestReplayOfOtherCode.func2\n",
+		}},
+		"nothing": {func(workflow.Context, string) (string, error) { return "", nil }, []string{"at event 5 history records ActivityTaskScheduled(charge), the code now issues WorkflowExecutionCompleted"}},
+		"a panic": {func(workflow.Context, string) (string, error) { panic("no tea") }, []string{"panic: no tea\ngoroutine ", "replay_test.go:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			said := replayed(t, []workflow.Registration{workflow.Bind(Order, test.code)}, weftest.JSON(text))
-			expect(t, said, test.want)
+			expect(t, said, test.want...)
 		})
 	}
 }

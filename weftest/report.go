@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -122,16 +121,12 @@ func (e *Env) waits(run *engine.Run) string {
 	s := run.State
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s (%s) waits", run.WorkflowID, s.Started.WorkflowType)
-	in := engine.NewInstance(e.registry.Workflow(s.Started.WorkflowType), run.WorkflowID, s.RunID)
+	in, err := rebuild(e.registry.Workflow(s.Started.WorkflowType), run.WorkflowID, run.Log)
 	defer in.Close()
-	for _, c := range run.Log {
-		if err := in.Replay(c); err != nil {
-			return b.String()
-		}
+	if err != nil {
+		return b.String()
 	}
-	for _, stack := range in.Scheduler().Stacks() {
-		fmt.Fprintf(&b, "\n\tat %s", place(stack))
-	}
+	b.WriteString(lines(in))
 	for _, id := range slices.Sorted(maps.Keys(s.Activities)) {
 		fmt.Fprintf(&b, "\n\tactivity %s (event %d) is pending", s.Activities[id].ActivityType, id)
 	}
@@ -141,25 +136,6 @@ func (e *Env) waits(run *engine.Run) string {
 		}
 	}
 	return b.String()
-}
-
-// frame is a frame of a stack: the function, and file and line.
-var frame = regexp.MustCompile(`(?m)^(\S+)\(.*\)\n\t(\S+:\d+)`)
-
-// inside are the packages whose frames are not the author's.
-var inside = []string{
-	"iter.", "runtime.", "github.com/seed-41655fb1/weft/engine.", "github.com/seed-41655fb1/weft/engine/", "github.com/seed-41655fb1/weft/workflow.",
-}
-
-// place is where in the author's code a stack stands.
-func place(stack string) string {
-	for _, found := range frame.FindAllStringSubmatch(stack, -1) {
-		own := !slices.ContainsFunc(inside, func(prefix string) bool { return strings.HasPrefix(found[1], prefix) })
-		if own {
-			return found[2] + ", in " + found[1][strings.LastIndex(found[1], "/")+1:]
-		}
-	}
-	return "an unknown place"
 }
 
 // replayAll rebuilds all runs from their histories.
@@ -174,8 +150,9 @@ func (e *Env) replayAll() {
 	for _, id := range e.workflows() {
 		for _, run := range e.runs(id) {
 			code := e.registry.Workflow(run.State.Started.WorkflowType)
-			err := errors.Join(replay.Cold(code, id, run.Log), replay.Twice(code, id, run.Log))
-			if err != nil {
+			in, err := rebuild(code, id, run.Log)
+			in.Close()
+			if err = errors.Join(err, replay.Twice(code, id, run.Log)); err != nil {
 				e.t.Errorf("weftest: run %s of workflow %s does not do the same when it is run again from its history, as it is whenever "+
 					"a process is replaced: %v", run.State.RunID, id, err)
 			}

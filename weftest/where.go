@@ -1,0 +1,83 @@
+package weftest
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// rebuild runs code with the commits of a run, and returns an instance that stands where they end; close it. The error says where
+// the code does something else.
+func rebuild(code *engine.Workflow, workflowID string, commits []*history.Commit) (*engine.Instance, error) {
+	in := engine.NewInstance(code, workflowID, commits[0].RunID)
+	for _, c := range commits {
+		if err := in.Replay(c); err != nil {
+			return in, fmt.Errorf("run %s, batch %d: %w%s", c.RunID, c.Slot, err, where(in, err))
+		}
+	}
+	return in, nil
+}
+
+// where says where code stands that has failed: the stack of a panic, or else the lines that it has come to.
+func where(in *engine.Instance, err error) string {
+	switch f := failure.FromError(err); {
+	case f.Kind != failure.KindNonDeterminism && f.Stack != "":
+		return "\n" + f.Stack
+	case f.Kind != failure.KindNonDeterminism:
+		return ""
+	case f.Stack != "":
+		return line(f.Stack)
+	}
+	return lines(in)
+}
+
+// advice is what to do about what a replay has found.
+func advice(err error) string {
+	if !errors.Is(err, &failure.OtherError{Kind: failure.KindNonDeterminism}) {
+		return ""
+	}
+	return "\n\tOpen runs would be held there: have them go on as they did, with workflow.Patched around what is new"
+}
+
+// lines are where the code waits, a line for each of its coroutines.
+func lines(in *engine.Instance) string {
+	var b strings.Builder
+	for _, stack := range in.Scheduler().Stacks() {
+		b.WriteString(line(stack))
+	}
+	return b.String()
+}
+
+// line is where in the author's code a stack stands, for messages; empty where it stands in none.
+func line(stack string) string {
+	if at := place(stack); at != "" {
+		return "\n\tat " + at
+	}
+	return ""
+}
+
+// frame is a frame of a stack: the function, and file and line.
+var frame = regexp.MustCompile(`(?m)^(\S+)\(.*\)\n\t(\S+:\d+)`)
+
+// inside are the packages whose frames are not the author's.
+var inside = []string{
+	"iter.", "runtime.", "runtime/debug.", "github.com/seed-41655fb1/weft/engine.", "github.com/seed-41655fb1/weft/engine/",
+	"github.com/seed-41655fb1/weft/workflow.", "github.com/seed-41655fb1/weft/activity.",
+}
+
+// place is where in the author's code a stack stands; empty where it stands in none.
+func place(stack string) string {
+	for _, found := range frame.FindAllStringSubmatch(stack, -1) {
+		own := !slices.ContainsFunc(inside, func(prefix string) bool { return strings.HasPrefix(found[1], prefix) })
+		if own && found[1] != "panic" {
+			return found[2] + ", in " + found[1][strings.LastIndex(found[1], "/")+1:]
+		}
+	}
+	return ""
+}
