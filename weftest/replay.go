@@ -105,8 +105,11 @@ func (r recorded) replay(types *engine.Registry) error {
 		return fmt.Errorf("workflow type %q is not registered; there are %q", name, types.WorkflowNames())
 	}
 	in, err := rebuild(code, r.WorkflowID, run.Log)
-	defer in.Close()
-	return err
+	if err != nil {
+		return err
+	}
+	in.Close()
+	return nil
 }
 
 // parse reads the pages of a history.

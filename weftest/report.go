@@ -122,10 +122,10 @@ func (e *Env) waits(run *engine.Run) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s (%s) waits", run.WorkflowID, s.Started.WorkflowType)
 	in, err := rebuild(e.registry.Workflow(s.Started.WorkflowType), run.WorkflowID, run.Log)
-	defer in.Close()
 	if err != nil {
 		return b.String()
 	}
+	defer in.Close()
 	b.WriteString(lines(in))
 	for _, id := range slices.Sorted(maps.Keys(s.Activities)) {
 		fmt.Fprintf(&b, "\n\tactivity %s (event %d) is pending", s.Activities[id].ActivityType, id)
@@ -151,7 +151,9 @@ func (e *Env) replayAll() {
 		for _, run := range e.runs(id) {
 			code := e.registry.Workflow(run.State.Started.WorkflowType)
 			in, err := rebuild(code, id, run.Log)
-			in.Close()
+			if err == nil {
+				in.Close()
+			}
 			if err = errors.Join(err, replay.Twice(code, id, run.Log)); err != nil {
 				e.t.Errorf("weftest: run %s of workflow %s does not do the same when it is run again from its history, as it is whenever "+
 					"a process is replaced: %v", run.State.RunID, id, err)

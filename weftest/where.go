@@ -18,7 +18,9 @@ func rebuild(code *engine.Workflow, workflowID string, commits []*history.Commit
 	in := engine.NewInstance(code, workflowID, commits[0].RunID)
 	for _, c := range commits {
 		if err := in.Replay(c); err != nil {
-			return in, fmt.Errorf("run %s, batch %d: %w%s", c.RunID, c.Slot, err, where(in, err))
+			err = fmt.Errorf("run %s, batch %d: %w%s", c.RunID, c.Slot, err, where(in, err))
+			in.Close()
+			return nil, err
 		}
 	}
 	return in, nil
