@@ -162,10 +162,7 @@ func (s *SearchAttributes) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &members); err != nil {
 		return fmt.Errorf("search attributes are an object with a value for each name: %w", err)
 	}
-	*s = nil
-	for name, value := range members {
-		*s = s.With(name, value)
-	}
+	*s = sorted(members)
 	return nil
 }
 

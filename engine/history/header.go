@@ -44,7 +44,7 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &members); err != nil {
 		return err
 	}
-	*h = nil
+	values := make(map[string]Payload, len(members))
 	for name, raw := range members {
 		var value Payload
 		var compact bytes.Buffer
@@ -56,7 +56,8 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 		} else if json.Compact(&compact, value) == nil {
 			value = compact.Bytes()
 		}
-		*h = h.With(name, value)
+		values[name] = value
 	}
+	*h = sorted(values)
 	return nil
 }

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -9,6 +10,14 @@ import (
 type Named[V any] struct {
 	Name  string `cbor:"1,keyasint"`
 	Value V      `cbor:"2,keyasint"`
+}
+
+// sorted is values by their names as a list, sorted by these.
+func sorted[V any](members map[string]V) (all []Named[V]) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		all = append(all, Named[V]{name, members[name]})
+	}
+	return all
 }
 
 // get is the value of a name among values that are sorted by their names.

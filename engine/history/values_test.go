@@ -1,8 +1,11 @@
 package history_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/quick"
 	"time"
@@ -63,6 +66,36 @@ func TestTimestampText(t *testing.T) {
 	} {
 		if got, err := stamp.MarshalText(); err != nil || string(got) != want {
 			t.Errorf("%d: %s, %v, want %s", stamp, got, err, want)
+		}
+	}
+}
+
+// What a caller sends may have very many names: to read them takes no time and memory that grow with their square.
+func TestManyNames(t *testing.T) { // not parallel: it counts what the process allocates
+	var text strings.Builder
+	const names = 5000
+	for i := range names {
+		fmt.Fprintf(&text, `,"%04d":{"int":%d}`, names-i, i)
+	}
+	object := []byte("{" + text.String()[1:] + "}")
+	for _, v := range []interface{ UnmarshalJSON([]byte) error }{&history.Header{}, &history.SearchAttributes{}} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := v.UnmarshalJSON(object); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 50<<20 {
+			t.Errorf("%T: %d names in %d bytes took %d bytes", v, names, len(object), took)
+		}
+	}
+	h := history.Header{}
+	if err := h.UnmarshalJSON(object); err != nil || len(h) != names {
+		t.Fatalf("%d, %v", len(h), err)
+	}
+	for _, f := range h {
+		if value, ok := h.Get(f.Name); !ok || string(value) != string(f.Value) {
+			t.Errorf("%s is not found", f.Name)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -80,11 +79,11 @@ func depth(text []byte) (deepest int) {
 }
 
 // checkMembers reports a member that the object has twice, or that the type does not name just so: readers differ in which
-// of them counts, and in whether capitals do.
+// of them counts, and in whether capitals do. Of values by name (a header, say) the sender chooses the names.
 func checkMembers(object []byte, t reflect.Type) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, err := d.Token() // the brace
-	var seen []string
+	seen := map[string]bool{}
 	for err == nil && d.More() {
 		var token json.Token
 		if token, err = d.Token(); err != nil {
@@ -95,16 +94,16 @@ func checkMembers(object []byte, t reflect.Type) error {
 		switch {
 		case !known:
 			return fmt.Errorf("there is no field %q", name)
-		case slices.Contains(seen, name):
+		case seen[name]:
 			return fmt.Errorf("it has the field %q twice", name)
 		}
-		seen = append(seen, name)
+		seen[name] = true
 		var value json.RawMessage
 		if err = d.Decode(&value); err == nil && value[0] == '{' {
 			if field.Kind() == reflect.Pointer {
 				field = field.Elem()
 			}
-			if field.Kind() == reflect.Struct {
+			if field.Kind() == reflect.Struct || byName(field) {
 				err = checkMembers(value, field)
 			}
 		}
@@ -112,8 +111,16 @@ func checkMembers(object []byte, t reflect.Type) error {
 	return err
 }
 
+// byName reports whether a type is a list of values with names, which is an object in JSON.
+func byName(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
+}
+
 // fieldNamed is the type of the field that JSON has under this name.
 func fieldNamed(name string, t reflect.Type) (reflect.Type, bool) {
+	if byName(t) {
+		return reflect.TypeFor[json.RawMessage](), true
+	}
 	for i := range t.NumField() {
 		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
 			return t.Field(i).Type, true
