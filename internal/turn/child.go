@@ -53,6 +53,8 @@ type errand struct {
 	request string
 	// sent is when external was sent, or before.
 	sent history.Timestamp
+	// holder is the parent of the open run that has the workflow id of the child; nil where it has none.
+	holder *history.Parent
 	// closed says that the run has closed, so that nobody waits for news.
 	closed bool
 	// done is the workflow at which all has been done already, by another delivery; empty where something is to be done.
@@ -191,6 +193,13 @@ func (s *Service) ensureChild(ctx context.Context, e *errand) (history.Attribute
 		news, err = t.ensure(ctx, e, r, started)
 		return err
 	})
+	if errors.Is(err, api.AlreadyOpen) {
+		if ends, lookErr := s.ends(ctx, e); lookErr != nil {
+			return nil, lookErr
+		} else if ends {
+			return nil, errEnding
+		}
+	}
 	switch {
 	case errors.Is(err, api.AlreadyOpen), errors.Is(err, api.AlreadyUsed):
 		return fails(failure.FromError(failure.New(failure.ErrAlreadyStarted.Type, err.Error()).Final()))
@@ -233,6 +242,7 @@ func (t *session) ensure(ctx context.Context, e *errand, r *api.StartRequest, st
 		return vanished(e.child), nil
 	default:
 		if latest := t.run(); latest != nil && !latest.State.Status.Closed() {
+			e.holder = latest.State.Started.Parent
 			err = api.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.workflowID)
 		} else if latest != nil {
 			err = mayReuse(latest, r.IDReusePolicy)

@@ -72,11 +72,11 @@ func (s *Service) handleNamed(ctx context.Context, d Delivery) (found bool, err 
 	case engine.RunActivity:
 		return s.handleActivity(ctx, d)
 	case engine.SettleChild:
-		return s.settleChild(ctx, d.Message)
+		return s.afterEnd(ctx, d.Message, s.settleChild)
 	case engine.ReportChild:
 		return s.reportChild(ctx, d.Message)
 	case engine.ReachOut:
-		return s.reachOut(ctx, d.Message)
+		return s.afterEnd(ctx, d.Message, s.reachOut)
 	}
 	err = s.at(ctx, d.WorkflowID, func(ctx context.Context, t *session) error {
 		run, place, err := t.named(ctx, d.Message)

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Family has a child for each word of its input, which does what the word says, and joins what they come to. Word is where a
+// Family has a child for each word of its input, which does what the word says, and joins what they come to. After the word
+// renew it continues as new instead, with the same words but that one. Word is where a
 // member waits for a word.
 var (
 	Family = workflow.Declare[[]string, string]("family")
@@ -16,6 +17,10 @@ var (
 
 func runFamily(ctx workflow.Context, words []string) (string, error) {
 	var all []workflow.Child[string]
+	renew := words[0] == "renew"
+	if renew {
+		words = words[1:]
+	}
 	for _, word := range words {
 		all = append(all, Member.StartChild(ctx, word, workflow.ChildOptions{WorkflowID: "member-" + word}))
 	}
@@ -24,6 +29,9 @@ func runFamily(ctx workflow.Context, words []string) (string, error) {
 		if _, err := child.Started(ctx); err != nil {
 			return "", err
 		}
+	}
+	if renew {
+		return Family.ContinueAsNew(ctx, words)
 	}
 	for _, child := range all {
 		text, err := child.Get(ctx)

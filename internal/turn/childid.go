@@ -1,0 +1,55 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// errEnding is a child that cannot be started yet: its workflow id has a run that is about to be terminated.
+var errEnding = errors.New("turn: the run that has the workflow id is about to end")
+
+// endingDelay is how long what needs that workflow id waits for it.
+const endingDelay = time.Second
+
+// afterEnd has fn do what a message asks for, or the message come again where that cannot be done yet.
+func (s *Service) afterEnd(ctx context.Context, m *engine.Message, fn func(context.Context, *engine.Message) (bool, error)) (found bool, err error) {
+	found, err = fn(ctx, m)
+	if !errors.Is(err, errEnding) {
+		return found, err
+	}
+	later := *m
+	later.Due = s.now().Add(endingDelay)
+	return true, s.send(ctx, []engine.Message{later})
+}
+
+// ends reports whether the run that has the workflow id of a child is about to be terminated: it is a child of a run before of
+// the same parent, which has closed. The message that terminates it may come after this one.
+func (s *Service) ends(ctx context.Context, e *errand) (ends bool, err error) {
+	by := e.holder
+	if by == nil || by.WorkflowID != e.message.WorkflowID || by.RunID == e.message.RunID {
+		return false, nil
+	}
+	err = s.at(ctx, by.WorkflowID, func(ctx context.Context, t *session) error {
+		for id := by.RunID; id != ""; {
+			run, err := t.other(ctx, id)
+			if run == nil || err != nil {
+				return err
+			}
+			child := run.State.Children[by.InitiatedEventID]
+			switch {
+			case child == nil:
+				return nil
+			case run.Needed(&engine.Message{Kind: engine.SettleChild, EventID: by.InitiatedEventID}):
+				ends = child.Policy == history.TerminateChild
+				return nil
+			}
+			id = run.State.Next() // a reset has handed it on, under the same number
+		}
+		return nil
+	})
+	return ends, err
+}
