@@ -428,6 +428,6 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 func tooLarge() *failure.Failure {
 	return &failure.Failure{
 		Kind:    failure.KindMisuse,
-		Message: "what the workflow's code does in this task is larger than a commit may be: start fewer activities at once, or pass large inputs by reference",
+		Message: "what the workflow's code does in this task is larger than a commit may be: start fewer activities at once, receive signals before continuing as new, or pass large inputs by reference",
 	}
 }
