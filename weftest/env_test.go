@@ -145,6 +145,20 @@ func TestMock(t *testing.T) {
 	})
 }
 
+// An activity that is watched keeps the mock that it has.
+func TestWatchedMock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newEnv(t)
+		mocked := weftest.Mock(env, Ship, func(context.Context, string) (string, error) { return "nowhere", nil })
+		watched := weftest.Watch(env, Ship)
+		result, err := start(t, env).Result(t.Context())
+		if err != nil || result != "nowhere, approved by nobody" || mocked.Count() != 1 || watched.Count() != 1 {
+			t.Errorf("%q, %v, after %d and %d attempts", result, err, mocked.Count(), watched.Count())
+		}
+	})
+}
+
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	timedOut := func(ctx context.Context, _ string) (int, error) {

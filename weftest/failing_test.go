@@ -107,6 +107,8 @@ func waiter(ctx workflow.Context, what string) (string, error) {
 				return "", err
 			}
 		}
+	case "runs":
+		return Waiter.ContinueAsNew(ctx, what)
 	case "chance":
 		//weftvet:ignore time the test wants it
 		if time.Now().Second() == 0 {
@@ -122,7 +124,8 @@ func TestWaitsWithoutEnd(t *testing.T) {
 	for what, parts := range map[string][]string{
 		"signal":  {"nothing will end what the test waits for", "workflow w (waiter) waits", "failing_test.go:", "in weftest_test.waiter", "WorkflowExecutionStarted"},
 		"retries": {`activity "broken" of workflow w has failed 1000 times`, "MaxAttempts", "At last: it is broken"},
-		"loops":   {"10000 messages have been delivered", "env.Sleep", "events are left out"},
+		"loops":   {"10000 messages have been delivered", "env.Sleep", "workflow w (waiter) waits\n\tat ", "in weftest_test.waiter\n", "events are left out"},
+		"runs":    {"10000 messages have been delivered", "workflow w (waiter)", "runs are left out"},
 		"panics":  {"a workflow task of w failed", "there is no such thing", "failing_test.go:"},
 	} {
 		t.Run(what, func(t *testing.T) {

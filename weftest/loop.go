@@ -106,7 +106,7 @@ func (e *Env) spawn(fn func()) {
 	e.mu.Unlock()
 	if over {
 		e.broken(fmt.Sprintf("%d messages have been delivered since the test did something last, and there are more: a workflow goes on without end, or an "+
-			"activity is tried without end. Have it end, or look at it in between, with env.Sleep and a query", mostSteps))
+			"activity is tried without end. Have it end, or look at it in between, with env.Sleep and a query", mostSteps) + e.openRuns())
 	}
 	e.working.Go(func() {
 		defer e.changed(func() { e.deliveries-- })

@@ -50,25 +50,28 @@ type Activity[In, Out any] interface {
 // wait for its context, and talk to workflows through the environment's client. It reports with t.Error, not with t.Fatal.
 func Mock[In, Out any](env *Env, a Activity[In, Out], fn func(context.Context, In) (Out, error)) *Mocked[In, Out] {
 	env.t.Helper()
-	return install(env, activity.New(a.Name(), fn))
+	return install(env, activity.New(a.Name(), fn), false)
 }
 
-// Watch records the attempts at an activity whose code stays what it is.
+// Watch records the attempts at an activity whose code stays what it is, also where it is that of a mock.
 func Watch[In, Out any](env *Env, a Activity[In, Out]) *Mocked[In, Out] {
 	env.t.Helper()
-	return install(env, a)
+	return install(env, a, true)
 }
 
-// install has an activity take the place of the one of its name.
-func install[In, Out any](env *Env, a Activity[In, Out]) *Mocked[In, Out] {
+// install has an activity take the place of the one of its name, and record its attempts; one that keeps its code only does that.
+func install[In, Out any](env *Env, a Activity[In, Out], keeps bool) *Mocked[In, Out] {
 	env.t.Helper()
 	types := &engine.Registry{}
 	if err := a.Register(types); err != nil {
 		env.t.Fatalf("weftest: cannot mock: %v", err)
 	}
 	code := types.Activity(a.Name())
-	m := &Mocked[In, Out]{}
-	code.Run = m.before(code.Run)
+	m, run := &Mocked[In, Out]{}, code.Run
+	if mock := env.mockOf(code.Name); keeps && mock != nil {
+		run = mock
+	}
+	code.Run = m.before(run)
 	env.mock(code)
 	return m
 }
@@ -127,6 +130,13 @@ func (m *Mocked[In, Out]) record(ctx context.Context, in In) (fails error) {
 	return fails
 }
 
+// mockOf is what runs in the place of an activity; nil where its own code does.
+func (e *Env) mockOf(name string) attempt {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mocks[name]
+}
+
 // mock has an activity stand in for the one of its name.
 func (e *Env) mock(code *engine.Activity) {
 	e.t.Helper()
@@ -149,10 +159,8 @@ func (e *Env) mock(code *engine.Activity) {
 func (e *Env) divert(a *engine.Activity) {
 	name, own := a.Name, a.Run
 	a.Run = func(ctx context.Context, input history.Payload) (result history.Payload, err error) {
-		e.mu.Lock()
-		run, mocked := e.mocks[name]
-		e.mu.Unlock()
-		if !mocked {
+		run := e.mockOf(name)
+		if run == nil {
 			run = own
 		}
 		defer e.note(ctx, name, &err)

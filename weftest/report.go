@@ -106,14 +106,27 @@ func (e *Env) deadlock() {
 	var b strings.Builder
 	fmt.Fprintf(&b, "nothing will end what the test waits for: no message is on its way, no timer is set, no activity runs, and no call of "+
 		"env.After is left. Send what is missing before the test waits, or with env.After")
+	b.WriteString(e.openRuns())
+	e.broken(b.String())
+}
+
+// mostNamed is how many open runs a message names.
+const mostNamed = 20
+
+// openRuns says of each open run what it waits for.
+func (e *Env) openRuns() string {
+	var all []string
 	for _, id := range e.workflows() {
 		for _, run := range e.runs(id) {
 			if !run.State.Status.Closed() {
-				fmt.Fprintf(&b, "\n%s", e.waits(run))
+				all = append(all, "\n"+e.waits(run))
 			}
 		}
 	}
-	e.broken(b.String())
+	if left := len(all) - mostNamed; left > 0 {
+		all = append(all[:mostNamed], fmt.Sprintf("\n%d more are open", left))
+	}
+	return strings.Join(all, "")
 }
 
 // waits says what an open run waits for, and where.
@@ -162,19 +175,33 @@ func (e *Env) replayAll() {
 	}
 }
 
-// dump writes the histories of all runs to the test's log: of long ones the beginning and the end.
+// dump writes the histories of all runs to the test's log: of many runs the first and the last, of long ones the beginning and the end.
 func (e *Env) dump() {
 	e.t.Helper()
-	const begin, end = 50, 150
+	const first, last = 30, 30
+	var all []History
 	for _, id := range e.workflows() {
-		for _, h := range e.Runs(id) {
-			left, tail := len(h.Events)-begin-end, h
-			if left > 0 {
-				h.Events, tail.Events = h.Events[:begin], h.Events[begin+left:]
-				e.t.Logf("weftest: at %s\n%s%d events are left out\n%s", stamp(time.Now()), h, left, tail)
-				continue
-			}
-			e.t.Logf("weftest: at %s\n%s", stamp(time.Now()), h)
+		all = append(all, e.Runs(id)...)
+	}
+	for i, h := range all {
+		switch left := len(all) - first - last; {
+		case left <= 0 || i < first || i >= first+left:
+			e.log(h)
+		case i == first:
+			e.t.Logf("weftest: %d runs are left out", left)
 		}
 	}
+}
+
+// log writes a history to the test's log.
+func (e *Env) log(h History) {
+	e.t.Helper()
+	const begin, end = 50, 150
+	left, tail := len(h.Events)-begin-end, h
+	if left > 0 {
+		h.Events, tail.Events = h.Events[:begin], h.Events[begin+left:]
+		e.t.Logf("weftest: at %s\n%s%d events are left out\n%s", stamp(time.Now()), h, left, tail)
+		return
+	}
+	e.t.Logf("weftest: at %s\n%s", stamp(time.Now()), h)
 }

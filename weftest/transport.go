@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/internal/api"
 )
@@ -18,7 +19,10 @@ type transport Env
 func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	e := (*Env)(p)
 	e.changed(func() {
-		e.begun, e.steps = true, 0
+		e.begun = true
+		if !follows(r) {
+			e.steps = 0
+		}
 		e.requests++
 	})
 	defer e.changed(func() { e.requests-- })
@@ -50,6 +54,11 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // changes reports whether a request may change anything. A query does not, although it is a POST.
 func changes(r *http.Request) bool {
 	return r.Method == http.MethodPost && !bytes.Contains([]byte(r.URL.Path), []byte("/queries/"))
+}
+
+// follows reports whether a request may be a wait that goes on, from run to run: the client sends it, and not the test.
+func follows(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/result")
 }
 
 // refuse answers requests of a test that has failed for good.
