@@ -16,6 +16,8 @@ import (
 type Context struct {
 	in    *engine.Instance
 	scope *coro.Scope
+	// within says that it is that of an interceptor's Start.
+	within bool
 }
 
 // Err is nil until the context is canceled, and a *CanceledError from then on.

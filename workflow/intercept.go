@@ -16,7 +16,7 @@ type Interceptor struct {
 	Run func(ctx Context, next func(Context) error) error
 	// Update is called in the place of the handler of an update that was accepted, and calls next, once.
 	Update func(ctx Context, name string, next func(Context) error) error
-	// Start is called when the workflow starts an activity or a child.
+	// Start is called when the workflow starts an activity or a child. It starts none itself: that would call it again, without end.
 	Start func(ctx Context, s *Starting)
 }
 
@@ -82,10 +82,15 @@ func (ctx Context) aroundUpdate(name string, run func(Context) error) error {
 
 // starting is the header that goes along with what the workflow starts.
 func (ctx Context) starting(name string, child bool) history.Header {
+	if ctx.within {
+		panic(misuse("an interceptor's Start may not start %q, nor any other activity or child: do it in its Run", name))
+	}
+	inner := ctx
+	inner.within = true
 	s := &Starting{Type: name, Child: child, header: ctx.instance().Header()}
 	for _, around := range ctx.instance().Interceptors() {
 		if i, ok := around.(Interceptor); ok && i.Start != nil {
-			i.Start(ctx, s)
+			i.Start(inner, s)
 		}
 	}
 	return s.header

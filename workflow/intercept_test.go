@@ -204,6 +204,38 @@ func TestSchedulesAreNotIntercepted(t *testing.T) {
 	})
 }
 
+// What an interceptor's Start starts would call it again, and again, until the process ends: it is refused, however it is reached.
+func TestStartStartsNothing(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(workflow.Context){
+		"activity": func(ctx workflow.Context) { seen.Start(ctx, workflow.None{}) },
+		"child":    func(ctx workflow.Context) { nested.StartChild(ctx, workflow.None{}) },
+		"derived": func(ctx workflow.Context) {
+			ctx, cancel := workflow.WithCancel(workflow.Disconnected(ctx))
+			defer cancel()
+			seen.Start(ctx, workflow.None{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				greedy := workflow.Interceptor{Start: func(ctx workflow.Context, s *workflow.Starting) {
+					defer func() { s.SetHeader("path", fmt.Sprint(recover())) }()
+					start(ctx)
+				}}
+				env := weftest.New(t, workflow.Bind(nested, nests), seen, workflow.Intercept(greedy))
+				run, err := nested.Start(t.Context(), env.Client(), "w", workflow.None{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := run.Result(t.Context()); err != nil || !strings.Contains(got, "path=an interceptor's Start may not start ") {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
 func TestAClientsInterceptors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
