@@ -104,12 +104,7 @@ func (r recorded) replay(types *engine.Registry) error {
 	if code == nil {
 		return fmt.Errorf("workflow type %q is not registered; there are %q", name, types.WorkflowNames())
 	}
-	in, err := rebuild(code, r.WorkflowID, run.Log)
-	if err != nil {
-		return err
-	}
-	in.Close()
-	return nil
+	return check(code, r.WorkflowID, run.Log)
 }
 
 // parse reads the pages of a history.

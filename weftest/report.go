@@ -163,11 +163,7 @@ func (e *Env) replayAll() {
 	for _, id := range e.workflows() {
 		for _, run := range e.runs(id) {
 			code := e.registry.Workflow(run.State.Started.WorkflowType)
-			in, err := rebuild(code, id, run.Log)
-			if err == nil {
-				in.Close()
-			}
-			if err = errors.Join(err, replay.Twice(code, id, run.Log)); err != nil {
+			if err := errors.Join(check(code, id, run.Log), replay.Twice(code, id, run.Log)); err != nil {
 				e.t.Errorf("weftest: run %s of workflow %s does not do the same when it is run again from its history, as it is whenever "+
 					"a process is replaced: %v", run.State.RunID, id, err)
 			}

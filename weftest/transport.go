@@ -53,7 +53,7 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // changes reports whether a request may change anything. A query does not, although it is a POST.
 func changes(r *http.Request) bool {
-	return r.Method == http.MethodPost && !bytes.Contains([]byte(r.URL.Path), []byte("/queries/"))
+	return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/queries/")
 }
 
 // follows reports whether a request may be a wait that goes on, from run to run: the client sends it, and not the test.

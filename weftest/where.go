@@ -10,20 +10,28 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/replay"
 )
 
 // rebuild runs code with the commits of a run, and returns an instance that stands where they end; close it. The error says where
 // the code does something else.
 func rebuild(code *engine.Workflow, workflowID string, commits []*history.Commit) (*engine.Instance, error) {
 	in := engine.NewInstance(code, workflowID, commits[0].RunID)
-	for _, c := range commits {
-		if err := in.Replay(c); err != nil {
-			err = fmt.Errorf("run %s, batch %d: %w%s", c.RunID, c.Slot, err, where(in, err))
-			in.Close()
-			return nil, err
-		}
+	if err := replay.Rebuild(in, commits); err != nil {
+		err = fmt.Errorf("%w%s", err, where(in, errors.Unwrap(err))) // which has the place before it
+		in.Close()
+		return nil, err
 	}
 	return in, nil
+}
+
+// check is rebuild for the error alone.
+func check(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
+	in, err := rebuild(code, workflowID, commits)
+	if err == nil {
+		in.Close()
+	}
+	return err
 }
 
 // where says where code stands that has failed: the stack of a panic, or else the lines that it has come to.

@@ -11,26 +11,40 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Cold rebuilds a run as an engine does, which holds the code's commands against the recorded ones.
+// Rebuild hands the commits of a run to a new instance, as an engine does, which holds the code's commands against the recorded
+// ones. The instance stands then where the commits end, or where the code does something else, as the error says.
+func Rebuild(in *engine.Instance, commits []*history.Commit) error {
+	return each(in, commits, (*engine.Instance).Replay)
+}
+
+// Cold is Rebuild with an instance of its own.
 func Cold(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
-	return run(code, workflowID, commits, (*engine.Instance).Replay)
+	return check(code, workflowID, commits, (*engine.Instance).Replay)
 }
 
 // Twice runs each task of a run again as if it were new: that must make the same events, byte for byte.
 func Twice(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
-	return run(code, workflowID, commits, again)
+	return check(code, workflowID, commits, again)
 }
 
-// run hands the commits of a run to an instance of its own, one by one.
-func run(code *engine.Workflow, workflowID string, commits []*history.Commit, replay func(*engine.Instance, *history.Commit) error) error {
+// step hands a commit to an instance.
+type step func(*engine.Instance, *history.Commit) error
+
+// check hands the commits of a run to an instance of its own.
+func check(code *engine.Workflow, workflowID string, commits []*history.Commit, replay step) error {
 	if len(commits) == 0 {
 		return nil
 	}
 	in := engine.NewInstance(code, workflowID, commits[0].RunID)
 	defer in.Close()
+	return each(in, commits, replay)
+}
+
+// each hands commits to an instance, one by one, as far as that goes.
+func each(in *engine.Instance, commits []*history.Commit, replay step) error {
 	for _, c := range commits {
 		if err := replay(in, c); err != nil {
-			return fmt.Errorf("run %s, slot %d: %w", c.RunID, c.Slot, err)
+			return fmt.Errorf("run %s, batch %d: %w", c.RunID, c.Slot, err)
 		}
 	}
 	return nil
@@ -66,7 +80,7 @@ func again(in *engine.Instance, c *history.Commit) error {
 // were new. It returns an error where that does not make the same events, byte for byte.
 func Again(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
 	last := len(commits) - 1
-	return run(code, workflowID, commits, func(in *engine.Instance, c *history.Commit) error {
+	return check(code, workflowID, commits, func(in *engine.Instance, c *history.Commit) error {
 		if int(c.Slot) < last {
 			return in.Replay(c)
 		}

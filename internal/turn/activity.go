@@ -62,9 +62,7 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 	if err != nil && !errors.Is(err, errUnsure) && (d.Received == 1 || errors.Is(err, errLate)) {
 		// No attempt was made, so none may be counted: a copy takes the message's place. (Only the first time, but for want of
 		// time: a message whose handlers overlap would multiply.)
-		later := *d.Message
-		later.Due = max(d.Due, s.now().Add(copyDelay))
-		if s.send(context.WithoutCancel(ctx), []engine.Message{later}) == nil {
+		if s.sendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
 			return true, nil
 		}
 	}

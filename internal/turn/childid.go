@@ -21,9 +21,7 @@ func (s *Service) afterEnd(ctx context.Context, m *engine.Message, fn func(conte
 	if !errors.Is(err, errEnding) {
 		return found, err
 	}
-	later := *m
-	later.Due = s.now().Add(endingDelay)
-	return true, s.send(ctx, []engine.Message{later})
+	return true, s.sendLater(ctx, m, endingDelay)
 }
 
 // ends reports whether the run that has the workflow id of a child is about to be terminated: it is a child of a run before of

@@ -25,7 +25,7 @@ func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
 	s.Observed().Observe(ctx, &observe.DeadLetter{WorkflowID: m.WorkflowID, RunID: m.RunID, Kind: m.Kind.String()})
 	s.options.Logger.ErrorContext(ctx, "a message was received too often", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID)
 	if m.Kind != engine.RunActivity {
-		return s.sendLater(ctx, m, deadDelay)
+		return s.sendAgain(ctx, m, deadDelay)
 	}
 	buried := false
 	err := s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
@@ -49,18 +49,18 @@ func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
 		return err
 	}
 	if s.now().Sub(m.Sent) < s.options.Grace {
-		return s.sendLater(ctx, m, deadDelay)
+		return s.sendAgain(ctx, m, deadDelay)
 	}
 	fenced, err := s.fence(ctx, m)
 	if err == nil && !fenced {
-		return s.sendLater(ctx, m, deadDelay) // what stands in the slot now decides
+		return s.sendAgain(ctx, m, deadDelay) // what stands in the slot now decides
 	}
 	return err
 }
 
-func (s *Service) sendLater(ctx context.Context, m *engine.Message, delay time.Duration) error {
-	later := *m
-	later.Again = true
-	later.Due = max(m.Due, s.now().Add(delay))
-	return s.send(ctx, []engine.Message{later})
+// sendAgain sends a copy of a message that has been delivered before, for after a delay.
+func (s *Service) sendAgain(ctx context.Context, m *engine.Message, delay time.Duration) error {
+	again := *m
+	again.Again = true
+	return s.sendLater(ctx, &again, delay)
 }

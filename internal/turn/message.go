@@ -52,9 +52,7 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 			continue // what stands in the slot decides
 		}
 		if look == len(lookAgain) {
-			later := *d.Message
-			later.Due = max(d.Due, s.now().Add(copyDelay))
-			return s.send(ctx, []engine.Message{later})
+			return s.sendLater(ctx, d.Message, copyDelay)
 		}
 		if err := s.world.Wait(ctx, lookAgain[look], nil); err != nil {
 			return err

@@ -17,6 +17,13 @@ import (
 // inlineInput is the largest input of an activity that its message carries; a larger one is taken from the log.
 const inlineInput = 32 << 10
 
+// sendLater sends a copy of a message, for after a delay.
+func (s *Service) sendLater(ctx context.Context, m *engine.Message, delay time.Duration) error {
+	later := *m
+	later.Due = max(m.Due, s.now().Add(delay))
+	return s.send(ctx, []engine.Message{later})
+}
+
 // send sends messages: those that are due soon to their queue, those that are due later to the store of timers. It
 // returns nil only when all of them are on their way. What is sent again begins a wave.
 func (s *Service) send(ctx context.Context, messages []engine.Message) error {
