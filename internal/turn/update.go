@@ -274,8 +274,11 @@ func (c *updateCall) pinsOther(latest *engine.Run) bool {
 // the latest continues, for callers who may not know that there were others since.
 func (t *session) lookUpOlder(ctx context.Context, calls []*updateCall) error {
 	latest := t.run()
+	if latest == nil {
+		return nil
+	}
 	for _, c := range calls {
-		if latest == nil || c.err == nil {
+		if c.err == nil {
 			continue
 		}
 		var run *engine.Run

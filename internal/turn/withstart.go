@@ -44,18 +44,11 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 	}
 	w.answer = api.StartResponse{}
 	if latest := t.run(); latest != nil {
-		same, err := w.same(ctx, t, latest)
+		attaches, err := t.attaches(ctx, w, latest, call.request.ID)
 		if err != nil {
 			return err
 		}
-		attach := same || !latest.State.Status.Closed() && w.request.IDConflictPolicy == useExisting
-		if !attach {
-			attach, err = t.attaches(ctx, latest, call.request.ID)
-		}
-		if err != nil {
-			return err
-		}
-		if attach {
+		if attaches {
 			return t.updateTogether(ctx, []*updateCall{call})
 		}
 	}
@@ -75,10 +68,16 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 	return nil
 }
 
-// attaches reports whether an update has an outcome already, at the latest run or at the one that it continues, or is in
-// flight at an open one.
-func (t *session) attaches(ctx context.Context, latest *engine.Run, updateID string) (bool, error) {
+// attaches reports whether an update opens no run: this start has opened the latest, or takes one that is open; or the update has
+// an outcome already, at the latest run or at the one that it continues, or is in flight at an open one.
+func (t *session) attaches(ctx context.Context, w *withStart, latest *engine.Run, updateID string) (bool, error) {
+	if same, err := w.same(ctx, t, latest); same || err != nil {
+		return same, err
+	}
 	open := !latest.State.Status.Closed()
+	if open && w.request.IDConflictPolicy == useExisting {
+		return true, nil
+	}
 	if _, admitted := latest.State.Admitted[updateID]; admitted && open {
 		return true, nil
 	}
