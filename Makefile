@@ -3,6 +3,9 @@
 ADDR ?= 127.0.0.1:8080
 DATA ?= .weft
 SEEDS ?= 5000
+# The first seed, and for how long to search at most: fresh seeds, and as long as it takes, unless they are given.
+SEED ?=
+FOR ?=
 FUZZTIME ?= 30s
 LOCALSTACK_PORT ?= 4566
 
@@ -20,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim fuzz cost bench clean
+.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim sim-mutants sim-coverage model fuzz cost bench clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +38,8 @@ demo: ## play a cart through against a fresh server, and show what each step cos
 test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
 	go test $(RACE) -timeout 9m ./...
-	@# With the race detector the simulation plays few seeds, and no mutants.
-	@if [ -n "$(RACE)" ]; then go test -timeout 9m ./internal/sim -run 'TestSeeds|TestLinearizable|TestMutants'; fi
+	@# With the race detector the simulation plays few seeds, none of those that were kept, and no mutants; the model's reduction is not checked.
+	@if [ -n "$(RACE)" ]; then go test -timeout 9m ./internal/sim ./internal/model -run 'TestSeeds|TestLinearizable|TestMutants|TestReduction'; fi
 	@# Not from the cache: go test does not know that these read the examples.
 	cd cmd/weftvet && go test -count=1 -timeout 9m ./...
 
@@ -77,8 +80,24 @@ weftvet: ## look for what workflow code must not do, in the examples and in the 
 
 check: lint test ## the linters, and the tests that need no server
 
-sim: ## search for a counterexample: SEEDS=n seeds, and every break of the protocol must be found
-	go test -timeout 60m ./internal/sim -run 'TestSeeds|TestLinearizable|TestMutants' -v -seeds=$(SEEDS) -all-mutants
+# A failure is shrunk, and kept: commit what it writes to internal/sim/testdata.
+SEARCH = go test -count=1 -timeout 0 ./internal/sim -run 'TestSeeds$$|TestLinearizable' -v -fresh -keep -failures=10 -seeds=$(SEEDS) $(if $(SEED),-seed=$(SEED)) $(if $(FOR),-for=$(FOR))
+
+sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for one that was printed)
+	$(SEARCH)
+
+model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; one that there is not lists them)
+	go test -count=1 -timeout 0 ./internal/model -run 'TestShapes|TestVariants' -v -all $(if $(ONLY),-only='$(ONLY)')
+
+sim-mutants: ## break the protocol in every way there is: each break must be found within the seeds that it states
+	go test -count=1 -timeout 0 ./internal/sim -run 'TestMutants' -v -all-mutants
+
+sim-coverage: ## what the simulation covers of the engine and of internal/turn, in statements and in branches (SEEDS=n)
+	@mkdir -p bin
+	$(SEARCH) -coverpkg=./engine/...,./internal/turn -coverprofile=bin/sim.cover
+	@echo "Go counts blocks, which run as a whole: each way that a branch goes is one. So blocks stand for branches."
+	@awk 'NR > 1 { split($$1, p, ":"); d = p[1]; sub(/\/[^\/]*$$/, "", d); s[d] += $$2; b[d]++; if ($$3 > 0) { cs[d] += $$2; cb[d]++ } } \
+		END { for (d in s) printf "%-58s statements %5.1f%%, blocks %5.1f%% (%d of %d)\n", d, 100 * cs[d] / s[d], 100 * cb[d] / b[d], cb[d], b[d] }' bin/sim.cover | sort
 
 fuzz: ## fuzz every decoder for FUZZTIME each
 	@for p in $$(go list ./...); do \

@@ -140,7 +140,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// What docs/operations.md has an operator ask the API is asked, of runs that wait, and not refused.
+// What docs/operations.md has an operator ask the API is asked, of runs that wait, and not refused. Only UPDATE_ID is the id of no update.
 func TestOperatorsCalls(t *testing.T) {
 	t.Parallel()
 	c := caller{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "eu-central-1", "execute-api"}
@@ -157,7 +157,8 @@ func TestOperatorsCalls(t *testing.T) {
 	}
 	const fewest = 6
 	said := c.shell(t, script, c.gateway(t, shop(t)))
-	if n := strings.Count(said, "\n"); calls < fewest || n != calls+2 || strings.Contains(said, "urn:weft:problem") {
+	unknown := strings.Count(said, `has accepted no update \"UPDATE_ID\"`)
+	if n := strings.Count(said, "\n"); calls < fewest || n != calls+2 || unknown != 1 || strings.Count(said, "urn:weft:problem") != unknown {
 		t.Errorf("%d requests are answered, %d lines\n%s\nto\n%s", calls, n, said, script)
 	}
 	for _, part := range []string{`"workflows":[{"workflowId":"order-2"`, `"pendingTimers":[{`, `"type":"WorkflowExecutionStarted"`} {

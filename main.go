@@ -47,7 +47,7 @@ func Main(r *Registry, options ...Options) {
 	}
 	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
 	o.KeyFile, o.Compress = f.KeyFile, f.Compress != "off"
-	o.LargePayloads = f.LargePayloads
+	o.SmallPayloads = !f.LargePayloads
 	if len(f.TaskQueues) > 0 {
 		o.TaskQueues = f.TaskQueues
 	}
@@ -89,8 +89,9 @@ type Options struct {
 	KeyFile string
 	// Compress compresses what is kept, from 1 KiB on.
 	Compress bool
-	// LargePayloads takes payloads of up to 5 MiB, which are kept apart, instead of 256 KiB: as a bucket does on AWS.
-	LargePayloads bool
+	// SmallPayloads refuses payloads of more than 256 KiB, as a deployment without a bucket does. Otherwise they may have 5 MiB: what
+	// is too large for an item of a table is kept separately, in Data.
+	SmallPayloads bool
 	// TaskQueues are task queues that activities are sent to, besides those that they are declared with: each has the number of
 	// its activities that run at once, and 0 is as many as the default queue has, 64; and a rate, if it is to have one.
 	TaskQueues map[string]TaskQueue
@@ -113,6 +114,23 @@ type TaskQueue = limits.TaskQueue
 // second, and Burst at once after a while in which none has begun; 0 is those of one second, and 1 at least. The zero Rate is no
 // limit.
 type Rate = limits.Rate
+
+// How long an attempt may take on AWS: in a function with the longest time-out that Lambda has, and in the one that the templates
+// deploy unless they are told otherwise. A function keeps five seconds for the result.
+const (
+	longestOnLambda  = 15*time.Minute - 5*time.Second
+	longestByDefault = time.Minute - 5*time.Second
+)
+
+// longerByDefault lists the activity types that Lambda allows, but not with the time-out that the templates have by default.
+func (r *Registry) longerByDefault() (types []string) {
+	for _, a := range r.types.LongerThan(longestByDefault) {
+		if a.StartToClose <= longestOnLambda {
+			types = append(types, a.Name)
+		}
+	}
+	return types
+}
 
 // Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows go on when a server is started on
 // the same directory again, after a crash as well.
@@ -139,6 +157,14 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 			return err
 		}
 	}
+	for _, a := range r.types.LongerThan(longestOnLambda) {
+		o.Log.Warn("an activity may take longer than any Lambda function: it runs here, and would be held on AWS; give it a shorter StartToClose, or complete it from outside (activity.ErrPending)",
+			"activityType", a.Name, "startToClose", a.StartToClose, "allowed", longestOnLambda)
+	}
+	if types := r.longerByDefault(); len(types) > 0 {
+		o.Log.Info("these activities need a longer activity time-out than the templates' default: set ActivityTimeout (SAM) or activity_timeout (Terraform)",
+			"activityTypes", types, "default", longestByDefault)
+	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {
 		return err
@@ -149,7 +175,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	}
 	defer stop()
 	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: o.LargePayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log,
+		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log,
 		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
 	})
 	if err != nil {

@@ -25,10 +25,11 @@ type Options struct {
 	// ScheduleToClose is how long all attempts together may take, the waits between them included; 0 is no limit.
 	ScheduleToClose time.Duration
 	// ScheduleToStart is how long the activity may wait for its first attempt; 0 is no limit. One that waited for longer ends as
-	// timed out when its message is received, and is not tried.
+	// timed out when a function receives its message, and is not tried: on a task queue that nobody serves only ScheduleToClose ends it.
 	ScheduleToStart time.Duration
 	// Heartbeat is how long an attempt may go without a call of Heartbeat; 0 is for its whole time. One that is silent for
-	// longer has failed, and is tried again, and so, after half a minute more, has one whose process died.
+	// longer has failed, and is tried again, and so, after half a minute more (a minute if the attempts
+	// are limited), has one whose process died.
 	Heartbeat time.Duration
 	// Pending is how long an attempt that returns ErrPending may take, from its beginning until somebody completes it; 0 is
 	// StartToClose, which bounds the activity's function. It may be far longer than any function runs.
@@ -118,7 +119,10 @@ func (a Activity[In, Out]) Register(r *engine.Registry) error {
 	if err := cmp.Or(a.check(), r.AddTaskQueue(a.options.TaskQueue)); err != nil {
 		return err
 	}
-	return r.AddActivity(&engine.Activity{Name: a.name, Where: a.where, Run: code(a.name, a.run), CheckResult: checkResult[Out]})
+	return r.AddActivity(&engine.Activity{
+		Name: a.name, Where: a.where, Run: code(a.name, a.run), CheckResult: checkResult[Out],
+		StartToClose: orDefault(a.options.StartToClose, DefaultStartToClose), TaskQueue: a.options.TaskQueue,
+	})
 }
 
 // checkResult reports why a result is no Out.

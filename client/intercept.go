@@ -13,7 +13,7 @@ type Interceptor func(ctx context.Context, r Request, next func(context.Context)
 
 // Request says what a client is asked to do.
 type Request struct {
-	// Operation is start, signal, query, update, poll, result, describe, history, list, cancel, terminate, reset, move or delete;
+	// Operation is start, signal, query, update, poll, result, describe, history, list, cancel, terminate, failUpdate, reset, move or delete;
 	// or "complete activity", "fail activity" or "heartbeat activity". What is done with a schedule is done with its workflow, whose
 	// id is "weft.schedule:" and the schedule's: a start, an update, a query, a list, a terminate.
 	Operation string

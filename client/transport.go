@@ -25,6 +25,8 @@ type request struct {
 	path   string
 	query  url.Values
 	body   any
+	// bound says, before an attempt, how long the server may take for it; nil where a request has no such bound.
+	bound func(limit time.Duration)
 	// answer is decoded into from a response of a status below 300, and of the status also.
 	answer any
 	also   int
@@ -46,15 +48,18 @@ func (c *Client) do(ctx context.Context, r request) (status int, err error) {
 // send sends a request, again and again while the answer is lost, busy or unknown and the context allows it, and returns
 // the status of the answer. Every request can be sent twice: those that write carry an id.
 func (c *Client) send(ctx context.Context, r request) (status int, err error) {
-	var body []byte
-	if r.body != nil {
-		if body, err = json.Marshal(r.body); err != nil {
-			return 0, fmt.Errorf("weft: encode request: %w", err)
-		}
-	}
-	_, bounded := ctx.Deadline()
+	deadline, bounded := ctx.Deadline()
 	var before error
 	for attempt := 1; ; attempt++ {
+		if bounded && r.bound != nil {
+			r.bound(serverTime(time.Until(deadline)))
+		}
+		var body []byte
+		if r.body != nil {
+			if body, err = json.Marshal(r.body); err != nil {
+				return 0, fmt.Errorf("weft: encode request: %w", err)
+			}
+		}
 		status, err = c.once(ctx, r, body)
 		var lost *lostAnswer
 		if before != nil && ctx.Err() != nil && errors.As(err, &lost) {
@@ -67,11 +72,25 @@ func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 		if r.unsure != nil && !errors.Is(err, ErrBusy) {
 			*r.unsure = true
 		}
-		if c.pause(ctx, backoff(attempt, wait)) != nil {
-			return status, err // what went wrong tells more than that the time is over
+		if ended := c.pause(ctx, backoff(attempt, wait)); ended != nil {
+			err = fmt.Errorf("%w; no time is left to send it again: %w", err, ended)
+			if before != nil {
+				err = fmt.Errorf("%w; before that: %w", err, before)
+			}
+			return status, err
 		}
 		before = err
 	}
+}
+
+// longest is the most time that a server takes for a request.
+const longest = 20 * time.Second
+
+// serverTime is how much of the time that a caller has left the server may take: a tenth, at most half a second, is for the way
+// there and back, so that the caller gets the answer and not the end of its context.
+func serverTime(left time.Duration) time.Duration {
+	left = max(left, 0)
+	return min(left-min(left/10, 500*time.Millisecond), longest).Truncate(time.Millisecond)
 }
 
 // again reports whether sending the request again can help, and how long the answer asks to wait.
@@ -172,11 +191,13 @@ func foreign(resp *http.Response) *Problem {
 // inProcess is a transport that calls a handler.
 type inProcess struct{ handler http.Handler }
 
-// RoundTrip calls the handler with the request and returns what it wrote.
+// RoundTrip calls the handler with the request and returns what it wrote. It returns when the request's context ends, as it does over a
+// connection: the handler goes on, and nobody gets its answer.
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := &recorder{header: http.Header{}, status: http.StatusOK}
-	t.handler.ServeHTTP(w, req)
-	if err := req.Context().Err(); err != nil {
+	if req.Context().Done() == nil {
+		t.handler.ServeHTTP(w, req)
+	} else if err := t.serve(w, req); err != nil {
 		return nil, err
 	}
 	return &http.Response{
@@ -184,6 +205,24 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: w.header, Request: req,
 		Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()),
 	}, nil
+}
+
+// serve calls the handler on a goroutine of its own. A panic of the handler is the caller's, if that still waits.
+func (t inProcess) serve(w *recorder, req *http.Request) error {
+	served := make(chan any, 1)
+	go func() {
+		defer func() { served <- recover() }()
+		t.handler.ServeHTTP(w, req)
+	}()
+	select {
+	case <-req.Context().Done():
+		return req.Context().Err()
+	case panicked := <-served:
+		if panicked != nil {
+			panic(panicked)
+		}
+		return req.Context().Err()
+	}
 }
 
 // recorder keeps an answer that a handler gives in this process.

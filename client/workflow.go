@@ -149,6 +149,18 @@ func (c *Client) Cancel(ctx context.Context, workflowID, runID, reason string) e
 	return c.end(ctx, "cancel", workflowID, runID, reason)
 }
 
+// FailUpdate fails an update that a run has accepted and not completed, for an operator: a run whose handler panics takes no updates
+// until then. The update's caller gets the failure, and its handler does not run any more. The update has failed when FailUpdate
+// returns; one that has completed keeps its outcome.
+func (c *Client) FailUpdate(ctx context.Context, workflowID, runID, updateID, reason string) error {
+	_, err := c.do(ctx, request{
+		Request: Request{"failUpdate", workflowID, updateID},
+		method:  http.MethodPost, path: path(workflowID, "updates", url.PathEscape(updateID), "fail"), query: runQuery(runID),
+		body: api.FailUpdateRequest{Reason: reason},
+	})
+	return err
+}
+
 // ResetOptions says where a reset goes back to, by one of EventID, To and Build, and what it leaves out.
 type ResetOptions struct {
 	// EventID is one of the events of the workflow task that is to be run anew.
@@ -245,8 +257,12 @@ func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string)
 	return err
 }
 
-// longPoll is how long one request waits for what has not happened yet.
-const longPoll = "20s"
+// longPoll has a request wait for what has not happened yet: for as long as the server does, or for what the caller has left.
+func longPoll(q url.Values) (bound func(limit time.Duration)) {
+	bound = func(limit time.Duration) { q.Set("wait", limit.String()) }
+	bound(longest)
+	return bound
+}
 
 // pollPause is the wait between two such requests: a server that stops answers at once.
 const pollPause = 50 * time.Millisecond
@@ -256,11 +272,11 @@ const pollPause = 50 * time.Millisecond
 // one that went on. The context bounds the wait.
 func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
 	q := runQuery(runID)
-	q.Set("wait", longPoll)
+	wait := longPoll(q)
 	for {
 		var answer api.ResultResponse
 		status, err := c.do(ctx, request{
-			Request: Request{"result", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "result"), query: q, answer: &answer,
+			Request: Request{"result", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "result"), query: q, bound: wait, answer: &answer,
 		})
 		if err != nil {
 			return nil, err
@@ -383,10 +399,12 @@ func (c *Client) update(ctx context.Context, workflowID, name string, input hist
 	}
 	var answer api.UpdateResponse
 	start := c.opening(o.Start, "useExisting")
+	body := &api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: start}
 	_, err := c.do(ctx, request{
 		Request: Request{"update", workflowID, name}, start: start,
 		method: http.MethodPost, path: path(workflowID, "updates", url.PathEscape(name)), query: runQuery(o.RunID),
-		body:   api.UpdateRequest{UpdateID: o.ID, Input: json.RawMessage(input), WaitFor: stage, Start: start},
+		body:   body,
+		bound:  func(limit time.Duration) { body.Timeout = (*api.Duration)(&limit) },
 		answer: &answer, also: http.StatusUnprocessableEntity,
 	})
 	if err != nil {
@@ -419,12 +437,12 @@ func (u *Update) keep(answer *api.UpdateResponse) {
 // goes on without it. An update that nobody knows is ErrNotFound.
 func (u *Update) Wait(ctx context.Context) (history.Payload, error) {
 	q := runQuery(string(u.RunID))
-	q.Set("wait", longPoll)
+	wait := longPoll(q)
 	for u.outcome == nil {
 		var answer api.UpdateResponse
 		_, err := u.client.do(ctx, request{
 			Request: Request{"poll", u.WorkflowID, u.ID},
-			method:  http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, answer: &answer,
+			method:  http.MethodGet, path: path(u.WorkflowID, "updates", url.PathEscape(u.ID)), query: q, bound: wait, answer: &answer,
 		})
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -27,12 +28,17 @@ type Activation struct {
 	Updates []UpdateRequest
 	// Limits bounds what is accepted.
 	Limits Limits
+	// MaxBytes and MaxStarts bound what the task writes, in bytes and in what it starts: the rest is the next task's. 0 is no limit,
+	// and 5,000.
+	MaxBytes, MaxStarts int
 	// HistoryBytes and SuggestContinueAsNew are what code can read.
 	HistoryBytes         int64
 	SuggestContinueAsNew bool
 	// Recorded are the commands of the task that history has, where it is done again: what the code finds out it finds there.
 	// Nil in a new task.
 	Recorded []history.Event
+	// Rules are those that the code runs by.
+	Rules history.Rules
 	// NextRunID is the id of the run that continues this one, should the code say so.
 	NextRunID history.RunID
 }
@@ -51,6 +57,12 @@ type Result struct {
 	Locals []*LocalActivity
 	// Unread are the signals that the code had not received when it continued as new, in the order of their arrival.
 	Unread []history.Event
+	// Left are the signals that the code has not received.
+	Left []history.Unread
+	// SetAside are the signals that the code has set aside.
+	SetAside []SetAside
+	// Unhandled are the names of signals that arrived in the task and that no code has asked for.
+	Unhandled []string
 }
 
 // Accepted reports whether any update was accepted.
@@ -116,6 +128,12 @@ func (in *Instance) proceed() (*Result, error) {
 		result.Status, result.Unfinished = in.close(in.active.NextRunID)
 		result.Unread = in.unread()
 	}
+	result.Left, result.SetAside = in.leftSignals()
+	for _, e := range in.active.Brought {
+		if a, ok := e.Attributes.(*history.WorkflowExecutionSignaled); ok && !in.finished && !in.Handles(a.SignalName) && !slices.Contains(result.Unhandled, a.SignalName) {
+			result.Unhandled = append(result.Unhandled, a.SignalName)
+		}
+	}
 	in.active = nil
 	result.Commands = in.events(in.info.HistoryLength + 2)
 	return result, nil
@@ -151,7 +169,7 @@ func (in *Instance) replay(c *history.Commit) error {
 	defer func() { in.replaying = false }()
 	return recovered(func() error {
 		_, err := in.begin(&Activation{
-			FirstEventID: c.FirstBroughtID(), Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c), Recorded: c.Commands,
+			FirstEventID: c.FirstBroughtID(), Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c), Recorded: c.Commands, Rules: c.Task.Rules,
 			HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
 		})
 		if err != nil {
@@ -190,12 +208,26 @@ func acceptedIn(c *history.Commit) []UpdateRequest {
 
 // begin delivers everything before any code runs.
 func (in *Instance) begin(a *Activation) ([]*update, error) {
-	in.info.Now = a.Time
+	in.info.Now, in.rules = a.Time, a.Rules
+	clear(in.setAside)
 	in.info.HistoryLength = a.FirstEventID + int64(len(a.Brought)) + 1
 	in.info.HistoryBytes = a.HistoryBytes
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
-	in.updates.limits, in.updates.outcomes = a.Limits, 0
+	in.updates.limits = a.Limits
+	in.splits.begin(a)
+	in.finished = in.finished || in.ending // its function returned in the task before
+	in.ending = false
 	in.markers.begin(in.replaying || a.Recorded != nil, a.Recorded)
+	carried := make([]history.Event, len(in.carry))
+	for i, e := range in.carry {
+		carried[i] = e.Event
+	}
+	// First of all: whatever else arrives must not wake them.
+	cancel, err := in.failUpdates(slices.Concat(carried, a.Brought))
+	if err != nil {
+		return nil, err
+	}
+	in.lastBlamed = ""
 	for _, e := range in.carry {
 		if err := in.deliver(e.ID, e.Event); err != nil {
 			return nil, err
@@ -208,10 +240,16 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 		}
 	}
 	// Only now: what was canceled, and has its result in the same task, has its result.
-	if in.cancel != nil {
+	cancel()
+	cancels := in.cancel != nil && in.root.Err() == nil
+	if cancels {
 		in.root.Cancel(in.cancel.Reason)
 	}
-	return in.deliverUpdates(a.Updates), nil
+	delivered := in.deliverUpdates(a.Updates)
+	if cancels && in.rules >= history.StopAtReturn {
+		in.hastenUpdates() // the workflow's function may return at once: they have their outcome before that
+	}
+	return delivered, nil
 }
 
 // run runs the code until it waits. It returns the local activities that are to be run before it can go on.
@@ -219,6 +257,13 @@ func (in *Instance) run() ([]*LocalActivity, error) {
 	for {
 		if err := in.s.Run(); err != nil {
 			return nil, err
+		}
+		if in.ending {
+			return nil, nil
+		}
+		if in.finished && in.rules >= history.StopAtReturn {
+			in.refuseQueued()
+			return nil, nil
 		}
 		if due := in.due(); len(due) > 0 {
 			if came, err := in.takeResult(due); err != nil || !came {
@@ -240,12 +285,13 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	case *history.WorkflowExecutionStarted:
 		in.start(a)
 	case *history.WorkflowExecutionSignaled:
-		in.signaled = append(in.signaled, e)
+		in.signaled, in.signaledIDs = append(in.signaled, e), append(in.signaledIDs, id)
 		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
 	case *history.WorkflowExecutionUpdateAdmitted:
 		in.updates.admitted = append(in.updates.admitted, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input, sequencing: id})
 	case *history.WorkflowExecutionCancelRequested:
 		in.cancel = a
+	case *history.WorkflowExecutionUpdateFailed: // see failUpdates
 	case *history.WorkflowExecutionOptionsUpdated: // says who runs the code, which cannot tell
 	case *history.ActivityTaskCompleted:
 		return in.resolveActivity(a.ScheduledEventID, a.Result, nil)

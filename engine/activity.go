@@ -32,7 +32,7 @@ type ActivityCall struct {
 	history.ActivityTaskScheduled
 	// WaitCancellation says that code whose scope is canceled waits for how the activity ends.
 	WaitCancellation bool
-	// Encode makes the input; it is called at once, and only when the code is not replaying.
+	// Encode makes the input; it is called at once. A replay calls it only for what may be written by the next task: see splits.
 	Encode func() history.Payload
 }
 
@@ -40,13 +40,14 @@ type ActivityCall struct {
 // future says so.
 func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall) *coro.Future[history.Payload] {
 	in.s.MustRun("start an activity")
+	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, &call.ActivityTaskScheduled
+	err := in.splitWith(scope, scheduled, func() { scheduled.Input, scheduled.Oversize = in.inputOf(call.Encode) })
 	in.sequence++
-	a, scheduled := &activity{scope: scope, sequence: in.sequence, wait: call.WaitCancellation}, &call.ActivityTaskScheduled
-	if err := scope.Err(); err != nil {
+	a.sequence = in.sequence
+	if err != nil {
 		a.future.Set(&in.s, nil, err)
 		return &a.future
 	}
-	scheduled.Input, scheduled.Oversize = in.inputOf(call.Encode)
 	a.command = in.issue(&command{
 		typ: history.TypeActivityTaskScheduled, name: scheduled.ActivityType,
 		attributes: func() history.Attributes { return scheduled },

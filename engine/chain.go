@@ -24,6 +24,12 @@ func deadline(started *history.WorkflowExecutionStarted, opened history.Timestam
 	return end, false
 }
 
+// Deadline returns when the run has been open for too long; 0 is never.
+func (r *Run) Deadline() history.Timestamp {
+	end, _ := deadline(r.State.Started, r.State.StartTime, r.State.Reset != nil)
+	return end
+}
+
 // executionDeadline is when the time of a whole chain is over; 0 is never. It counts from the end of the start delay that
 // whoever started the chain gave.
 func executionDeadline(started *history.WorkflowExecutionStarted, opened history.Timestamp) history.Timestamp {
@@ -93,7 +99,7 @@ func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	next := *started
 	next.ContinuedFrom, next.FirstRunID, next.OriginalRunID = c.RunID, cmp.Or(started.FirstRunID, c.RunID), ""
 	next.ExecutionDeadline = executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
-	next.StartDelay, next.Build, next.MaxPayload = 0, r.Pinned(c), w.Options.Largest()
+	next.StartDelay, next.Build, next.MaxPayload, next.Retention = 0, r.Pinned(c), w.Options.Largest(), history.Duration(w.Retention)
 	if at := r.nextTime(w, c, &next); at != 0 {
 		next.StartDelay = delay(c.Time, at)
 	} else if c.Status != history.ContinuedAsNew {

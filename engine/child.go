@@ -26,7 +26,7 @@ type ChildCall struct {
 	history.StartChildWorkflowExecutionInitiated
 	// WaitCancellation says that code whose scope is canceled waits for how the child ends.
 	WaitCancellation bool
-	// Encode makes the input; it is called at once, and only when the code is not replaying.
+	// Encode makes the input, as in ActivityCall.
 	Encode func() history.Payload
 }
 
@@ -34,14 +34,15 @@ type ChildCall struct {
 // it follows from the run and the order of the calls.
 func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 	in.s.MustRun("start a child workflow")
-	in.sequence++
 	initiated := &call.StartChildWorkflowExecutionInitiated
 	initiated.RequestID = in.callID()
 	if initiated.WorkflowID == "" {
 		initiated.WorkflowID = initiated.RequestID
 	}
-	c := &Child{scope: scope, sequence: in.sequence, call: initiated, wait: call.WaitCancellation}
-	err := scope.Err()
+	c := &Child{scope: scope, call: initiated, wait: call.WaitCancellation}
+	err := in.splitWith(scope, initiated, func() { initiated.Input, initiated.Oversize = in.inputOf(call.Encode) })
+	in.sequence++
+	c.sequence = in.sequence
 	if bad := CheckID("workflow id of the child", initiated.WorkflowID); err == nil && bad != nil {
 		err = c.failed(failure.Newf("Invalid", "%v", bad))
 	}
@@ -49,7 +50,6 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 		c.end(in, nil, err)
 		return c
 	}
-	initiated.Input, initiated.Oversize = in.inputOf(call.Encode)
 	c.command = in.issue(&command{
 		typ: history.TypeStartChildWorkflowExecutionInitiated, name: childName(initiated),
 		attributes: func() history.Attributes { return initiated },

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -12,8 +13,51 @@ import (
 // close issues the command that closes the run, after all others, and lists the handlers that still run where the
 // author probably did not mean that.
 func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
-	var a history.Attributes
-	status, name := history.Completed, ""
+	a, status, name := in.closing(nextRunID)
+	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
+	return status, in.unfinished(status)
+}
+
+// closes reports whether an event is one by which code closes its run.
+func closes(e history.Event) bool {
+	switch e.Attributes.(type) {
+	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled, *history.WorkflowExecutionContinuedAsNew:
+		return true
+	}
+	return false
+}
+
+// closesNext reports whether the run closes in the next task because its end does not fit into this one. None of the code runs after
+// that. A task must answer the updates that it brings: if the code has not come to all of them, the task closes the run, or fails.
+// A replay goes by the history: a recorded task that ends this way has no event that closes the run.
+func (in *Instance) closesNext() bool {
+	s := &in.splits
+	switch {
+	case in.rules < history.CloseInNextTask:
+		return false
+	case in.markers.recorded && (s.closes || s.recorded == 0):
+		return false
+	case !in.markers.recorded:
+		a, _, _ := in.closing("")
+		if n := sizeOf(a) + eventBytes; in.unanswered() || s.limit == 0 || s.bytes+n <= s.limit || n > s.limit-eventBytes {
+			return false
+		}
+	}
+	if s.timer == nil {
+		s.points++
+		s.timer = in.newTimer(&Timer{in: in, scope: in.s.NewScope()}, in.info.Now.Add(time.Millisecond), s.points)
+	}
+	return true
+}
+
+// unanswered reports whether the code has not come to an update that the task brings.
+func (in *Instance) unanswered() bool {
+	return in.active != nil && slices.ContainsFunc(in.active.delivered, func(u *update) bool { return u.result.Verdict == Unanswered })
+}
+
+// closing returns the event that closes the run, the run's status, and the name that the event has for the replay.
+func (in *Instance) closing(nextRunID history.RunID) (a history.Attributes, status history.Status, name string) {
+	status = history.Completed
 	var canceled *failure.CanceledError
 	var next *ContinueAsNew
 	large := in.tooLarge("the result of the workflow", len(in.result))
@@ -33,8 +77,7 @@ func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
 	default:
 		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
 	}
-	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
-	return status, in.unfinished(status)
+	return a, status, name
 }
 
 // ContinueAsNew is the error that a workflow's code ends with to go on in another run.

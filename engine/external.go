@@ -29,9 +29,7 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 	if to.Child != nil {
 		a.WorkflowID = to.Child.WorkflowID()
 	}
-	if scope.Err() == nil {
-		a.Input, a.Oversize = in.inputOf(encode)
-	}
+	_ = in.splitWith(scope, a, func() { a.Input, a.Oversize = in.inputOf(encode) }) // what it is canceled with its future says
 	return &in.tell(scope, &command{
 		typ: a.Type(), name: a.SignalName + " " + a.WorkflowID,
 		attributes: func() history.Attributes {
@@ -48,6 +46,7 @@ func (in *Instance) SignalExternal(scope *coro.Scope, to SignalTarget, name stri
 func (in *Instance) EndExternal(scope *coro.Scope, workflowID, reason string, terminate bool) *coro.Future[struct{}] {
 	in.s.MustRun("end another workflow")
 	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason, Terminate: terminate}
+	_ = in.splitUnder(scope, a)
 	return &in.tell(scope, &command{typ: a.Type(), name: workflowID, attributes: func() history.Attributes { return a }}).future
 }
 

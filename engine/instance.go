@@ -30,7 +30,10 @@ type Instance struct {
 	shown  Shown          // what the run shows
 
 	replaying bool
-	commands  []*command // of this activation, in the order in which they were issued
+	// lastBlamed is the update whose handler ended last without returning.
+	lastBlamed string
+	rules      history.Rules // of the activation
+	commands   []*command    // of this activation, in the order in which they were issued
 
 	sequence   uint64 // counts activities, timers and so on, for an order that does not depend on maps
 	activities map[int64]*activity
@@ -45,14 +48,22 @@ type Instance struct {
 	canceled map[history.Timestamp]*timer
 	signals  map[string]*coro.Channel[history.Payload]
 	signaled []history.Event // the signals that arrived, in order
-	queries  map[string]*QueryHandler
-	updates  updates
-	markers  markers
-	locals   locals
+	// signaledIDs are the ids of their events.
+	signaledIDs []int64
+	receivers   map[string]receivers // by the name of the signal
+	setAside    map[string]int       // signals whose values did not decode, in this activation
+	queries     map[string]*QueryHandler
+	updates     updates
+	markers     markers
+	locals      locals
+	splits      splits
+	// within runs a validator, and reports whether it has come back in time; nil runs it for as long as it takes.
+	within func(fn func()) bool
 	// active is the activation that waits for local activities; nil where none does.
 	active *activation
 
-	finished bool // the workflow's function has returned
+	finished bool // the workflow's function has returned, and the run closes in this task
+	ending   bool // it has returned, and the run closes in the next task
 	result   history.Payload
 	err      error
 }
@@ -88,6 +99,7 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 		externals:  map[int64]*external{},
 		signals:    map[string]*coro.Channel[history.Payload]{},
 		queries:    map[string]*QueryHandler{},
+		receivers:  map[string]receivers{},
 	}
 	in.seed(runID)
 	in.updates.init()
@@ -167,6 +179,12 @@ func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 			})
 		}
 		in.result, in.err = in.workflow.Run(in, in.root, e.Input)
-		in.finished = true
+		in.awaitSplits()
+		in.ending = in.closesNext()
+		in.finished = !in.ending
+		if in.rules >= history.StopAtReturn {
+			// What another coroutine did from here on would be lost with the run: a signal that it takes, an outcome that it waits for.
+			in.s.Stop()
+		}
 	})
 }

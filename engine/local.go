@@ -143,10 +143,13 @@ func (in *Instance) recall(due []*LocalActivity) error {
 	return nil
 }
 
-// bounded is a result that fits into the commit: the results of a task share it.
+// bounded is a result that the task's commit has a place for. One that does not fit beside what the task has written is left out,
+// and the activity runs again in the next task; one that is larger than any payload may be fails.
 func (in *Instance) bounded(l *local, r LocalResult) LocalResult {
-	if f := in.fits("the result of local activity "+l.ActivityType, len(r.Result), "what else this task has come to"); f != nil {
+	if f := in.tooLarge("the result of local activity "+l.ActivityType, len(r.Result)); f != nil {
 		r.Result, r.Failure = nil, f
+	} else if r.RetryAt == 0 && in.splits.full(len(r.Result)+2*eventBytes) {
+		r = LocalResult{Number: r.Number, Attempt: l.Attempt - 1, RetryAt: in.info.Now}
 	}
 	return r
 }

@@ -84,6 +84,7 @@ func (in *Instance) Patched(id string) bool {
 // issueEvent issues the command whose event is this one, whatever id it gets.
 func (in *Instance) issueEvent(a history.Attributes) {
 	name, _ := identity(history.Of(a))
+	in.wrote(a)
 	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
 }
 

@@ -22,8 +22,8 @@ const (
 	EndRun MessageKind = 4
 	// TakeResult brings the result of an activity, or news of a child or of another workflow, to the workflow queue.
 	TakeResult MessageKind = 5
-	// StartTask asks for the first task of a run that was opened without running its code: one with a start delay, or one
-	// that a reset has made.
+	// StartTask asks for a task whose events are in the log and that nobody has run: the first of a run with a start delay, the first
+	// after a reset, or one that was deferred.
 	StartTask MessageKind = 6
 	// CloseActivity says that the time of an activity is over, all its attempts together.
 	CloseActivity MessageKind = 7
@@ -77,20 +77,27 @@ type Message struct {
 	Scheduled history.Timestamp `cbor:"12,keyasint,omitempty"`
 	// Result is the event that a TakeResult message brings.
 	Result *history.Event `cbor:"13,keyasint,omitempty"`
-	// Send tells each sending apart: two deliveries with the same are deliveries of one message.
+	// Send tells each sending apart: two deliveries with the same are deliveries of one message, or of a copy that took its
+	// place.
 	Send uint64 `cbor:"14,keyasint,omitempty"`
 	// Seen is the first slot that was free when the message was sent again, and 0 in what was sent first: nothing that it sets off
 	// stands in a slot before that one.
 	Seen uint32 `cbor:"15,keyasint,omitempty"`
 	// Details are what the last heartbeat of the attempts before left for this one.
 	Details history.Payload `cbor:"16,keyasint,omitempty"`
-	// Again says that it may have been delivered before: its receiver finds out, or a copy that came back from the dead
-	// letters says so.
-	Again bool `cbor:"17,keyasint,omitempty"`
+	// 17 was Again, which said that it may have been delivered before. Every receiver assumes that now.
 	// TaskQueue is that of the activity, also where the activity itself is left out.
 	TaskQueue string `cbor:"18,keyasint,omitempty"`
 	// Reserved is when the attempt may begin at the rate of its task queue; 0 is not known yet.
 	Reserved history.Timestamp `cbor:"19,keyasint,omitempty"`
+	// Look counts the copies that took each other's place before the attempt began: it waits for its time, its slot or its
+	// commit. A next attempt starts at 0.
+	Look int `cbor:"20,keyasint,omitempty"`
+	// Copy tells copies with the same Look apart; 0 in what is no copy.
+	Copy uint64 `cbor:"21,keyasint,omitempty"`
+	// Late marks a message that the slow check sends for a run that has closed. Nobody knows whether the first one arrived: the
+	// receiver acts on it only if the log shows that it did not.
+	Late bool `cbor:"22,keyasint,omitempty"`
 }
 
 // TaskRetryDelay is how long a workflow task that failed waits for its next attempt: 1 s, doubled with each attempt, at
@@ -114,9 +121,13 @@ func (o *outbox) add(kind MessageKind, event int64) *Message {
 	if c.FromReset() {
 		slot = 0 // where the first of its commits stands all stand, and where it is fenced off none can
 	}
+	about := event
+	if about == 0 {
+		about = -int64(kind) // a run begins and ends by messages of one commit, which answer for different commits
+	}
 	o.messages = append(o.messages, Message{
 		Kind: kind, WorkflowID: o.workflowID, RunID: c.RunID, Slot: slot, Commit: c.ID,
-		EventID: event, Wave: history.NewWave(c.ID, event), Attempt: 1,
+		EventID: event, Wave: history.NewWave(c.ID, about), Attempt: 1,
 	})
 	return &o.messages[len(o.messages)-1]
 }
@@ -148,6 +159,9 @@ func (o *outbox) opening() {
 	}
 	if c.Pending == history.PendingTask && c.FromReset() {
 		add(StartTask, 0).Due = c.Time.Add(resetPatience)
+	}
+	if c.Deferred() {
+		add(StartTask, 0)
 	}
 	if c.Failed() && c.Pending == history.PendingRetry {
 		m := add(RetryTask, 0)
@@ -221,24 +235,37 @@ func (r *Run) underWay(m *Message) bool {
 // Owed lists what commits of these messages' waves schedule and what is still needed, except what the commit except schedules.
 // Whoever holds a message sends these before it deletes the message: the one who made those commits on its behalf may have died
 // before it sent them. They have no wave yet, so that each sending gets its own: that one alone answers for what it sets off, and
-// the copies that there may be of it set off nothing more.
+// the copies that there may be of it set off nothing more. A message that takes the place of an inline step keeps the wave: whoever
+// took that step may go on, or have gone on, and commits with the wave, and nobody else may be left who answers for it.
 func (r *Run) Owed(triggers []*Message, except *history.Commit) []Message {
 	var owed []Message
 	for n, c := range r.Log {
 		if c == except || r.State.Status.Closed() && n < len(r.Log)-1 {
 			continue // what a closed run still does to others its last commit schedules
 		}
-		if !slices.ContainsFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) }) {
+		of := slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) })
+		if of < 0 {
 			continue
 		}
-		for _, m := range r.Messages(c) {
+		all := r.Messages(c)
+		inline := mayBeInline(all)
+		for i, m := range all {
 			if r.Needed(&m) && !r.underWay(&m) {
 				m.Wave, m.Seen = 0, r.State.NextSlot
+				if inline && i == 0 {
+					m.Wave = triggers[of].Wave
+				}
 				owed = append(owed, m)
 			}
 		}
 	}
 	return owed
+}
+
+// mayBeInline reports whether the first message of a commit may not have been sent, because whoever made the commit went on with the
+// activity itself.
+func mayBeInline(all []Message) bool {
+	return len(all) > 0 && all[0].Kind == RunActivity && all[0].Activity.Inline && (len(all) == 1 || len(all) == 2 && all[1].Kind == CloseActivity)
 }
 
 // OwedFirst is Owed for a message of the run that this one continues: the put which that message brought about may have opened

@@ -10,11 +10,6 @@ import (
 // replay has to decide as the first run did.
 const MaxPayload = 256 << 10
 
-// MaxOutcomes is how many bytes the results of the updates have that complete in one task, together: they share a commit. An
-// update whose result does not fit any more fails alone. It is a constant for the same reason. In a run of a larger payload
-// it is two of those.
-const MaxOutcomes = 340 << 10
-
 // Advice is what the error of a payload above a limit says about it.
 func Advice(limit int) string {
 	const reference = "pass larger things by reference"
@@ -27,20 +22,13 @@ func Advice(limit int) string {
 // maxPayload is the largest payload of the instance's run.
 func (in *Instance) maxPayload() int { return max(in.largest, MaxPayload) }
 
-// inputOf is the input that encode makes, or its size where it is too large to be recorded. A replay has neither: it takes what the
-// history has, and encode is not called.
+// inputOf is the input that encode makes, or its size where it is too large to be recorded.
 func (in *Instance) inputOf(encode func() history.Payload) (input history.Payload, oversize int) {
-	if in.replaying {
-		return nil, 0
-	}
 	if input = encode(); len(input) > in.maxPayload() {
 		return nil, len(input)
 	}
 	return input, 0
 }
-
-// maxOutcomes is MaxOutcomes for the instance's run.
-func (in *Instance) maxOutcomes() int { return max(2*in.largest, MaxOutcomes) }
 
 // tooLarge is the failure of what has a payload of this size; nil where it is not too large.
 func (in *Instance) tooLarge(what string, size int) *failure.Failure {

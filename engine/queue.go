@@ -29,6 +29,12 @@ func (o *Options) HasTaskQueue(name string) bool {
 	return name == "" || slices.Contains(o.TaskQueues, name)
 }
 
+// NoTaskQueue says of an activity that the deployment does not have its task queue, and what to do.
+func (o *Options) NoTaskQueue(name string) string {
+	return fmt.Sprintf("is to run on the task queue %q, and this deployment has only %s: add the queue to it (WEFT_TASK_QUEUES of its functions, --task-queues of a local server, activity.TaskQueues in a test)",
+		name, strings.Join(append([]string{"the default one"}, o.TaskQueues...), ", "))
+}
+
 // routed returns the failure of a task that starts an activity on a task queue which the deployment does not have: nobody
 // would ever make an attempt at it. The task fails, and not the activity, because its workflow may take that for an answer
 // and act on it; a task that failed is tried again, and goes on when the queue is there.
@@ -39,8 +45,7 @@ func (o *Options) routed(commands []history.Event) error {
 			continue
 		}
 		return &failure.OtherError{Kind: failure.KindMisuse, Message: fmt.Sprintf(
-			"activity %q is to run on the task queue %q, and this deployment has only %s: add the queue to it (WEFT_TASK_QUEUES of its functions, --task-queues of a local server, activity.TaskQueues in a test), or correct the name",
-			a.ActivityType, a.TaskQueue, strings.Join(append([]string{"the default one"}, o.TaskQueues...), ", "))}
+			"activity %q %s, or correct the name", a.ActivityType, o.NoTaskQueue(a.TaskQueue))}
 	}
 	return nil
 }

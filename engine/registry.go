@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
@@ -42,6 +43,9 @@ type Activity struct {
 	CheckResult func(history.Payload) error
 	// Run is one attempt. The context ends when the attempt's time is over.
 	Run ActivityCode
+	// StartToClose is how long an attempt may take, and TaskQueue where it is made, unless a workflow says otherwise.
+	StartToClose time.Duration
+	TaskQueue    string
 }
 
 // ActivityCode is one attempt at an activity.
@@ -106,6 +110,16 @@ func ownType(name string) bool { return strings.HasPrefix(name, "weft.") }
 
 // ActivityNames lists the names of the activity types, sorted.
 func (r *Registry) ActivityNames() []string { return sortedKeys(r.activities) }
+
+// LongerThan lists the activity types whose attempts may take longer than this, sorted by name.
+func (r *Registry) LongerThan(limit time.Duration) (all []*Activity) {
+	for _, name := range r.ActivityNames() {
+		if a := r.activities[name]; a.StartToClose > limit {
+			all = append(all, a)
+		}
+	}
+	return all
+}
 
 // AddTaskQueue adds a task queue, which may be there already, or be the default one, whose name is empty.
 func (r *Registry) AddTaskQueue(name string) error {

@@ -97,14 +97,10 @@ func resetText(reason string) string {
 
 // copies puts copies of parts into as few commits as hold them.
 func (r *Run) copies(w *Writer, o *Reset, now history.Timestamp, parts []*history.Commit) ([]*history.Commit, error) {
-	started := r.reopens(w, r.State.Started)
 	var commits []*history.Commit
 	size, next := 0, int64(1)
 	add := func() *history.Commit {
 		c := &history.Commit{ID: w.Commit, RunID: w.RunID, Slot: uint32(len(commits)), FirstEventID: next, Time: now}
-		if end, _ := deadline(started, now, true); end != 0 {
-			c.Expires = end.Add(w.Retention)
-		}
 		commits, size = append(commits, c), 0
 		return c
 	}
@@ -147,7 +143,7 @@ func (r *Run) renamed(w *Writer, brought []history.Event) []history.Event {
 // reopens is the event that opened the run, as the new run has it.
 func (r *Run) reopens(w *Writer, opens *history.WorkflowExecutionStarted) *history.WorkflowExecutionStarted {
 	started := *opens
-	started.Build = r.resetBuild(w)
+	started.Build, started.Retention = r.resetBuild(w), history.Duration(w.Retention)
 	if started.OriginalRunID == "" {
 		started.OriginalRunID = r.State.RunID
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -65,7 +64,7 @@ type Writer struct {
 	Waves []history.Wave
 	// RunID is the id of a run that is started, and NextRunID of the one that continues this one, should the code say so.
 	RunID, NextRunID history.RunID
-	// Retention is how long a closed run with a deadline is kept.
+	// Retention is how long a run that is opened is kept after it has closed.
 	Retention time.Duration
 	// NextTime is the first moment after another one that a cron expression names; 0 where there is none.
 	NextTime func(cron string, after history.Timestamp) history.Timestamp
@@ -83,6 +82,9 @@ type Options struct {
 	SuggestAfterBytes  int64
 	// MaxPayload is the largest payload of runs that are opened, in bytes; up to the constant of this name it is that.
 	MaxPayload int
+	// MaxCommit is the largest commit, in bytes: a task that writes more goes on in another. 0 is no limit. MaxStarts is the same for
+	// what a task starts; 0 is 5,000.
+	MaxCommit, MaxStarts int
 	// TaskQueues are the task queues of the deployment, besides the default one. A task whose code starts an activity on
 	// another one fails.
 	TaskQueues []string
@@ -101,18 +103,13 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 	s := r.State
 	c := &history.Commit{
 		ID: w.Commit, RunID: s.RunID, Slot: s.NextSlot, FirstEventID: s.NextEventID, Time: max(w.Now, s.LastTime),
-		Status: s.Status, Pending: s.Pending, Brought: brought, Waves: w.Waves,
+		Status: s.Status, Pending: s.Pending, Brought: brought, Waves: w.Waves, Expires: s.Expires,
 	}
 	if len(r.Log) == 0 {
 		c.RunID = w.RunID
 	}
 	for _, e := range brought {
 		c.Time = max(c.Time, r.earliest(e))
-	}
-	if started := r.started(brought); started != nil {
-		if end, _ := deadline(started, cmp.Or(s.StartTime, c.Time), s.Reset != nil); end != 0 {
-			c.Expires = end.Add(w.Retention)
-		}
 	}
 	return c
 }
@@ -122,6 +119,14 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 func (r *Run) Hold(w *Writer, brought []history.Event) *history.Commit {
 	c := r.draft(w, brought)
 	c.Pending = history.PendingStart
+	return c
+}
+
+// Defer returns the commit that keeps what a task brings and leaves the task itself to a message, which it schedules: the two
+// together are too large for one commit.
+func (r *Run) Defer(w *Writer, brought []history.Event) *history.Commit {
+	c := r.draft(w, brought)
+	c.Pending = history.PendingTask
 	return c
 }
 

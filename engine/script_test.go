@@ -56,7 +56,7 @@ func (p *player) play(d *datadriven.TestData) {
 	switch d.Cmd {
 	case "start":
 		p.start(arg(d, "type"), arg(d, "input"), arg(d, "build"))
-	case "complete", "fail", "canceled", "signal", "cancel", "fire", "move":
+	case "complete", "fail", "canceled", "signal", "cancel", "fire", "move", "fail-update":
 		p.step(engine.Task{Brought: []history.Event{p.event(d)}})
 	case "several":
 		p.several(d)
@@ -129,6 +129,8 @@ func (p *player) event(d *datadriven.TestData) history.Event {
 		return history.Of(&history.WorkflowExecutionSignaled{SignalName: arg(d, "name"), Input: payload(arg(d, "input"))})
 	case "cancel":
 		return history.Of(&history.WorkflowExecutionCancelRequested{Reason: arg(d, "reason")})
+	case "fail-update":
+		return history.Of(&history.WorkflowExecutionUpdateFailed{UpdateID: arg(d, "id"), AcceptedEventID: id, Failure: failure.FromError(failure.New("UpdateFailedByOperator", arg(d, "reason")).Final())})
 	case "move":
 		return history.Of(&history.WorkflowExecutionOptionsUpdated{Build: arg(d, "build")})
 	}
@@ -208,6 +210,12 @@ func (p *player) step(task engine.Task) {
 		p.close()
 	} else {
 		p.printf("pending futures: %v", p.instance.PendingFutures())
+	}
+	for _, e := range transition.Next {
+		p.printf("the next run begins with %s%s", e.Type(), attributes(e.Attributes))
+	}
+	for _, name := range transition.Unhandled {
+		p.printf("a signal that no code has asked for: %s", name)
 	}
 	for _, w := range transition.Unfinished {
 		p.printf("warning: handler still running: %s", w)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -18,6 +19,109 @@ func (in *Instance) Signals(name string) *coro.Channel[history.Payload] {
 	}
 	return channel
 }
+
+// receivers are what code has received signals of one name as: the name of each type, and what reports that a value is none of it.
+type receivers map[string]func(history.Payload) error
+
+// ReceivesSignal records that code receives the signals of a name as values of a type. check reports what is wrong with a value.
+func (in *Instance) ReceivesSignal(name, typ string, check func(history.Payload) error) {
+	known := in.receivers[name]
+	if known == nil {
+		known = receivers{}
+		in.receivers[name] = known
+	}
+	if known[typ] == nil {
+		known[typ] = check
+	}
+}
+
+// SetAside sets aside a signal that code has received and whose value does not decode, and counts it. It returns false where the
+// task runs by rules that give the code an error instead.
+func (in *Instance) SetAside(name string) bool {
+	if in.rules < history.SetSignalsAside {
+		return false
+	}
+	if in.setAside == nil {
+		in.setAside = map[string]int{}
+	}
+	in.setAside[name]++
+	return true
+}
+
+// RefusedSignal is why a signal is not brought to a run: its value is none of the type that the run's code receives.
+type RefusedSignal struct {
+	Name string
+	Err  error
+}
+
+// Error says what is wrong with the value.
+func (e *RefusedSignal) Error() string {
+	return fmt.Sprintf("the value of signal %q does not decode as what this run's code receives: %v", e.Name, e.Err)
+}
+
+// Unwrap returns what is wrong with the value.
+func (e *RefusedSignal) Unwrap() error { return e.Err }
+
+// refuse returns a RefusedSignal if the code is known to receive one of the signals among events, and its value does not decode.
+func (in *Instance) refuse(events []history.Event) error {
+	for _, e := range events {
+		signal, ok := e.Attributes.(*history.WorkflowExecutionSignaled)
+		if !ok || len(in.receivers[signal.SignalName]) == 0 {
+			continue
+		}
+		var bad error
+		for _, typ := range sortedKeys(in.receivers[signal.SignalName]) {
+			check := in.receivers[signal.SignalName][typ]
+			if bad = recovered(func() error { return check(signal.Input) }); bad == nil {
+				break
+			}
+		}
+		if bad != nil {
+			return &RefusedSignal{signal.SignalName, bad}
+		}
+	}
+	return nil
+}
+
+// SetAside are the signals of one name that code has set aside in a task. Want is what the code receives them as.
+type SetAside struct {
+	Name  string
+	Count int
+	Want  string
+}
+
+// leftSignals lists the signals that the code has not received, and those that it has set aside in this task, by name.
+func (in *Instance) leftSignals() (unread []history.Unread, setAside []SetAside) {
+	for _, name := range sortedKeys(in.signals) {
+		n := in.signals[name].Len()
+		if n > 0 && len(unread) < history.MaxUnread {
+			unread = append(unread, history.Unread{Name: name, Count: n, EventID: in.firstUnread(name, n)})
+		}
+	}
+	for _, name := range sortedKeys(in.setAside) {
+		if len(setAside) < history.MaxUnread {
+			want := strings.Join(sortedKeys(in.receivers[name]), " or ")
+			setAside = append(setAside, SetAside{name, in.setAside[name], want})
+		}
+	}
+	return unread, setAside
+}
+
+// firstUnread is the event of the first of the last n signals of a name.
+func (in *Instance) firstUnread(name string, n int) int64 {
+	for i := len(in.signaled) - 1; i >= 0; i-- {
+		if in.signaled[i].Attributes.(*history.WorkflowExecutionSignaled).SignalName != name {
+			continue
+		}
+		if n--; n == 0 {
+			return in.signaledIDs[i]
+		}
+	}
+	return 0
+}
+
+// Handles reports whether the code has asked for signals of a name.
+func (in *Instance) Handles(name string) bool { return len(in.receivers[name]) > 0 }
 
 // QueryHandler answers queries of one name.
 type QueryHandler struct {

@@ -23,7 +23,8 @@ type State struct {
 	LastTime    history.Timestamp
 	// Bytes is the stored size of the run so far.
 	Bytes int64
-	// Expires is when the run may be deleted; 0 is never.
+	// Expires is when the store may begin to delete commits of the run, because an earlier version of Weft said so on them; 0 is
+	// never.
 	Expires history.Timestamp
 
 	// Pending says what the last commit left undone.
@@ -51,6 +52,10 @@ type State struct {
 	CancelRequested bool
 	// Shown is what the run shows to those who list it.
 	Shown Shown
+	// Unread are the signals that the code has not received, by name. Tasks of the first rules do not record them.
+	Unread map[string]*history.Unread
+	// SetAside counts the signals that were set aside, by name: their values did not decode.
+	SetAside map[string]int
 
 	signals  map[string]bool // request ids of the signals that arrived
 	asked    map[string]bool // request ids of the requests of other workflows' code that the run end
@@ -94,8 +99,8 @@ func NewState() *State {
 		NextEventID: 1,
 		Activities:  map[int64]*PendingActivity{}, Timers: map[int64]*PendingTimer{}, Updates: map[string]*Update{},
 		Children: map[int64]*PendingChild{}, Externals: map[int64]*PendingExternal{},
-		Admitted: map[string]int{},
-		signals:  map[string]bool{}, asked: map[string]bool{}, accepted: map[int64]*Update{},
+		Admitted: map[string]int{}, Unread: map[string]*history.Unread{}, SetAside: map[string]int{},
+		signals: map[string]bool{}, asked: map[string]bool{}, accepted: map[int64]*Update{},
 	}
 }
 
@@ -110,7 +115,10 @@ func (s *State) Apply(c *history.Commit, size int) error {
 	if s.Status.Closed() {
 		return corrupt("slot %d stands after the run closed", c.Slot)
 	}
-	s.RunID, s.Status, s.Pending, s.LastTime, s.Expires = c.RunID, c.Status, c.Pending, max(c.Time, s.LastTime), c.Expires
+	s.RunID, s.Status, s.Pending, s.LastTime = c.RunID, c.Status, c.Pending, max(c.Time, s.LastTime)
+	if c.Expires != 0 && (s.Expires == 0 || c.Expires < s.Expires) {
+		s.Expires = c.Expires
+	}
 	if c.Slot == 0 {
 		s.StartTime = c.Time
 	}
@@ -150,6 +158,13 @@ func (s *State) fold(c, part *history.Commit) error {
 	}
 	if part.Task != nil && part.Task.Failure == nil {
 		clear(s.Admitted) // the task has seen them: what it did not accept it has rejected
+		clear(s.Unread)
+		for _, u := range part.Task.Unread {
+			s.Unread[u.Name] = &u
+		}
+		for _, u := range part.Task.SetAside {
+			s.SetAside[u.Name] += u.Count
+		}
 	}
 	return nil
 }
@@ -185,6 +200,18 @@ func (s *State) bring(id int64, e history.Event) error {
 		if a.RequestID != "" {
 			s.signals[a.RequestID] = true
 		}
+		if s.Unread[a.SignalName] == nil {
+			s.Unread[a.SignalName] = &history.Unread{Name: a.SignalName, EventID: id}
+		}
+		s.Unread[a.SignalName].Count++
+	case *history.WorkflowExecutionUpdateFailed:
+		u := s.accepted[a.AcceptedEventID]
+		if u == nil || u.Completed != nil {
+			return corrupt("event %d fails an update that is not in flight", id)
+		}
+		u.Completed = &history.WorkflowExecutionUpdateCompleted{UpdateID: a.UpdateID, AcceptedEventID: a.AcceptedEventID, Failure: a.Failure}
+		s.UpdatesInFlight--
+		s.UpdateBytesInFlight -= u.Bytes
 	case *history.WorkflowExecutionCancelRequested:
 		s.CancelRequested, s.asked[a.RequestID] = true, true
 	case *history.WorkflowExecutionTerminated:
@@ -268,6 +295,9 @@ func (s *State) Outcome() (history.Payload, *failure.Failure) {
 
 // Next is the run that goes on where this one closed; empty where none does.
 func (s *State) Next() history.RunID { return history.NextRun(s.Close) }
+
+// OpenedWith is the run that was opened in the put that closed this one, whether it continues this one or not; empty if there is none.
+func (s *State) OpenedWith() history.RunID { return history.OpenedWith(s.Close) }
 
 func timedOut(a *history.WorkflowExecutionTimedOut) *failure.Failure {
 	f := &failure.Failure{Kind: failure.KindTimeout, Timeout: failure.RunTimeout, Message: "the run was open for longer than its run timeout"}

@@ -13,6 +13,8 @@ type Task struct {
 	Updates []UpdateRequest
 	// Attempt is the number of a transient attempt, for a task that brings nothing and retries one that failed.
 	Attempt int
+	// CheckSignals has signals among Brought refused whose values the code is known not to decode.
+	CheckSignals bool
 	// First says that it is the first task of a run that was held: what it brings is in the log already.
 	First bool
 }
@@ -32,12 +34,23 @@ type Transition struct {
 	// Locals are the local activities that are to be run before the task can go on, with Resume. Only Task is set besides: nothing
 	// is to be written yet.
 	Locals []*LocalActivity
+	// Refused is why a signal of the task is refused: a RefusedSignal. Nothing else is set then but Task, and nothing is to be written.
+	Refused error
+	// Unhandled are the names of signals that the task brought, that no code has asked for, and of which none was unread before.
+	Unhandled []string
+	// SetAside are the signals that the code has set aside in the task.
+	SetAside []SetAside
 	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
 	// received. The put that lands the commit opens it, or neither is there. NextRunID is its id.
 	Next      []history.Event
 	NextRunID history.RunID
 
 	begun *begun // where there are Locals
+}
+
+// ClosedBefore reports whether the run closed before the code came to a request of the task, by its index.
+func (t *Transition) ClosedBefore(i int) bool {
+	return t.Failure == nil && t.Commit != nil && t.Commit.Status.Closed() && t.Updates[i].Verdict == Unanswered
 }
 
 // begun is a task that waits for local activities.
@@ -68,13 +81,37 @@ func (r *Run) CatchUp(in *Instance) error {
 func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	b := &begun{w, task, r.begin(w, task)}
 	result, err := r.activate(in, w, b.commit, task)
-	return r.became(b, result, err)
+	r.blame(in, b.commit, err)
+	return r.checked(in, b, r.became(b, result, err))
+}
+
+// blame records the accepted update whose handler has made a task fail.
+func (r *Run) blame(in *Instance, c *history.Commit, err error) {
+	if err == nil {
+		return
+	}
+	id := in.blamed()
+	if u := r.State.Updates[id]; u != nil && u.Completed == nil {
+		c.Task.FailedUpdate = id
+	}
+}
+
+// checked returns a transition, or another one that refuses a signal of its task. The code may have come to receive the signal only in
+// this task.
+func (r *Run) checked(in *Instance, b *begun, t *Transition) *Transition {
+	if b.task.CheckSignals {
+		if err := in.refuse(b.task.Brought); err != nil {
+			return &Transition{Refused: err, Task: b.commit.Task}
+		}
+	}
+	return t
 }
 
 // Resume goes on with a task that waits for local activities. results are what became of those that the transition lists.
 func (r *Run) Resume(in *Instance, t *Transition, results []LocalResult) *Transition {
 	result, err := in.Resume(results)
-	return r.became(t.begun, result, err)
+	r.blame(in, t.begun.commit, err)
+	return r.checked(in, t.begun, r.became(t.begun, result, err))
 }
 
 // became is what a task has come to so far.
@@ -92,6 +129,15 @@ func (r *Run) became(b *begun, result *Result, err error) *Transition {
 		return t
 	}
 	c.Commands, c.Status = result.Commands, result.Status
+	c.Task.Unread, t.SetAside = result.Left, result.SetAside
+	for _, s := range t.SetAside {
+		c.Task.SetAside = append(c.Task.SetAside, history.Unread{Name: s.Name, Count: s.Count})
+	}
+	for _, name := range result.Unhandled {
+		if r.State.Unread[name] == nil {
+			t.Unhandled = append(t.Unhandled, name)
+		}
+	}
 	t.Commit = c
 	if c.Status.Closed() {
 		r.follow(w, t, result.Unread)
@@ -110,7 +156,7 @@ func (r *Run) begin(w *Writer, task Task) *history.Commit {
 	c := r.draft(w, task.Brought)
 	c.Pending = history.PendingNone
 	c.Task = &history.Task{
-		Kind: r.kind(task), Attempt: max(task.Attempt, 1), Build: w.Build, HistoryBytes: r.State.Bytes,
+		Kind: r.kind(task), Attempt: max(task.Attempt, 1), Build: w.Build, Rules: history.CurrentRules, HistoryBytes: r.State.Bytes,
 		SuggestContinueAsNew: r.suggest(&w.Options),
 	}
 	if c.Task.Kind == history.Transient {
@@ -135,7 +181,8 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	}
 	in.updates.inFlight, in.updates.bytes, in.updates.accepted = r.State.UpdatesInFlight, r.State.UpdateBytesInFlight, len(r.State.Updates)
 	result, err := in.Activate(&Activation{
-		FirstEventID: c.FirstEventID, Time: c.Time, Brought: task.Brought, Updates: task.Updates, Limits: w.Options.Limits,
+		FirstEventID: c.FirstEventID, Time: c.Time, Brought: task.Brought, Updates: task.Updates, Limits: w.Options.Limits, Rules: c.Task.Rules,
+		MaxBytes: w.Options.MaxCommit, MaxStarts: w.Options.MaxStarts,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,
 	})
 	if err == nil {

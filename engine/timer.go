@@ -31,6 +31,9 @@ type timer struct {
 // each time around its loop. The canceled timer is taken back then, so that the loop costs neither events nor messages.
 func (in *Instance) StartTimer(scope *coro.Scope, fireAt history.Timestamp) *Timer {
 	in.s.MustRun("start a timer")
+	if in.canceled[fireAt] == nil && fireAt > in.info.Now {
+		_ = in.splitUnder(scope, &history.TimerStarted{FireAt: fireAt}) // what it is canceled with its future says
+	}
 	return in.startTimer(scope, fireAt)
 }
 
@@ -51,12 +54,17 @@ func (in *Instance) startTimer(scope *coro.Scope, fireAt history.Timestamp) *Tim
 		in.timers[t.id] = t
 		return holder
 	}
+	return in.newTimer(holder, fireAt, 0)
+}
+
+// newTimer starts a timer for its holder. A point other than 0 is that before which the task ends.
+func (in *Instance) newTimer(holder *Timer, fireAt history.Timestamp, point int) *Timer {
 	in.sequence++
 	t := &timer{sequence: in.sequence, fireAt: fireAt, holder: holder}
 	holder.timer = t
 	t.start = in.issue(&command{
 		typ:        history.TypeTimerStarted,
-		attributes: func() history.Attributes { return &history.TimerStarted{FireAt: fireAt} },
+		attributes: func() history.Attributes { return &history.TimerStarted{FireAt: fireAt, Point: point} },
 		numbered: func(id int64) {
 			t.id = id
 			in.timers[id] = t

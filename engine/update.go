@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 
@@ -41,7 +42,7 @@ type UpdateRequest struct {
 type Verdict uint8
 
 const (
-	// Unanswered is a request that the activation did not come to, because it failed.
+	// Unanswered is a request that the activation did not come to: the task failed, or the run closed before.
 	Unanswered Verdict = iota
 	// Accepted is a request whose validator agreed. It counts once the activation's commit is in the log.
 	Accepted
@@ -82,12 +83,13 @@ type updates struct {
 	inFlight int             // accepted and not completed
 	bytes    int             // of the inputs of those
 	accepted int             // accepted in the life of the run
-	outcomes int             // bytes of the results of those that completed in this activation
 	limits   Limits
 }
 
 type update struct {
 	request    UpdateRequest
+	coroutine  *coro.Coroutine
+	scope      *coro.Scope // of its handler
 	handler    *UpdateHandler
 	acceptedID int64
 	result     UpdateResult
@@ -152,32 +154,99 @@ func (in *Instance) releaseUpdates(released func(*update) bool) {
 		if !released(u) {
 			return false
 		}
-		in.s.GoFirst("update "+u.request.Name, func() { in.runUpdate(u) })
+		u.coroutine = in.s.GoFirst("update "+u.request.Name, func() { in.runUpdate(u) })
 		return true
 	})
+}
+
+// failUpdates ends the handlers of the updates that an operator has failed: they were rebuilt as far as they had come, and go no
+// further. cancel cancels what they had started.
+func (in *Instance) failUpdates(events []history.Event) (cancel func(), err error) {
+	var canceled []func()
+	for _, e := range events {
+		a, ok := e.Attributes.(*history.WorkflowExecutionUpdateFailed)
+		if !ok {
+			continue
+		}
+		i := slices.IndexFunc(in.updates.running, func(u *update) bool { return u.request.ID == a.UpdateID })
+		if i < 0 {
+			return nil, corrupt("update %q is failed, and its handler does not run", a.UpdateID)
+		}
+		u := in.updates.running[i]
+		in.s.Kill(u.coroutine)
+		canceled = append(canceled, func() { u.scope.Cancel(a.Failure.Message) })
+		in.updates.inFlight--
+		in.updates.bytes -= len(u.request.Input)
+	}
+	return func() {
+		for _, fn := range canceled {
+			fn()
+		}
+	}, nil
+}
+
+// blamed is the accepted update whose handler has made the activation fail; empty where none has.
+func (in *Instance) blamed() string {
+	for _, u := range in.updates.running {
+		if in.s.Blames(u.coroutine) {
+			return u.request.ID
+		}
+	}
+	return in.lastBlamed
+}
+
+// hastenUpdates puts the handlers that are ready before all other code.
+func (in *Instance) hastenUpdates() {
+	for _, u := range in.updates.running {
+		in.s.Hasten(u.coroutine)
+	}
+}
+
+// refuseQueued refuses the updates whose handler the code has not set before the workflow's function returned.
+func (in *Instance) refuseQueued() {
+	for _, u := range in.updates.queue {
+		u.refuse(in, Rejected, in.unknownUpdate(u))
+	}
+	in.updates.queue = nil
+}
+
+func (in *Instance) unknownUpdate(u *update) error {
+	return failure.Newf("UnknownUpdate", "no such update: %q; this run has %q", u.request.Name, sortedKeys(in.updates.handlers))
 }
 
 // runUpdate is the coroutine of one update: validate, accept, handle, complete.
 func (in *Instance) runUpdate(u *update) {
 	u.handler = in.updates.handlers[u.request.Name]
 	in.updates.running = append(in.updates.running, u)
+	returned := false
 	defer func() {
+		if !returned {
+			in.lastBlamed = u.request.ID // it has panicked, or is unwound
+		}
 		in.updates.running = slices.DeleteFunc(in.updates.running, func(r *update) bool { return r == u })
 	}()
 	input, ok := in.admit(u)
 	if !ok {
+		returned = true
 		return
 	}
 	in.accept(u)
-	result, err := u.handler.Handle(in.root.Child(), input)
-	in.complete(u, result, err)
+	u.scope = in.root.Child()
+	result, err := u.handler.Handle(u.scope, input)
+	completed := &history.WorkflowExecutionUpdateCompleted{UpdateID: u.request.ID, Result: result, Failure: failure.FromError(err)}
+	if f := in.tooLarge("the result of update "+u.request.Name, len(result)); f != nil {
+		completed.Result, completed.Failure = nil, f
+	}
+	in.splitBefore(completed, func() {}) // a replay has its result as well
+	in.complete(u, completed)
+	returned = true
 }
 
 // admit decides whether the update is accepted. On replay it was, and code that can no longer take it is not
 // deterministic.
 func (in *Instance) admit(u *update) (input any, ok bool) {
 	if u.handler == nil {
-		u.refuse(in, Rejected, failure.Newf("UnknownUpdate", "no such update: %q; this run has %q", u.request.Name, sortedKeys(in.updates.handlers)))
+		u.refuse(in, Rejected, in.unknownUpdate(u))
 		return nil, false
 	}
 	if !in.replaying && in.overLimit(u) {
@@ -218,16 +287,40 @@ func (in *Instance) overLimit(u *update) bool {
 	return true
 }
 
+// BoundValidators has validators run by within, which reports false for one that did not come back in time: its task fails then.
+// Nobody may use the instance afterwards, because the validator still does.
+func (in *Instance) BoundValidators(within func(fn func()) bool) { in.within = within }
+
 // validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
-// fails the task, even if the validator recovered from it.
+// fails the task, even if the validator recovered from it. So does a validator that does not come back in time.
 func (in *Instance) validate(u *update, input any) (err error) {
-	misuse := in.s.Forbid(fmt.Sprintf("the validator of update %q", u.request.Name), func() {
-		err = asked(func() error { return u.handler.Validate(input) })
-	})
+	misuse := in.s.Forbid(fmt.Sprintf("the validator of update %q", u.request.Name), func() { err = in.judged(u, input) })
 	if misuse != nil {
 		panic(misuse)
 	}
 	return err
+}
+
+// judged is what the validator says.
+func (in *Instance) judged(u *update, input any) error {
+	judge := func() error { return asked(func() error { return u.handler.Validate(input) }) }
+	if in.within == nil {
+		return judge()
+	}
+	verdict := make(chan error, 1) // and not a variable: the validator may come back later
+	if !in.within(func() { verdict <- judge() }) {
+		panic(&failure.OtherError{
+			Kind:    failure.KindDeadlock,
+			Message: fmt.Sprintf("the validator of update %q did not come back in time: it may only look at the workflow's state and at the input", u.request.Name),
+		})
+	}
+	select {
+	case err := <-verdict:
+		return err
+	default:
+		runtime.Goexit() // as the validator has
+		return nil
+	}
 }
 
 // recovered calls fn and returns its panic as an error.
@@ -261,44 +354,25 @@ func (in *Instance) accept(u *update) {
 	if sequencing == 0 {
 		sequencing, input = in.info.HistoryLength-1, u.request.Input // the WorkflowTaskScheduled event
 	}
+	accepted := &history.WorkflowExecutionUpdateAccepted{
+		UpdateID: u.request.ID, UpdateName: u.request.Name, Input: input, SequencingEventID: sequencing,
+	}
+	in.wrote(accepted)
 	in.issue(&command{
 		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID,
-		attributes: func() history.Attributes {
-			return &history.WorkflowExecutionUpdateAccepted{
-				UpdateID: u.request.ID, UpdateName: u.request.Name, Input: input, SequencingEventID: sequencing,
-			}
-		},
-		numbered: func(id int64) { u.acceptedID = id },
+		attributes: func() history.Attributes { return accepted },
+		numbered:   func(id int64) { u.acceptedID = id },
 	})
 }
 
-func (in *Instance) complete(u *update, result history.Payload, err error) {
+func (in *Instance) complete(u *update, completed *history.WorkflowExecutionUpdateCompleted) {
 	in.updates.inFlight--
 	in.updates.bytes -= len(u.request.Input)
-	failed := failure.FromError(err)
-	if f := in.fits("the result of update "+u.request.Name, len(result), "those of the updates that completed just before it"); f != nil {
-		result, failed = nil, f
-	}
 	in.issue(&command{
 		typ: history.TypeWorkflowExecutionUpdateCompleted, name: u.request.ID,
 		attributes: func() history.Attributes {
-			return &history.WorkflowExecutionUpdateCompleted{
-				UpdateID: u.request.ID, AcceptedEventID: u.acceptedID, Result: result, Failure: failed,
-			}
+			completed.AcceptedEventID = u.acceptedID
+			return completed
 		},
 	})
-}
-
-// fits counts a result into what the task has come to, or says why the commit has no room for it: the results of a task share
-// one. others is what the rest is, in words.
-func (in *Instance) fits(what string, n int, others string) *failure.Failure {
-	if f := in.tooLarge(what, n); f != nil {
-		return f
-	}
-	if limit := in.maxOutcomes(); in.updates.outcomes+n > limit {
-		return failure.FromError(failure.Newf("TooLarge", "%s has %d bytes, and %s %d: together the limit is %d; %s",
-			what, n, others, in.updates.outcomes, limit, Advice(in.maxPayload())).Final())
-	}
-	in.updates.outcomes += n
-	return nil
 }

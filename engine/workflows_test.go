@@ -147,6 +147,29 @@ func fan(ctx workflow.Context, n int) (string, error) {
 	return order, err
 }
 
+// collector hears pokes in a coroutine, and continues as new after an hour. In the next run it ends when it has heard "end".
+func collector(ctx workflow.Context, heard []string) ([]string, error) {
+	first := len(heard) == 0
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		for {
+			text, err := Poke.Receive(ctx)
+			if err != nil {
+				return
+			}
+			if heard = append(heard, text); text == "work" {
+				_, _ = Process.Run(ctx, text)
+			}
+		}
+	})
+	if first {
+		if err := workflow.Sleep(ctx, time.Hour); err != nil {
+			return heard, err
+		}
+		return workflow.Declare[[]string, []string]("collector").ContinueAsNew(ctx, append([]string{"lap"}, heard...))
+	}
+	return heard, workflow.Await(ctx, func() bool { return heard[len(heard)-1] == "end" })
+}
+
 // scriptRegistry is what a build registers.
 func scriptRegistry(build string) *engine.Registry {
 	mended := build != "build-1"
@@ -160,6 +183,7 @@ func scriptRegistry(build string) *engine.Registry {
 		workflow.Bind(workflow.Declare[int, int]("counter"), counter),
 		workflow.Bind(workflow.Declare[workflow.None, string]("fragile"), fragile(mended)),
 		workflow.Bind(workflow.Declare[workflow.None, string]("idler"), idler),
+		workflow.Bind(workflow.Declare[[]string, []string]("collector"), collector),
 		workflow.Bind(workflow.Declare[string, string]("saga"), saga), workflow.Bind(workflow.Declare[string, string]("careful"), careful),
 		workflow.Bind(workflow.Declare[int, string]("fan"), fan), workflow.Bind(workflow.Declare[string, string]("pricer"), pricer), Price,
 	}

@@ -15,7 +15,7 @@ type inputs map[string]any
 var variants = map[string]inputs{
 	"http": {},
 	"rest": {
-		"api": "rest", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
+		"api": "rest", "bucket": "", "api_authorization": "NONE", "list": false, "build": "b1", "base_path": "/shop", "tracing": true,
 		"throttling_rate": 7, "throttling_burst": 9, "log_retention_days": 7, "architecture": "x86_64", "namespace": "ns",
 		"metrics": "otlp", "log_level": "debug", "updates_in_flight": "none", "update_bytes_in_flight": "1000", "updates_in_total": "2000",
 	},

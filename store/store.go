@@ -45,6 +45,9 @@ type Item struct {
 	Body []byte
 	// Expires is when the item may be deleted, at some time after; zero is never.
 	Expires time.Time
+	// Over is the id of a commit that may stand at the key already: the item then takes its place. Zero is none. It is part of a
+	// write, and no read returns it.
+	Over [16]byte
 	// Summary is set on the items that open or close a run, or change what the list of workflows has of it: the item's own run.
 	// A later one takes the place of those before.
 	Summary *Summary
@@ -100,7 +103,8 @@ const MaxAppend = 100
 // Log is the log of the runs of each workflow. Callers leave no gaps in it: an item goes where there is, or was before
 // it expired, an item in the slot before, and a run after the first only where there was an earlier one.
 type Log interface {
-	// Append puts one item, or up to MaxAppend at different keys, each on the condition that none stands at its key. It returns nil
+	// Append puts one item, or up to MaxAppend at different keys, each on the condition that none stands at its key, or the one that
+	// the item may take the place of (Over). It returns nil
 	// when they are durable, a *Conflict when an item stood at a key before, and an error that wraps ErrUnknown when it
 	// cannot tell; after any other error nothing was put, nor will be. An Append that is repeated after it was applied
 	// returns a Conflict with the caller's own item. Two Appends never share a commit id, unless they are identical.
@@ -117,6 +121,8 @@ type Log interface {
 type Attempt struct {
 	Workflow string
 	Run      uint32
+	// RunID tells the run from another one that had its number before; empty in records of earlier versions.
+	RunID string
 	// Event is the id of the activity's ActivityTaskScheduled event.
 	Event int64
 	// Number grows with what is recorded of the activity, from 1 on: a record takes the place of one with a lower number.
@@ -129,10 +135,11 @@ type Attempt struct {
 
 // Attempts keeps the state of activities between their attempts.
 type Attempts interface {
-	// RecordAttempt writes the state after an attempt, on the condition that none with the same or a higher number is
-	// there. Otherwise it returns an error that wraps ErrStale. When it returns nil the state is durable.
+	// RecordAttempt writes the state after an attempt, on the condition that none with the same RunID, and the same or a higher
+	// number, is there. Otherwise it returns an error that wraps ErrStale. When it returns nil the state is durable.
 	RecordAttempt(ctx context.Context, a Attempt) error
-	// ReadAttempts returns the latest state of all activities of a run that have one, by event id.
+	// ReadAttempts returns the latest state of all activities that have one of the runs with this number, by event id. What is
+	// left of a run that had the number before has another RunID.
 	ReadAttempts(ctx context.Context, workflow string, run uint32) ([]Attempt, error)
 }
 
@@ -195,7 +202,7 @@ type Keys interface {
 // Eraser deletes.
 type Eraser interface {
 	// Delete deletes these commits and attempts, in any order, each on the condition that it is still the one that was
-	// read: the commit with this id, the attempt with this number. One that is not there is no error, so that a Delete may
+	// read: the commit with this id, the attempt with this number and run id. One that is not there is no error, so that a Delete may
 	// be repeated; another one in its place stays, and is an error that wraps ErrStale. After an error some are deleted.
 	// The last commit of a run goes in a call of its own, after the others: without it a closed run would look open.
 	Delete(ctx context.Context, items []Item, attempts []Attempt) error

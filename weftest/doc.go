@@ -17,6 +17,8 @@
 // [Env.Client]. The whole test stands in a bubble of testing/synctest, so that code in activities and in the test may
 // sleep, too: time.Sleep takes no time either.
 //
+// Payloads have up to 5 MiB, as in a deployment with a bucket. [Env.SmallPayloads] sets the limits of one without.
+//
 // # What is the same each time
 //
 // Time begins at midnight, 2000-01-01 UTC. Ids come from a fixed seed. One thing happens after the other: the next message

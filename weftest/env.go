@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
@@ -20,9 +21,11 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/store"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -35,6 +38,10 @@ type Env struct {
 	store    *storememory.Store
 	queue    *queuememory.Queue
 	queues   []string // their names
+	// commits and receiver are the store's log and the queues', with what is offloaded.
+	commits  store.Log
+	receiver queue.Receiver
+	world    *world
 	service  *turn.Service
 	handler  http.Handler
 	client   *client.Client
@@ -84,7 +91,9 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	e.store = storememory.New(storememory.Options{Violation: broken})
 	e.queues = queuesOf(e.registry.TaskQueues())
 	e.queue = queuememory.New(queue.Standard(e.registry.TaskQueues()...), queuememory.Options{Violation: broken})
-	e.open()
+	e.world = &world{random: rand.New(rand.NewChaCha8([32]byte([]byte("the same ids in each run of test"))))}
+	e.client = client.New("http://weftest", client.Options{HTTP: &http.Client{Transport: (*transport)(e)}, NewID: e.world.newID})
+	e.open(seal.Options{Blobs: blobmemory.New(nil)})
 	go e.loop()
 	t.Cleanup(e.close)
 	return e
@@ -119,18 +128,19 @@ func checkBubble(t testing.TB) {
 	synctest.Wait()
 }
 
-// open starts the process.
-func (e *Env) open() {
+// open starts the process. It offloads large payloads if the options have a place for them.
+func (e *Env) open(o seal.Options) {
 	quiet := slog.New(slog.DiscardHandler)
-	world := &world{random: rand.New(rand.NewChaCha8([32]byte([]byte("the same ids in each run of test"))))}
+	o.Log = quiet
+	sealer := seal.New(o)
 	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Rates: e.store, Eraser: e.store, Queue: e.queue}
-	e.service = turn.New(ports, e.registry, world, turn.Options{
+	e.commits, e.receiver = sealer.Log(e.store), sealer.Receiver(e.queue)
+	e.service = turn.New(sealer.Ports(ports), e.registry, e.world, sealer.Options(turn.Options{
 		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, Logger: quiet, Observe: observe.New((*listener)(e)),
 		Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
-	})
+	}))
 	e.handler = httpapi.New(e.service, quiet)
-	e.client = client.New("http://weftest", client.Options{HTTP: &http.Client{Transport: (*transport)(e)}, NewID: world.newID})
-	e.pump = &pump.Pump{Service: e.service, Receiver: e.queue, World: world, Log: quiet, Concurrency: 1}
+	e.pump = &pump.Pump{Service: e.service, Receiver: e.receiver, World: e.world, Log: quiet, Concurrency: 1}
 }
 
 // Client is a client of the environment, for everything that takes one: Start, Call, Send, Ask, Result.
@@ -151,6 +161,19 @@ func (e *Env) SkipReplay() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.skipReplay = true
+}
+
+// SmallPayloads limits payloads to 256 KiB and commits to 380 KiB, as in a deployment without a bucket. It fails the test if a request
+// has come before.
+func (e *Env) SmallPayloads() {
+	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.begun {
+		e.t.Fatal("weftest: a request has come: call SmallPayloads before the first one")
+	}
+	e.service.Close()
+	e.open(seal.Options{})
 }
 
 // world is the clock of the bubble, and chance from a seed.

@@ -211,12 +211,14 @@ func TestGoroutinesOfTheTestMaySleep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() {
+		var sent sync.WaitGroup
+		defer sent.Wait() // the context of the test ends when it returns
+		sent.Go(func() {
 			time.Sleep(20 * time.Hour)
 			if err := Coming.Send(t.Context(), env.Client(), "w", workflow.None{}); err != nil {
 				t.Error(err)
 			}
-		}()
+		})
 		if _, err := run.Result(t.Context()); err != nil {
 			t.Error(err)
 		}

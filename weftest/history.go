@@ -114,7 +114,7 @@ func (e *Env) workflows() (ids []string) {
 
 // runs are the runs of a workflow that have been, in their order, but those that were deleted.
 func (e *Env) runs(workflowID string) (runs []*engine.Run) {
-	page, err := e.store.Backward(context.Background(), workflowID, store.Key{}, store.Key{}, 1)
+	page, err := e.commits.Backward(context.Background(), workflowID, store.Key{}, store.Key{}, 1)
 	if err != nil {
 		panic(err)
 	}
@@ -133,7 +133,7 @@ func (e *Env) run(workflowID string, number uint32) *engine.Run {
 	run := engine.NewRun(workflowID, number)
 	from := store.Key{Workflow: workflowID, Run: number}
 	for more := true; more; {
-		page, err := e.store.Forward(context.Background(), from, 0)
+		page, err := e.commits.Forward(context.Background(), from, 0)
 		if err != nil {
 			panic(err)
 		}

@@ -85,7 +85,7 @@ func (e *Env) deliver(name string) {
 		limit = queue.MaxBatch
 	}
 	ctx := e.meter.Counting(context.Background())
-	deliveries, err := e.queue.Receive(ctx, name, limit)
+	deliveries, err := e.receiver.Receive(ctx, name, limit)
 	if err != nil {
 		e.broken(fmt.Sprintf("a queue failed: %v", err))
 		return

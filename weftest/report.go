@@ -196,8 +196,21 @@ func (e *Env) log(h History) {
 	left, tail := len(h.Events)-begin-end, h
 	if left > 0 {
 		h.Events, tail.Events = h.Events[:begin], h.Events[begin+left:]
-		e.t.Logf("weftest: at %s\n%s%d events are left out\n%s", stamp(time.Now()), h, left, tail)
+		e.t.Logf("weftest: at %s\n%s%d events are left out\n%s", stamp(time.Now()), cut(h), left, cut(tail))
 		return
 	}
-	e.t.Logf("weftest: at %s\n%s", stamp(time.Now()), h)
+	e.t.Logf("weftest: at %s\n%s", stamp(time.Now()), cut(h))
+}
+
+// cut returns the text of a history without the middle of long events.
+func cut(h History) string {
+	const begin, end = 3 << 10, 1 << 10
+	var b strings.Builder
+	for line := range strings.Lines(h.String()) {
+		if left := len(line) - begin - end; left > 0 {
+			line = fmt.Sprintf("%s[%d bytes are left out]%s", line[:begin], left, line[begin+left:])
+		}
+		b.WriteString(line)
+	}
+	return strings.ToValidUTF8(b.String(), "")
 }

@@ -48,6 +48,9 @@ type ChildOptions struct {
 	// Memo and SearchAttributes are what the child begins with, as in StartOptions. It has none of its parent's.
 	Memo             []MemoField
 	SearchAttributes []SearchAttribute
+	// Quiet says that nobody waits for the start: Started is ready when the outcome has come. It saves the parent a workflow task, as
+	// RunChild does.
+	Quiet bool
 }
 
 // retry is the child's retry policy as it is recorded.
@@ -73,16 +76,18 @@ type Child[Out any] struct {
 //
 // Whoever cancels ctx asks the child to end; see ChildOptions.WaitCancellation. Errors are *ChildWorkflowError, and wrap why.
 func (t Type[In, Out]) StartChild(ctx Context, in In, options ...ChildOptions) Child[Out] {
-	return startChild[Out](ctx, t.name, in, first(options), false)
+	return startChild[Out](ctx, t.name, in, first(options))
 }
 
 // RunChild starts a run of this type as a child, and waits for its result. Nobody waits for the start, which saves the parent
 // a workflow task.
 func (t Type[In, Out]) RunChild(ctx Context, in In, options ...ChildOptions) (Out, error) {
-	return startChild[Out](ctx, t.name, in, first(options), true).Get(ctx)
+	o := first(options)
+	o.Quiet = true
+	return startChild[Out](ctx, t.name, in, o).Get(ctx)
 }
 
-func startChild[Out any](ctx Context, name string, in any, o ChildOptions, quiet bool) Child[Out] {
+func startChild[Out any](ctx Context, name string, in any, o ChildOptions) Child[Out] {
 	if o.RunTimeout < 0 || o.StartDelay < 0 {
 		panic(misuse("a child of workflow type %q is started with a negative RunTimeout or StartDelay", name))
 	}
@@ -94,7 +99,7 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions, quiet
 	child := ctx.instance().StartChild(ctx.scope, engine.ChildCall{
 		StartChildWorkflowExecutionInitiated: history.StartChildWorkflowExecutionInitiated{
 			WorkflowType: name, WorkflowID: o.WorkflowID, Policy: o.ParentClosePolicy, IDReusePolicy: o.IDReusePolicy,
-			RunTimeout: history.Duration(o.RunTimeout), StartDelay: history.Duration(o.StartDelay), Quiet: quiet, Header: ctx.starting(name, true),
+			RunTimeout: history.Duration(o.RunTimeout), StartDelay: history.Duration(o.StartDelay), Quiet: o.Quiet, Header: ctx.starting(name, true),
 			Retry: o.retry(), Cron: o.Cron, ExecutionTimeout: history.Duration(o.ExecutionTimeout),
 			Memo: shown.Memo, SearchAttributes: shown.SearchAttributes,
 		},

@@ -97,7 +97,7 @@ func TestGo(t *testing.T) {
 	}
 }
 
-// What still runs when the workflow's function returns runs until it waits, and no further.
+// A coroutine that waits when the workflow's function returns runs its deferred functions, and one that has not begun never does.
 func TestCoroutinesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	var log []string
@@ -109,6 +109,8 @@ func TestCoroutinesThatAreLeft(t *testing.T) {
 			_, err := echo.Run(ctx, "a")
 			log = append(log, fmt.Sprint("went on ", err))
 		})
+		_ = workflow.Await(ctx, func() bool { return len(log) > 0 })
+		workflow.Go(ctx, func(workflow.Context) { log = append(log, "began") })
 		return none{}, nil
 	}, none{})
 	if err := s.Outcome(nil); err != nil || !slices.Equal(log, []string{"ran"}) {

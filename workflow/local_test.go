@@ -113,7 +113,7 @@ func TestLocalActivitiesTogether(t *testing.T) {
 	}
 }
 
-// Results that do not fit into a commit fail alone.
+// A result that is too large for any commit fails alone. One that does not fit beside others comes with the next task.
 func TestLargeLocalResults(t *testing.T) {
 	t.Parallel()
 	s := stage.Open(t, func(ctx workflow.Context, sizes []int) (seen []string, err error) {
@@ -128,9 +128,10 @@ func TestLargeLocalResults(t *testing.T) {
 		return engine.LocalResult{Number: a.Number, Attempt: 1, Result: history.Payload(`"` + strings.Repeat("x", sizes[a.Number-1]) + `"`)}
 	}
 	s.Start(sizes)
+	s.Sleep(time.Second)
 	var seen []string
 	if err := s.Outcome(&seen); err != nil || len(seen) != 4 || seen[0] != "<nil>" || !strings.Contains(seen[1], "the limit is 262144") ||
-		!strings.Contains(seen[2], "together the limit is 348160") || seen[3] != "<nil>" {
+		seen[2] != "<nil>" || seen[3] != "<nil>" {
 		t.Errorf("%q, %v", seen, err)
 	}
 }

@@ -151,7 +151,7 @@ func TestAPanicKeepsItsStack(t *testing.T) {
 		"in the workflow's function": func(workflow.Context, none) (none, error) { explode(3); return none{}, nil },
 		"in a coroutine": func(ctx workflow.Context, _ none) (none, error) {
 			workflow.Go(ctx, func(workflow.Context) { explode(3) })
-			return none{}, workflow.Sleep(ctx, 1)
+			return none{}, workflow.Await(ctx, func() bool { return false })
 		},
 		"in a coroutine of a group, after a wait": func(ctx workflow.Context, _ none) (none, error) {
 			var group workflow.WaitGroup

@@ -176,11 +176,11 @@ func OnReceive[T any](c Channel[T], fn func(v T, ok bool)) Case {
 	}}
 }
 
-// OnSignal goes on when a signal of this name has arrived, and hands its value to fn. A signal whose value does not
-// decode is dropped with a warning in the log; use Receive to see the error. A nil fn does nothing.
+// OnSignal goes on when a signal of this name has arrived, and hands its value to fn. It sets values aside that do not decode, as
+// Receive does. A nil fn does nothing.
 func OnSignal[T any](sig Signal[T], fn func(T)) Case {
 	return Case{func(ctx Context) waiting {
-		s, channel := ctx.scheduler(), ctx.instance().Signals(sig.name)
+		s, channel := ctx.scheduler(), sig.signals(ctx)
 		var v T
 		return waiting{
 			list: channel.Receivers(),
@@ -209,7 +209,7 @@ func (g Signal[T]) next(ctx Context, channel *coro.Channel[history.Payload]) (v 
 		if err == nil {
 			return v, true
 		}
-		Logger(ctx).Warn("a signal was dropped: its value does not decode", "signal", g.name)
+		g.setAside(ctx) // by the first rules it was dropped, too
 	}
 }
 

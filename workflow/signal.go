@@ -3,8 +3,11 @@ package workflow
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
@@ -18,30 +21,56 @@ func NewSignal[T any](name string) Signal[T] { return Signal[T]{name} }
 func (g Signal[T]) Name() string { return g.name }
 
 // Receive waits for the next signal of this name, in the order in which they arrived. A signal that arrived before is
-// kept until it is received. It returns a *CanceledError as soon as ctx is canceled, unless a signal is there, and another
-// error for a signal whose value does not decode; the next call returns the next signal then. A loop that goes on after
-// an error must end at a *CanceledError: it would never wait again.
+// kept until it is received. It returns a *CanceledError as soon as ctx is canceled, unless a signal is there. A loop that goes on
+// after an error must end at a *CanceledError: it would never wait again.
+//
+// A signal whose value does not decode is refused when it arrives, once the code has received signals of this name. One that was
+// accepted before is set aside: Receive goes on with the next, the run's description counts it, and a warning is logged. Code that is
+// to see such values declares the signal with the type json.RawMessage and decodes them itself.
 func (g Signal[T]) Receive(ctx Context) (v T, err error) {
 	s := ctx.scheduler()
 	s.MustRun("receive a signal")
-	p, err := ctx.instance().Signals(g.name).Receive(s, ctx.scope)
-	if err != nil {
-		return v, err
+	signals := g.signals(ctx)
+	for {
+		p, err := signals.Receive(s, ctx.scope)
+		if err != nil {
+			return v, err
+		}
+		if v, err = g.decode(p); err == nil || !g.setAside(ctx) {
+			return v, err
+		}
 	}
-	return g.decode(p)
 }
 
-// TryReceive returns the next signal of this name if one has arrived; ok is false where none has.
+// TryReceive returns the next signal of this name if one has arrived; ok is false where none has. It sets values aside as Receive
+// does.
 func (g Signal[T]) TryReceive(ctx Context) (v T, ok bool, err error) {
 	s := ctx.scheduler()
 	s.MustRun("receive a signal")
-	p, ok := ctx.instance().Signals(g.name).TryReceive(s)
-	if !ok {
-		return v, false, nil
+	signals := g.signals(ctx)
+	for {
+		p, ok := signals.TryReceive(s)
+		if !ok {
+			return v, false, nil
+		}
+		if v, err = g.decode(p); err == nil || !g.setAside(ctx) {
+			return v, true, err
+		}
 	}
-	v, err = g.decode(p)
-	return v, true, err
 }
+
+// signals returns the channel of the signals of this name. What arrives from now on is checked first.
+func (g Signal[T]) signals(ctx Context) *coro.Channel[history.Payload] {
+	in := ctx.instance()
+	in.ReceivesSignal(g.name, reflect.TypeFor[T]().String(), func(p history.Payload) error {
+		_, err := payload.DecodeOrZero[T](p)
+		return err
+	})
+	return in.Signals(g.name)
+}
+
+// setAside sets aside a signal whose value does not decode. It returns false if the code is to get an error, as it did before.
+func (g Signal[T]) setAside(ctx Context) bool { return ctx.instance().SetAside(g.name) }
 
 func (g Signal[T]) decode(p []byte) (v T, err error) {
 	if v, err = payload.DecodeOrZero[T](p); err != nil {

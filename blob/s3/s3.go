@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/seed-41655fb1/weft/blob"
+	"github.com/seed-41655fb1/weft/internal/awstry"
 )
 
 // Blobs are blobs in a bucket. They are safe for concurrent use.
@@ -24,8 +25,16 @@ type Blobs struct {
 
 var _ blob.Blobs = (*Blobs)(nil)
 
+// tryTimeout is how long one try of a request may take, the answer included, before it is made again on another connection.
+const tryTimeout = 5 * time.Second
+
 // New returns the blobs in a bucket that is there already. It makes no request.
-func New(client *awss3.Client, bucket string) *Blobs { return &Blobs{client: client, bucket: bucket} }
+func New(client *awss3.Client, bucket string) *Blobs {
+	o := client.Options()
+	o.ExpressCredentials = nil // the SDK would change those of the caller's client
+	o.HTTPClient = awstry.Wrap(o.HTTPClient, awstry.For(0, tryTimeout))
+	return &Blobs{client: awss3.New(o), bucket: bucket}
+}
 
 // Put implements blob.Blobs: one request, as all of them are. S3 is strongly consistent.
 func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {

@@ -81,6 +81,17 @@ func launch(t *testing.T, binary, addr, dir string) *server {
 	return s
 }
 
+// complaints returns what the server wrote to its log, except for the line about the examples' long activities. Only after it has exited.
+func (s *server) complaints() string {
+	var lines []string
+	for line := range strings.Lines(s.stderr.String()) {
+		if !strings.Contains(line, "level=INFO") || !strings.Contains(line, "ActivityTimeout (SAM)") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
 // kill ends the process as kill -9 does.
 func (s *server) kill(t *testing.T) {
 	t.Helper()

@@ -33,7 +33,7 @@ func (d *dev) Run(ctx context.Context) error {
 	}
 	slog.SetDefault(log)
 	return weft.Serve(ctx, registry(), weft.Options{
-		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", LargePayloads: d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate,
+		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", SmallPayloads: !d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate,
 		Greeting: greet, Log: log, Telemetry: weftotel.Open,
 	})
 }

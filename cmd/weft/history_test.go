@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/alecthomas/kong"
@@ -15,13 +16,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/weftest"
+	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// serve runs a local server with the tickets and schedules, and returns its address.
-func serve(t *testing.T) string {
+// serve runs a local server with the tickets, schedules and other workflows, and returns its address.
+func serve(t *testing.T, others ...workflow.Registration) string {
 	t.Helper()
 	var types engine.Registry
-	for _, r := range append(tickets.Registrations(), flow.Registration()) {
+	for _, r := range slices.Concat(tickets.Registrations(), others, []workflow.Registration{flow.Registration()}) {
 		if err := r.Register(&types); err != nil {
 			t.Fatal(err)
 		}

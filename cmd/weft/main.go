@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -18,8 +19,12 @@ type commands struct {
 	History  historyCommand  `cmd:"" help:"Print the history of a run as JSON, for weftest.Replay: weft history cart-42 > cart-42.json."`
 	List     listCommand     `cmd:"" help:"List runs, those started last first: weft list \"ExecutionStatus = 'Running' AND Region = 'eu'\"."`
 	Schedule scheduleCommand `cmd:"" help:"Look at schedules, pause them, trigger them, and delete them."`
+	Update   updateCommand   `cmd:"" help:"Fail an accepted update whose handler cannot complete it: weft update fail cart-42 add-7."`
 	Template template        `cmd:"" help:"Print what deploys a program to AWS."`
 }
+
+// said returns an error as the command prints it: the client's errors begin with the name already.
+func said(err error) string { return "weft: " + strings.TrimPrefix(err.Error(), "weft: ") }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -27,7 +32,7 @@ func main() {
 	var c commands
 	k := kong.Parse(&c, kong.Name("weft"), kong.Description("Durable workflows without servers."), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err := k.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, "weft:", err)
+		fmt.Fprintln(os.Stderr, said(err))
 		os.Exit(1)
 	}
 }

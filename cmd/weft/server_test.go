@@ -53,8 +53,8 @@ func TestTheServerGoesOn(t *testing.T) {
 		if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-s.exited; err != nil || s.stderr.Len() > 0 {
-			t.Fatalf("Ctrl-C ended it with %v:\n%s", err, s.stderr)
+		if err := <-s.exited; err != nil || s.complaints() != "" {
+			t.Fatalf("Ctrl-C ended it with %v:\n%s", err, s.complaints())
 		}
 		s = launch(t, binary, addr, dir)
 	}
@@ -84,8 +84,8 @@ func TestStoppingDoesNotWaitForThoseWhoWait(t *testing.T) {
 	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-s.exited; err != nil || s.stderr.Len() > 0 {
-		t.Errorf("Ctrl-C ended it with %v:\n%s", err, s.stderr)
+	if err := <-s.exited; err != nil || s.complaints() != "" {
+		t.Errorf("Ctrl-C ended it with %v:\n%s", err, s.complaints())
 	}
 }
 

@@ -24,6 +24,8 @@ func (unwinding) String() string {
 type Coroutine struct {
 	name string
 	age  uint32
+	// parent is the coroutine that started it with Go; nil for the first ones and for those of GoFirst.
+	parent *Coroutine
 	// next resumes the function until it yields or ends, stop ends it; both come from Pull.
 	next func() (struct{}, bool)
 	stop func()

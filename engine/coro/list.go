@@ -32,7 +32,7 @@ func (l *List) WakeOne(s *Scheduler) {
 // idle is the one that has waited longest and is not ready yet, or nil.
 func (l *List) idle() *Coroutine {
 	for _, c := range l.waiting {
-		if !c.queued {
+		if !c.queued && !c.finished {
 			return c
 		}
 	}

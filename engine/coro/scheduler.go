@@ -22,9 +22,11 @@ type Scheduler struct {
 	round   uint32
 	turn    uint32 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
 	ages    uint32
-	ended   int // coroutines in all that have ended
+	ended   int  // coroutines in all that have ended
+	stopped bool // no coroutine runs any more
 	closed  bool
 	err     error
+	culprit *Coroutine // whose panic is err; nil where nobody's is
 
 	forbidden string // who may only look now; empty for nobody
 	misuse    *failure.OtherError
@@ -68,6 +70,7 @@ func (q *readyQueue) Pop() any {
 // Go adds a coroutine that runs fn; it is ready at once, and younger than all others.
 func (s *Scheduler) Go(name string, fn func()) *Coroutine {
 	c := s.add(name, fn)
+	c.parent = s.running.Load()
 	s.wake(c)
 	return c
 }
@@ -104,10 +107,13 @@ func (s *Scheduler) wake(c *Coroutine) {
 	heap.Push(&s.ready, position{round, c})
 }
 
-// Run executes coroutines until none is ready, and returns why it had to stop before: the panic of the one that
+// Stop has no coroutine run any more after the one that runs now has waited or ended. Close still ends them.
+func (s *Scheduler) Stop() { s.stopped = true }
+
+// Run executes coroutines until none is ready or Stop is called, and returns why it had to stop before: the panic of the one that
 // panicked, with its stack.
 func (s *Scheduler) Run() error {
-	for s.err == nil {
+	for s.err == nil && !s.stopped {
 		c := s.next()
 		if c == nil {
 			break
@@ -146,7 +152,7 @@ func (s *Scheduler) execute(c *Coroutine) {
 			s.ended++
 			s.sweep()
 			if c.err != nil && s.err == nil {
-				s.err = c.err
+				s.err, s.culprit = c.err, c
 			}
 		}
 	}()
@@ -199,6 +205,18 @@ func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 	return func() {
 		for _, l := range lists {
 			l.remove(c)
+		}
+	}
+}
+
+// Hasten puts coroutines that are ready before all others that are, in the order given, after those in front already. It must not be
+// called from a coroutine.
+func (s *Scheduler) Hasten(coroutines ...*Coroutine) {
+	for _, c := range coroutines {
+		i := slices.IndexFunc(s.ready, func(p position) bool { return p.c == c })
+		if i >= 0 {
+			heap.Remove(&s.ready, i)
+			s.front = append(s.front, c)
 		}
 	}
 }
@@ -287,7 +305,7 @@ func (s *Scheduler) askConditions() bool {
 func (s *Scheduler) ask(c *Coroutine) bool {
 	defer func() {
 		if value := recover(); value != nil && s.err == nil {
-			s.err = panicError(value, debug.Stack())
+			s.err, s.culprit = panicError(value, debug.Stack()), c
 		}
 	}()
 	return s.Look(c.await)
@@ -306,6 +324,40 @@ func (s *Scheduler) wakeCanceled() {
 			s.wake(c)
 		}
 	}
+}
+
+// Blames reports whether the panic that stopped Run is that of a coroutine, or of one that it started.
+func (s *Scheduler) Blames(c *Coroutine) bool { return c != nil && s.culprit.under(c) }
+
+// under reports whether a coroutine is root, or was started by it or by one that it started.
+func (c *Coroutine) under(root *Coroutine) bool {
+	for ; c != nil; c = c.parent {
+		if c == root {
+			return true
+		}
+	}
+	return false
+}
+
+// Kill ends a coroutine and all that it has started, the youngest first: their deferred functions run. What these panic with is
+// dropped. It must be called while nothing runs and nothing is ready.
+func (s *Scheduler) Kill(root *Coroutine) {
+	for _, c := range slices.Backward(slices.Clone(s.all)) {
+		if !c.finished && c.under(root) {
+			s.kill(c)
+		}
+	}
+	s.sweep()
+}
+
+func (s *Scheduler) kill(c *Coroutine) {
+	s.running.Store(c)
+	defer func() {
+		s.running.Store(nil)
+		s.ended++
+		s.awaits = slices.DeleteFunc(s.awaits, func(w *Coroutine) bool { return w == c })
+	}()
+	c.Close()
 }
 
 // Closed reports whether Close was called: what code still does then, in deferred functions, has no effect.

@@ -53,9 +53,13 @@ func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
 	}
 	t := &ticket{n: n, scope: scope}
 	m.queue = append(m.queue, t)
+	defer func() {
+		if !t.granted { // it was canceled, or the coroutine is killed: those behind it must not wait for it
+			m.leave(s, t)
+		}
+	}()
 	for !t.granted {
 		if err := scope.Err(); err != nil {
-			m.leave(s, t)
 			return err
 		}
 		s.Park(scope, nil, &t.list)

@@ -39,6 +39,7 @@ type stored struct {
 	Waves        []Wave    `cbor:"10,keyasint,omitempty"`
 	Expires      Timestamp `cbor:"11,keyasint,omitempty"`
 	Copied       []copied  `cbor:"12,keyasint,omitempty"`
+	Beside       uint32    `cbor:"13,keyasint,omitempty"`
 }
 
 // copied is a commit that a reset has copied, inside another one: what that does not say. The numbers are those of stored.
@@ -72,7 +73,7 @@ func must[T any](v T, err error) T {
 func Encode(c *Commit) ([]byte, error) {
 	s := &stored{
 		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
-		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires,
+		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires, Beside: c.Beside,
 	}
 	for _, part := range c.Copied {
 		s.Copied = append(s.Copied, copied{part.Time, part.Task, part.Brought, part.Commands})
@@ -88,10 +89,15 @@ func Decode(slot uint32, data []byte) (*Commit, error) {
 	}
 	c := &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
-		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, Waves: s.Waves, Expires: s.Expires,
+		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, Waves: s.Waves, Expires: s.Expires, Beside: s.Beside,
 	}
 	for _, part := range s.Copied {
 		c.Copy(&Commit{Time: part.Time, Task: part.Task, Brought: part.Brought, Commands: part.Commands})
+	}
+	for part := range c.Parts() {
+		if part.Task != nil && part.Task.Rules > CurrentRules {
+			return nil, fmt.Errorf("slot %d: rules %d: %w", slot, part.Task.Rules, ErrNewer)
+		}
 	}
 	return c, nil
 }
@@ -112,13 +118,25 @@ func (e Event) MarshalCBOR() ([]byte, error) {
 	return append(append([]byte{pairHeader}, typ...), attributes...), nil
 }
 
+// decodeType reads the type of an event, which in all that Weft writes is a number of one or two bytes.
+func decodeType(data []byte) (typ Type, rest []byte, err error) {
+	const small, oneByte = 24, 0x18 // how CBOR writes an unsigned number below 24, and one up to 255
+	switch {
+	case len(data) > 0 && data[0] < small:
+		return Type(data[0]), data[1:], nil
+	case len(data) > 1 && data[0] == oneByte:
+		return Type(data[1]), data[2:], nil
+	}
+	rest, err = decMode.UnmarshalFirst(data, &typ)
+	return typ, rest, err
+}
+
 // UnmarshalCBOR reads what MarshalCBOR wrote.
 func (e *Event) UnmarshalCBOR(data []byte) error {
 	if len(data) == 0 || data[0] != pairHeader {
 		return errors.New("an event is an array of two")
 	}
-	var typ Type
-	rest, err := decMode.UnmarshalFirst(data[1:], &typ)
+	typ, rest, err := decodeType(data[1:])
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ const (
 	PendingRetry Pending = 1
 	// PendingStart is a run that waits for its start delay; it took no task ids.
 	PendingStart Pending = 2
-	// PendingTask is a normal task that nobody has run yet: the first one after a reset.
+	// PendingTask is a normal task that nobody has run yet: the first one after a reset, or one whose events alone fill a commit.
 	PendingTask Pending = 3
 )
 
@@ -62,6 +62,49 @@ type Task struct {
 	SuggestContinueAsNew bool `cbor:"6,keyasint,omitempty"`
 	// Reset says that the task did not run: it is the one to which another run was reset. Its Failure says so, too.
 	Reset *Reset `cbor:"7,keyasint,omitempty"`
+	// Rules are the rules of the engine that the task's code ran by. A replay follows the same rules.
+	Rules Rules `cbor:"8,keyasint,omitempty"`
+	// Unread are the signals that the code has not received after the task: of MaxUnread names at most. Nil where it has received all.
+	Unread []Unread `cbor:"9,keyasint,omitempty"`
+	// SetAside are the signals whose values did not decode when the code received them in this task: of MaxUnread names at most.
+	SetAside []Unread `cbor:"10,keyasint,omitempty"`
+	// FailedUpdate is the accepted update whose handler made the task fail; empty where none did, or that is not known.
+	FailedUpdate string `cbor:"11,keyasint,omitempty"`
+}
+
+// MaxUnread is of how many names a task records unread signals.
+const MaxUnread = 10
+
+// Rules number the changes to what the engine does with the same code and the same events. The numbers are stored and never
+// change their meaning.
+type Rules uint8
+
+const (
+	// FirstRules are those of the versions that recorded none.
+	FirstRules Rules = 0
+	// StopAtReturn has nothing of the code run after the workflow's function has returned. The handlers of accepted updates run
+	// before all else in the task that cancels the run.
+	StopAtReturn Rules = 1
+	// SetSignalsAside has code that receives a signal whose value does not decode go on with the next one. Before, it got an error.
+	SetSignalsAside Rules = 2
+
+	// CloseAfterSplits has a run that was asked to end close only when no code of it waits for the next task because this one is full.
+	// Before, what such code was about to record was lost: the outcomes of accepted updates among it.
+	CloseAfterSplits Rules = 3
+
+	// CloseInNextTask has a task that is full end before it closes the run. Before, it failed.
+	CloseInNextTask Rules = 4
+
+	// CurrentRules are those of new tasks.
+	CurrentRules = CloseInNextTask
+)
+
+// Unread are the signals of one name that the code has not received.
+type Unread struct {
+	Name string `cbor:"1,keyasint" json:"name"`
+	// Count is how many there are, and EventID the first of them; 0 where that is not known.
+	Count   int   `cbor:"2,keyasint" json:"count"`
+	EventID int64 `cbor:"3,keyasint,omitempty" json:"eventId,omitempty"`
 }
 
 // Reset is where a run comes from that goes on from an earlier point of another.
@@ -102,8 +145,11 @@ type Commit struct {
 	Commands []Event
 	// Waves are the waves of the messages that triggered it; none where a request did.
 	Waves []Wave
-	// Expires is when the item may be deleted; 0 is never.
+	// Expires is when the store may delete a void run. In other runs an earlier version of Weft set it, on each commit of a run with
+	// a deadline; commits that are added to such a run repeat it, and are not deleted by the store themselves. 0 is never.
 	Expires Timestamp
+	// Beside is the number of the run that the same put opened. Only a void run has it, and only if a start put it.
+	Beside uint32
 }
 
 // taskEvents is how many ids a workflow task reserves: scheduled, started, and its end.
@@ -142,6 +188,11 @@ func (c *Commit) FromReset() bool {
 	return len(c.Copied) > 0 || c.Task != nil && c.Task.Reset != nil
 }
 
+// Deferred reports whether the commit keeps what a task brought, and leaves the task itself to a message.
+func (c *Commit) Deferred() bool {
+	return c.Pending == PendingTask && c.Task == nil && len(c.Brought) > 0 && len(c.Copied) == 0
+}
+
 // Opens is the event that opens a run, if the commit has it; nil otherwise.
 func (c *Commit) Opens() *WorkflowExecutionStarted {
 	brought := c.Brought
@@ -156,14 +207,26 @@ func (c *Commit) Opens() *WorkflowExecutionStarted {
 }
 
 // NextRun is the run that the commit opens in the same put, as it closes its own; empty where it does not.
-func (c *Commit) NextRun() RunID {
+func (c *Commit) NextRun() RunID { return NextRun(c.last()) }
+
+// OpenedWith is the run that was opened in the put in which the commit closed its own, whether that goes on in it or not; empty if
+// there is none.
+func (c *Commit) OpenedWith() RunID { return OpenedWith(c.last()) }
+
+// last returns the commit's last event, or nil if it has none.
+func (c *Commit) last() Attributes {
 	switch {
 	case len(c.Commands) > 0:
-		return NextRun(c.Commands[len(c.Commands)-1].Attributes)
+		return c.Commands[len(c.Commands)-1].Attributes
 	case len(c.Brought) > 0:
-		return NextRun(c.Brought[len(c.Brought)-1].Attributes)
+		return c.Brought[len(c.Brought)-1].Attributes
 	}
-	return ""
+	return nil
+}
+
+// PartOfReset reports whether a reset made the commit, and put others of the same run after it.
+func (c *Commit) PartOfReset() bool {
+	return len(c.Copied) > 0 && (c.Task == nil || c.Task.Reset == nil)
 }
 
 // TaskScheduledID is the id of the folded WorkflowTaskScheduled event; 0 where the commit has no task.
@@ -225,7 +288,7 @@ func (c *Commit) Events() []Numbered {
 
 func (c *Commit) foldedEvents() [taskEvents]Event {
 	scheduled := c.TaskScheduledID()
-	end := Event{&WorkflowTaskCompleted{ScheduledEventID: scheduled, StartedEventID: scheduled + 1, Build: c.Task.Build}}
+	end := Event{&WorkflowTaskCompleted{ScheduledEventID: scheduled, StartedEventID: scheduled + 1, Build: c.Task.Build, Rules: c.Task.Rules}}
 	if c.Task.Failure != nil {
 		failed := &WorkflowTaskFailed{
 			ScheduledEventID: scheduled, StartedEventID: scheduled + 1, Build: c.Task.Build, Failure: c.Task.Failure,

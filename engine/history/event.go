@@ -20,6 +20,7 @@ const (
 	TypeWorkflowExecutionUpdateAccepted  Type = 10
 	TypeWorkflowExecutionUpdateCompleted Type = 11
 	TypeWorkflowExecutionUpdateAdmitted  Type = 12
+	TypeWorkflowExecutionUpdateFailed    Type = 13
 
 	TypeWorkflowExecutionOptionsUpdated Type = 15
 
@@ -94,6 +95,7 @@ var kinds = map[Type]kind{
 	TypeWorkflowExecutionUpdateAdmitted:                 {"WorkflowExecutionUpdateAdmitted", func() Attributes { return new(WorkflowExecutionUpdateAdmitted) }},
 	TypeWorkflowExecutionUpdateAccepted:                 {"WorkflowExecutionUpdateAccepted", func() Attributes { return new(WorkflowExecutionUpdateAccepted) }},
 	TypeWorkflowExecutionUpdateCompleted:                {"WorkflowExecutionUpdateCompleted", func() Attributes { return new(WorkflowExecutionUpdateCompleted) }},
+	TypeWorkflowExecutionUpdateFailed:                   {"WorkflowExecutionUpdateFailed", func() Attributes { return new(WorkflowExecutionUpdateFailed) }},
 	TypeWorkflowTaskScheduled:                           {"WorkflowTaskScheduled", nil},
 	TypeWorkflowTaskStarted:                             {"WorkflowTaskStarted", nil},
 	TypeWorkflowTaskCompleted:                           {"WorkflowTaskCompleted", nil},

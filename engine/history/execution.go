@@ -25,6 +25,9 @@ type WorkflowExecutionStarted struct {
 	// MaxPayload is the largest input or result of the run's code, in bytes, where it is more than usual: large payloads were
 	// kept when the run was opened. It stands here because a replay has to decide as the first run did.
 	MaxPayload int `cbor:"25,keyasint,omitempty" json:"maxPayloadBytes,omitempty"`
+	// Retention is how long the run is kept after it has closed. It is fixed when the run opens: a run that continues another, or goes
+	// on from it after a reset, gets that of the deployment which opens it. 0 is a run of an earlier version of Weft.
+	Retention Duration `cbor:"26,keyasint,omitempty" json:"-"`
 	// Header travels on to activities, children and the runs that follow.
 	Header Header `cbor:"40,keyasint,omitempty" json:"header,omitempty"`
 	// Memo and SearchAttributes are what the run begins with of what those see who list it. The run of code that continued as
@@ -72,6 +75,15 @@ func NextRun(closing Attributes) RunID {
 	return ""
 }
 
+// OpenedWith returns the run that was opened in the put in which an event closed its own run, whether it continues that run or
+// not. It is empty if there is none.
+func OpenedWith(closing Attributes) RunID {
+	if a, ok := closing.(*WorkflowExecutionTerminated); ok && a.ReplacedBy != "" {
+		return a.ReplacedBy
+	}
+	return NextRun(closing)
+}
+
 // WorkflowExecutionCompleted closes a run whose code returned a result.
 type WorkflowExecutionCompleted struct {
 	Result Payload `cbor:"1,keyasint,omitempty" json:"result,omitempty"`
@@ -110,6 +122,9 @@ type WorkflowExecutionTerminated struct {
 	ResetEventID int64 `cbor:"3,keyasint,omitempty" json:"resetEventId,omitempty"`
 	// RequestID is as in WorkflowExecutionCancelRequested.
 	RequestID string `cbor:"4,keyasint,omitempty" json:"requestId,omitempty"`
+	// ReplacedBy is the run that a start opened in the same put, with the idConflictPolicy terminateExisting; empty otherwise. It
+	// does not continue this run. Commits of earlier versions do not name it.
+	ReplacedBy RunID `cbor:"5,keyasint,omitempty" json:"replacedByRunId,omitempty"`
 }
 
 // Type is TypeWorkflowExecutionTerminated.

@@ -24,6 +24,8 @@ type WorkflowTaskCompleted struct {
 	ScheduledEventID int64  `json:"scheduledEventId"`
 	StartedEventID   int64  `json:"startedEventId"`
 	Build            string `json:"build,omitempty"`
+	// Rules are the rules of the engine that the code ran by. A replay of the history follows them.
+	Rules Rules `json:"rules,omitempty"`
 }
 
 // WorkflowTaskFailed is the third of the folded events of a workflow task whose code failed: the task failed, not the

@@ -4,6 +4,9 @@ package history
 type TimerStarted struct {
 	// FireAt is the moment at which the timer fires, by the clock that workflow code reads.
 	FireAt Timestamp `cbor:"1,keyasint" json:"fireAt"`
+	// Point is set on a timer that the engine started because the task would have written too much: the number of the call, among
+	// those of the task that start something or complete an update, before which the task ends. What follows is the next task's.
+	Point int `cbor:"2,keyasint,omitempty" json:"splitBefore,omitempty"`
 }
 
 // Type is TypeTimerStarted.

@@ -38,3 +38,13 @@ type WorkflowExecutionUpdateCompleted struct {
 
 // Type is TypeWorkflowExecutionUpdateCompleted.
 func (*WorkflowExecutionUpdateCompleted) Type() Type { return TypeWorkflowExecutionUpdateCompleted }
+
+// WorkflowExecutionUpdateFailed is an accepted update that an operator has failed. Its handler does not run any more.
+type WorkflowExecutionUpdateFailed struct {
+	UpdateID        string           `cbor:"1,keyasint" json:"updateId"`
+	AcceptedEventID int64            `cbor:"2,keyasint" json:"acceptedEventId"`
+	Failure         *failure.Failure `cbor:"3,keyasint" json:"failure"`
+}
+
+// Type is TypeWorkflowExecutionUpdateFailed.
+func (*WorkflowExecutionUpdateFailed) Type() Type { return TypeWorkflowExecutionUpdateFailed }

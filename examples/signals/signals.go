@@ -1,10 +1,9 @@
 // Package signals shows a workflow that takes messages one by one, in the order in which they arrived, those that came
-// before it asked included. Look at the loop in Run, which reads like one over a channel, and at what it does about a
-// message that does not decode.
+// before it asked included. Look at the loop in Run, which reads like one over a channel. A message whose value does not decode is
+// refused, or set aside if it came before the code asked for its type. It never reaches the loop.
 package signals
 
 import (
-	"errors"
 	"time"
 
 	"github.com/seed-41655fb1/weft/workflow"
@@ -25,8 +24,6 @@ type Sight struct {
 // Log is what was seen, in order.
 type Log struct {
 	Seen []string `json:"seen"`
-	// Illegible is how many reports nobody could read.
-	Illegible int `json:"illegible"`
 }
 
 // asleep is how long nobody looks at the reports at first. They wait.
@@ -43,12 +40,8 @@ func Run(ctx workflow.Context, _ workflow.None) (Log, error) {
 	}
 	for {
 		sight, err := Sighted.Receive(ctx)
-		switch {
-		case errors.Is(err, workflow.ErrCanceled):
-			return log, err
-		case err != nil: // not a Sight: it is gone, and the next call receives the next report
-			log.Illegible++
-			continue
+		if err != nil {
+			return log, err // the voyage was canceled
 		}
 		log.Seen = append(log.Seen, sight.What)
 		if sight.What == harbor {

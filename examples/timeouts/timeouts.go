@@ -20,10 +20,10 @@ var (
 		StartToClose: time.Minute,
 		Retry:        activity.Retry{MaxAttempts: 2},
 	})
-	// Fetch has an hour for everything: attempts, and the waits between them.
+	// Fetch has 15 minutes for everything: attempts, and the waits between them.
 	Fetch = activity.New("timeouts.fetch", work, activity.Options{
-		StartToClose:    40 * time.Minute,
-		ScheduleToClose: time.Hour,
+		StartToClose:    10 * time.Minute,
+		ScheduleToClose: 15 * time.Minute,
 	})
 )
 

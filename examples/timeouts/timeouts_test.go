@@ -16,9 +16,9 @@ func TestTimeouts(t *testing.T) {
 		took     time.Duration
 	}{
 		"both in time": {
-			timeouts.Document{Scan: time.Second, Fetch: 39 * time.Minute},
+			timeouts.Document{Scan: time.Second, Fetch: 9 * time.Minute},
 			timeouts.Report{Scan: "done", Fetch: "done"},
-			39*time.Minute + time.Second,
+			9*time.Minute + time.Second,
 		},
 		"two attempts at the scan take too long": { // with a second between them
 			timeouts.Document{Scan: time.Hour},
@@ -26,9 +26,9 @@ func TestTimeouts(t *testing.T) {
 			2*time.Minute + time.Second,
 		},
 		"the fetch has time for one attempt and a half": {
-			timeouts.Document{Fetch: 41 * time.Minute},
+			timeouts.Document{Fetch: 11 * time.Minute},
 			timeouts.Report{Scan: "done", Fetch: "scheduleToClose"},
-			time.Hour,
+			15 * time.Minute,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

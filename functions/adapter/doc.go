@@ -16,7 +16,7 @@
 //	a batch of the activity queue, or of that  activity  makes attempts at activities
 //	of a task queue
 //	a schedule, each minute                    timer     sends the long timers that have become near
-//	a batch of any queue of dead letters       dead      resolves or sends again what was received too often
+//	a batch of any queue of dead letters       dead      sends again what was received too often
 //
 // # Batches
 //
@@ -27,7 +27,7 @@
 // # Time
 //
 // What is done in an invocation ends [Reserve] before the function's time-out, so that it can be committed and answered.
-// An activity whose attempts may take longer than that is refused with an error that says so: give the function a longer
+// An activity whose attempts may take longer than that is held, and an error in the log says so: give the function a longer
 // time-out, or the activity a shorter one. (Tell the function its time-out in WEFT_TIMEOUT: Lambda does not, and a process that
 // is held up for a moment has less left.) The visibility of a queue is at least six times the time-out of the function
 // that consumes it. The function shortens that of an activity's message only where it is [ShortenFrom] longer than the

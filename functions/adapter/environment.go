@@ -22,6 +22,7 @@ import (
 
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -258,6 +259,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if err != nil {
 		return nil, err
 	}
+	c.APIOptions = append(slices.Clip(c.APIOptions), awstry.WatchClock(func(ahead time.Duration) { reportClock(log, ahead) }))
 	table, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.table, Namespace: e.namespace, NoList: e.noList})
 	if err != nil {
 		return nil, err
@@ -269,6 +271,9 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		Build: e.build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits, TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 	}))
+	if role == Activity && e.timeout > 0 {
+		tellLong(registry, e.timeout-Reserve, log)
+	}
 	var forward Forward
 	if e.pinning {
 		forward = newVersions(c, e.function).Forward
@@ -296,11 +301,16 @@ func QueueOf(urls map[string]string) func(arn string) string {
 // nameOf is the name of the queue that has an ARN.
 func nameOf(arn string) string { return arn[strings.LastIndex(arn, ":")+1:] }
 
+// triesOfKMS gives each try of a request to KMS a timeout of its own. The other clients have theirs from the adapters that use them.
+func triesOfKMS(o *kms.Options) {
+	o.HTTPClient = awstry.Wrap(o.HTTPClient, awstry.For(0, 2*time.Second))
+}
+
 // sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
 func (e *environment) sealer(c aws.Config, log *slog.Logger) *seal.Sealer {
 	o := seal.Options{Namespace: e.namespace, Compress: e.compress, Log: log}
 	if e.payloadKeys != nil {
-		o.Keys = awskms.New(kms.NewFromConfig(c), e.payloadKeys)
+		o.Keys = awskms.New(kms.NewFromConfig(c, triesOfKMS), e.payloadKeys)
 	}
 	if e.bucket != "" {
 		o.Blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.bucket)
@@ -331,4 +341,24 @@ func register(registrations []workflow.Registration) (*engine.Registry, error) {
 		return nil, fmt.Errorf("cannot use these registrations: %w", err)
 	}
 	return types, nil
+}
+
+// reportClock logs that this function's clock is wrong by more than the protocol allows for.
+func reportClock(log *slog.Logger, ahead time.Duration) {
+	if log == nil {
+		log = slog.Default()
+	}
+	log.Error("this function's clock differs from AWS's by more than Weft allows for: times in histories may be wrong, and attempts may be repeated too early; end this environment by deploying the function again",
+		"ahead", ahead, "allowed", awstry.Tolerated)
+}
+
+// tellLong logs which activities a function could not run: their attempts are held until its time-out is longer.
+func tellLong(registry *engine.Registry, longest time.Duration, log *slog.Logger) {
+	if log == nil {
+		log = slog.Default()
+	}
+	for _, a := range registry.LongerThan(longest) {
+		log.Warn("an activity may take longer than this function allows: if its messages come here it is held, until the function has a longer time-out or the activity a shorter StartToClose",
+			"activityType", a.Name, "taskQueue", a.TaskQueue, "startToClose", a.StartToClose, "allowed", longest)
+	}
 }

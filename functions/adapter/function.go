@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -31,7 +32,7 @@ type Options struct {
 	// Tidy is called with each schedule event, to delete what is kept apart and nobody refers to; nil where nothing is.
 	Tidy func(ctx context.Context) error
 	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
-	// up before an activity gives the message back, instead of failing the activity because its StartToClose is too long.
+	// up before an activity gives the message back, instead of holding the activity because its StartToClose is too long.
 	Timeout time.Duration
 	// Forward hands events on that only another build of the function may handle; nil leaves them to whoever can be asked again:
 	// requests are refused, and messages wait.
@@ -100,9 +101,9 @@ func (f *Function) Hung() bool { return f.service.Hung() > 0 }
 // the invocation's time. What the event says does not matter: only its time does. The check may fail: no run waits for it
 // (turn.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
-	sent, err := f.service.Sweep(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, err)
+	sent, unread := f.service.Sweep(ctx)
+	if unread != nil && !errors.Is(unread, turn.ErrUnreadable) {
+		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, unread)
 	}
 	did, err := f.service.Maintain(ctx)
 	if err != nil {
@@ -112,6 +113,9 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 		if err := f.options.Tidy(ctx); err != nil {
 			f.log.WarnContext(ctx, "what is kept apart could not be looked through; the next time will try again", "error", err)
 		}
+	}
+	if unread != nil {
+		return nil, unread // an alarm is on the errors of the function
 	}
 	answer := map[string]int{"sent": sent}
 	if did.Commits > 0 {

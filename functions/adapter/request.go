@@ -1,9 +1,13 @@
 package adapter
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -28,6 +32,10 @@ func isAPI(path string) bool {
 
 // maxAnswer is the largest answer that Lambda takes, in bytes of JSON: 6 MB.
 const maxAnswer = 6 << 20
+
+// tooLargeAdvice says what to do about an answer that Lambda does not take.
+const tooLargeAdvice = "Ask again with the header Accept-Encoding: gzip, through a function URL or an HTTP API. " +
+	"If it is too large then, too: have the code keep the value in a bucket of yours, and return its key"
 
 // gateway is what an event tells of what it came through: payload format 2.0 (an HTTP API or a function URL) says so in
 // its version; 1.0 has its method at the top, and a version only from an HTTP API.
@@ -170,10 +178,59 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 	if err != nil || len(encoded) <= maxAnswer {
 		return json.RawMessage(encoded), err
 	}
+	if zipped, err := compress(r, answer); err != nil || len(zipped) > 0 && len(zipped) <= maxAnswer {
+		return json.RawMessage(zipped), err
+	}
 	return write(func(w http.ResponseWriter) {
 		w.Header().Set(httpapi.CostHeader, cost)
-		refuse(w, api.TooLarge.New("the answer has %d bytes, and Lambda takes %d: what is asked for was done, but cannot be told", len(encoded), maxAnswer))
+		refuse(w, api.TooLarge.New("the answer has %d bytes, and Lambda takes %d: the request was carried out. %s", len(encoded), maxAnswer, tooLargeAdvice))
 	})
+}
+
+// compress returns an answer that Lambda does not take as it is, with its body compressed; nil where the caller does not accept that. An
+// answer of format 1.0 is not compressed: a REST API hands the base64 of a body on unless it is set up to decode it.
+//
+// In JSON of JSON each quote takes two bytes, so 5 MiB of a payload may become 10 MB. What grows so has few different bytes, and shrinks by
+// more than base64 adds.
+func compress(r *http.Request, answer any) ([]byte, error) {
+	a, ok := answer.(events.APIGatewayV2HTTPResponse)
+	if !ok || a.IsBase64Encoded || !acceptsGzip(r) {
+		return nil, nil
+	}
+	var zipped bytes.Buffer
+	w, err := gzip.NewWriterLevel(&zipped, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write([]byte(a.Body)); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	a.Headers = maps.Clone(a.Headers)
+	if a.Headers == nil {
+		a.Headers = map[string]string{}
+	}
+	a.Headers["Content-Encoding"] = "gzip"
+	a.Headers["Vary"] = strings.Trim(a.Headers["Vary"]+",Accept-Encoding", ",")
+	a.Body, a.IsBase64Encoded = base64.StdEncoding.EncodeToString(zipped.Bytes()), true
+	return encode(a)
+}
+
+// acceptsGzip reports whether a request's Accept-Encoding has gzip, with no weight of 0.
+func acceptsGzip(r *http.Request) bool {
+	for _, value := range r.Header.Values("Accept-Encoding") {
+		for coding := range strings.SplitSeq(value, ",") {
+			name, weight, _ := strings.Cut(strings.TrimSpace(coding), ";")
+			if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				q, isWeight := strings.CutPrefix(strings.TrimSpace(weight), "q=")
+				n, err := strconv.ParseFloat(q, 64)
+				return !isWeight || err == nil && n > 0
+			}
+		}
+	}
+	return false
 }
 
 // serveHTTP serves a request. The gateway counts the bytes of an answer itself; that a HEAD gets none is seen to by

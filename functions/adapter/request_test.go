@@ -1,10 +1,16 @@
 package adapter
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -260,10 +266,111 @@ func TestLargeAnswers(t *testing.T) {
 			_, _ = w.Write([]byte(c.body))
 		})
 		for _, format := range formats {
-			a := ask(t, f, requested(t, format, "GET", "/", "", ""))
+			a := ask(t, f, accepting(requested(t, format, "GET", "/", "", ""), ""))
 			if a.StatusCode != c.status || a.header("Weft-Cost") == "" || a.header("Content-Length") != "" {
 				t.Errorf("%s: what %s is answered %d %.200s", format, what, a.StatusCode, a.Body)
 			}
+			if a.StatusCode == 413 && !strings.Contains(a.Body, "Accept-Encoding: gzip") {
+				t.Errorf("%s: what %s is answered without advice: %s", format, what, a.Body)
+			}
 		}
 	}
+}
+
+// accepting is a request with this Accept-Encoding.
+func accepting(e object, coding string) object {
+	for name, value := range map[string]any{"headers": coding, "multiValueHeaders": []string{coding}} {
+		headers, ok := e[name].(object)
+		if !ok {
+			continue
+		}
+		for header := range headers {
+			if strings.EqualFold(header, "Accept-Encoding") {
+				delete(headers, header)
+			}
+		}
+		if coding != "" {
+			headers["accept-encoding"] = value
+		}
+	}
+	return e
+}
+
+// The largest payload reaches a caller who accepts gzip, whatever it is made of, and one who does not is told to. A small answer is never
+// compressed.
+func TestLargestPayload(t *testing.T) {
+	t.Parallel()
+	const largest = 5 << 20
+	random := rand.New(rand.NewPCG(1, 0x5a))
+	letters := func(b *strings.Builder) { b.WriteString(strconv.FormatUint(random.Uint64()%36, 36)) }
+	for what, item := range map[string]func(b *strings.Builder){
+		"random letters in strings of one":  func(b *strings.Builder) { b.WriteByte('"'); letters(b); b.WriteByte('"') },
+		"empty strings":                     func(b *strings.Builder) { b.WriteString(`""`) },
+		"strings of quotes and backslashes": func(b *strings.Builder) { b.WriteString(`"` + []string{`\\`, `\"`}[random.IntN(2)] + `"`) },
+	} {
+		var b strings.Builder
+		for sep := byte('['); b.Len() < largest-20; sep = ',' {
+			b.WriteByte(sep)
+			item(&b)
+		}
+		b.WriteByte(']')
+		body := `{"status":"completed","result":` + b.String() + "}"
+		f := serving(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Weft-Cost", "writes=0, reads=9, messages=0")
+			w.Header().Set("Vary", "Origin")
+			_, _ = w.Write([]byte(body))
+		})
+		for _, format := range formats {
+			for coding, zips := range map[string]bool{"": false, "identity": false, "gzip;q=0": false, "gzip": true, "br, GZIP;q=0.5": true} {
+				if coding != "gzip" && what != "empty strings" {
+					continue
+				}
+				text, err := json.Marshal(accepting(requested(t, format, "GET", "/", "", ""), coding))
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, err := f.Invoke(t.Context(), text)
+				if err != nil || len(out) > maxAnswer {
+					t.Fatalf("%s, %q: %s is answered with %d bytes, %v", format, coding, what, len(out), err)
+				}
+				var a httpAnswer
+				if err := json.Unmarshal(out, &a); err != nil {
+					t.Fatal(err)
+				}
+				if zips = zips && format != "rest.json"; !zips {
+					if a.StatusCode != 413 || !strings.Contains(a.Body, "Accept-Encoding: gzip") {
+						t.Errorf("%s, %q: %s is answered %d %.200s", format, coding, what, a.StatusCode, a.Body)
+					}
+					continue
+				}
+				if got := unzipped(t, a); a.StatusCode != 200 || got != body || a.header("Content-Encoding") != "gzip" || a.header("Vary") != "Origin,Accept-Encoding" {
+					t.Errorf("%s, %q: %s is answered %d %v, with %d bytes", format, coding, what, a.StatusCode, a.Headers, len(got))
+				}
+			}
+		}
+	}
+	small := serving(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
+	if a := ask(t, small, accepting(requested(t, formats[0], "GET", "/", "", ""), "gzip")); a.Body != "{}" || a.IsBase64Encoded || a.header("Content-Encoding") != "" {
+		t.Errorf("a small answer is %+v", a)
+	}
+}
+
+// unzipped is the body of an answer that was compressed.
+func unzipped(t *testing.T, a httpAnswer) string {
+	t.Helper()
+	zipped, err := base64.StdEncoding.DecodeString(a.Body)
+	if err != nil || !a.IsBase64Encoded {
+		t.Errorf("the body is not base64: %v", err)
+		return ""
+	}
+	r, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		t.Error(err)
+		return ""
+	}
+	body, err := io.ReadAll(r)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(body)
 }

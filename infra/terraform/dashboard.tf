@@ -17,7 +17,7 @@ locals {
       { title = "Updates", stat = "Sum", metrics = ["UpdatesAccepted", "UpdatesRejected"] },
       { title = "Attempts at activities", stat = "Sum", metrics = ["ActivityAttempts", "ActivityFailures"] },
       { title = "Milliseconds, p99", stat = "p99", metrics = ["TaskDuration", "UpdateDuration"] },
-      { title = "Troubles", stat = "Sum", metrics = ["LostRaces", "HungInstances", "DeadLetters"] },
+      { title = "Troubles", stat = "Sum", metrics = ["LostRaces", "HungInstances", "DeadLetters", "HeldAttempts", "UnhandledSignals"] },
       { title = "Operations", stat = "Sum", metrics = ["Writes", "Reads", "Messages"] },
     ] : merge(g, { metrics = [for m in g.metrics : ["Weft", m, "Namespace", var.namespace, { label = m }]] })],
     [

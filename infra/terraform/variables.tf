@@ -135,7 +135,7 @@ variable "long_timer" {
 }
 
 variable "retention_days" {
-  description = "Days for which a run is kept after its deadline or, where it has none, after it has closed."
+  description = "Days for which a run is kept after it has closed. It is fixed when the run opens."
   type        = number
   default     = 7
 
@@ -146,7 +146,7 @@ variable "retention_days" {
 }
 
 variable "check_commits" {
-  description = "How many commits the slow check over all runs looks at in a minute. It deletes runs without a deadline, and finds those that wait in vain."
+  description = "How many commits the slow check over all runs looks at in a minute. It deletes runs whose retention is over, and finds those that wait in vain."
   type        = number
   default     = 20000
 
@@ -236,7 +236,7 @@ variable "workflow_visibility" {
 }
 
 variable "activity_timeout" {
-  description = "Seconds that the activity function may take; no activity may have a longer StartToClose."
+  description = "Seconds that the activity function may take; an activity whose StartToClose is longer than this less 5 is held."
   type        = number
   default     = 60
 
@@ -526,7 +526,7 @@ variable "compress" {
 variable "bucket" {
   description = "The S3 bucket of large payloads: create makes one, and the name of a bucket takes that; empty takes no payload of more than 256 KiB."
   type        = string
-  default     = ""
+  default     = "create"
 
   validation {
     condition     = var.bucket == "" || can(regex("^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", var.bucket))

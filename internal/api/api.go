@@ -122,8 +122,9 @@ type UpdateRequest struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	// WaitFor is the stage to wait for: accepted, or completed (the default).
 	WaitFor string `json:"waitFor,omitempty"`
-	// Timeout is how long to wait for it, at most 20 s, which is the default.
-	Timeout Duration `json:"timeout,omitempty"`
+	// Timeout bounds the whole call: the wait behind other requests, the tries, and the wait for the stage. It is at most 20 s, which is
+	// the default. With 0 the call waits for nothing: the update is carried out once, if nothing else is under way for the workflow.
+	Timeout *Duration `json:"timeout,omitempty"`
 	// Start starts a run for the update where none is open, in the same put where the update is accepted. One that is refused
 	// leaves the run started. The idConflictPolicy has to be given.
 	Start *StartRequest `json:"start,omitempty"`
@@ -180,6 +181,11 @@ type HeartbeatResponse struct {
 
 // EndRequest cancels or terminates a run.
 type EndRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// FailUpdateRequest fails an accepted update.
+type FailUpdateRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -265,6 +271,8 @@ type Description struct {
 	PendingTimers     []PendingTimer    `json:"pendingTimers"`
 	PendingChildren   []PendingChild    `json:"pendingChildren"`
 	UpdatesInFlight   []UpdateInFlight  `json:"updatesInFlight"`
+	// UnreadSignals are the signals that the code has not received, and those that it has set aside, by name.
+	UnreadSignals []UnreadSignal `json:"unreadSignals,omitempty"`
 	// StuckTask is a workflow task that fails and is tried again; absent where the run is well.
 	StuckTask *StuckTask `json:"stuckTask,omitempty"`
 	// Parent is the run that started it as its child; absent where none did.
@@ -283,6 +291,8 @@ type PendingActivity struct {
 	// PendingUntil is until when an attempt may take whose function has returned, and which goes on outside; absent where
 	// there is none.
 	PendingUntil *time.Time `json:"pendingUntil,omitempty"`
+	// Held says why its next attempt cannot begin under the deployment that is there; empty where nothing holds it.
+	Held string `json:"held,omitempty"`
 	// TaskQueue is where its attempts are made; absent where that is the default queue.
 	TaskQueue string `json:"taskQueue,omitempty"`
 }
@@ -313,11 +323,23 @@ type UpdateInFlight struct {
 	AcceptedEventID int64  `json:"acceptedEventId"`
 }
 
+// UnreadSignal is the signals of one name that have not reached a run's code.
+type UnreadSignal struct {
+	Name string `json:"name"`
+	// Count is how many wait to be received, and Since when the first of them arrived.
+	Count int        `json:"count"`
+	Since *time.Time `json:"since,omitempty"`
+	// SetAside is how many the code has set aside because their values did not decode.
+	SetAside int `json:"setAside,omitempty"`
+}
+
 // StuckTask is a workflow task that fails and is tried again.
 type StuckTask struct {
 	Attempt int              `json:"attempt"`
 	Build   string           `json:"build,omitempty"`
 	Failure *failure.Failure `json:"failure"`
+	// UpdateID is the accepted update whose handler makes the task fail; absent where none does. It can be failed alone.
+	UpdateID string `json:"updateId,omitempty"`
 	// NextAttemptAt is when it is tried again; absent where that is not known yet.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 }

@@ -32,7 +32,7 @@ type terms struct {
 	measured bool
 	// httpAPI puts an HTTP API before the api function, in the place of a function URL.
 	httpAPI bool
-	// cleanUp deletes what stands in the table at the end, instead of leaving that to the runs' deadlines, which is free.
+	// cleanUp deletes what stands in the table at the end, as each run is after its retention.
 	cleanUp bool
 }
 

@@ -43,7 +43,7 @@ func (r *results) rateRows() (rows [][]string) {
 	add("the same, activities inline", inlined.aRun(terms{}))
 	add("more, for each run: the list of runs", r.reference[withList][threeOverSQS].aRun(terms{})-overSQS.aRun(terms{}))
 	add("... an HTTP API for its start", overSQS.aRun(terms{httpAPI: true})-overSQS.aRun(terms{}))
-	add("... its deletion, where it has no deadline", overSQS.aRun(terms{cleanUp: true})-overSQS.aRun(terms{}))
+	add("... its deletion", overSQS.aRun(terms{cleanUp: true})-overSQS.aRun(terms{}))
 	add("... its back-up (point-in-time recovery)", float64(overSQS.bill.StoredBytes)/float64(overSQS.times)/(1<<30)*backUp*keptMonths)
 	logBytes := float64(overSQS.bill.LoggedBytes + overSQS.bill.Invocations*platformLog)
 	add("... what Lambda itself and its metrics log", logBytes/float64(overSQS.times)/(1<<30)*logged)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
@@ -23,7 +24,8 @@ func decode(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return api.TooLarge.New("the body is larger than %d bytes: pass large things by reference", tooLarge.Limit)
+		most := int(max(tooLarge.Limit-MaxBody, engine.MaxPayload))
+		return api.TooLarge.New("the body is larger than %d bytes, and an input may have %d: %s", tooLarge.Limit, most, engine.Advice(most))
 	}
 	if err == nil {
 		err = decodeObject(bytes.TrimSpace(body), v)

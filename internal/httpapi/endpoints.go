@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -62,6 +63,15 @@ func (h *handler) poll(r *http.Request) (int, any, error) {
 	}
 	answer, err := h.service.PollUpdate(r.Context(), r.PathValue("id"), runID(r), r.PathValue("updateID"), d)
 	return updateStatus(answer), answer, err
+}
+
+func (h *handler) failUpdate(r *http.Request) (int, any, error) {
+	var body api.FailUpdateRequest
+	if err := decode(r, &body); err != nil {
+		return 0, nil, err
+	}
+	answer, err := h.service.FailUpdate(r.Context(), r.PathValue("id"), runID(r), r.PathValue("updateID"), body.Reason)
+	return http.StatusOK, answer, err
 }
 
 // updateStatus is the status of an update's stage: what is not durable is 422.
@@ -150,14 +160,42 @@ func (h *handler) history(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer := api.HistoryResponse{WorkflowID: r.PathValue("id"), RunID: id, Events: events}
-	if answer.Events == nil {
-		answer.Events = []api.HistoryEvent{}
+	answer := historyPage{WorkflowID: r.PathValue("id"), RunID: id}
+	if answer.Events, err = fitting(events); err != nil {
+		return 0, nil, err
 	}
-	if more {
-		answer.NextPageToken = string(id) + "/" + strconv.FormatInt(events[len(events)-1].ID+1, 10)
+	if n := len(answer.Events); n < len(events) || more {
+		answer.NextPageToken = string(id) + "/" + strconv.FormatInt(events[n-1].ID+1, 10)
 	}
 	return http.StatusOK, answer, nil
+}
+
+// historyPage is an api.HistoryResponse whose events are encoded.
+type historyPage struct {
+	WorkflowID    string            `json:"workflowId"`
+	RunID         history.RunID     `json:"runId"`
+	Events        []json.RawMessage `json:"events"`
+	NextPageToken string            `json:"nextPageToken,omitempty"`
+}
+
+// maxHistoryPage is how many bytes of events a page of a history has, unless its only event is larger. Lambda takes answers of
+// 6 MB, and an answer there is a JSON string: quotes and backslashes take twice the space.
+const maxHistoryPage = 1 << 20
+
+// fitting encodes the first of these events: as many as a page holds, and at least one.
+func fitting(events []api.HistoryEvent) ([]json.RawMessage, error) {
+	page, size := []json.RawMessage{}, 0
+	for i := range events {
+		encoded, err := json.Marshal(&events[i])
+		if err != nil {
+			return nil, err
+		}
+		if size += len(encoded) + 1; size > maxHistoryPage && i > 0 {
+			break
+		}
+		page = append(page, encoded)
+	}
+	return page, nil
 }
 
 // listPage is how many runs a page of the list has.

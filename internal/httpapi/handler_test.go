@@ -100,6 +100,10 @@ func TestQueryStrings(t *testing.T) {
 func TestBodyLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
+		a := p.Do(http.MethodPost, workflows, strings.Repeat(" ", httpapi.MaxBody+1))
+		if !strings.Contains(string(a.Body), "an input may have 262144") || !strings.Contains(string(a.Body), "--large-payloads") {
+			t.Errorf("the limit of an input, and the remedy, are not named: %s", a.Body)
+		}
 		for target, good := range postings {
 			object := fmt.Sprintf(good, "")
 			blanks := strings.Repeat(" ", httpapi.MaxBody-len(object))
@@ -143,17 +147,24 @@ func TestPayloadLimit(t *testing.T) {
 	})
 }
 
-// What makes the workflow write more than a commit may hold is refused as a whole; an activity that starts with the same
-// input as the run is such a thing.
+// What makes the workflow write more than a commit may hold is written in several; an activity that starts with the same input as the
+// run is such a thing.
 func TestCommitLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
 		name := strings.Repeat("x", 200<<10)
 		job := `{"name":"` + name + `"}`
-		refused(t, d, p, http.MethodPost, workflows, `{"type":"parallel","input":[`+job+`]}`, http.StatusRequestEntityTooLarge)
+		start(t, p, `{"workflowId":"b","type":"parallel","input":[`+job+`]}`)
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
-		refused(t, d, p, http.MethodPost, workflows+"/a/updates/do", `{"input":`+job+`}`, http.StatusRequestEntityTooLarge)
-		if a := p.Do(http.MethodPost, workflows+"/a/updates/add", `{"input":1}`); a.Status != http.StatusOK {
-			t.Errorf("an update after one that was too large: %d %s", a.Status, a.Body)
+		for _, request := range []string{"do", "add"} {
+			input := map[string]string{"do": job, "add": "1"}[request]
+			if a := p.Do(http.MethodPost, workflows+"/a/updates/"+request, `{"input":`+input+`}`); a.Status != http.StatusOK {
+				t.Errorf("update %s: %d %.200s", request, a.Status, a.Body)
+			}
+		}
+		for id, events := range map[string]int{"a": 2, "b": 1} {
+			if a := p.Do(http.MethodGet, workflows+"/"+id+"/history", ""); strings.Count(string(a.Body), `"splitBefore"`) != events {
+				t.Errorf("the history of %s: %d %.200s", id, a.Status, a.Body)
+			}
 		}
 	})
 }

@@ -41,7 +41,7 @@ var attributes = []history.Attributes{
 	&history.WorkflowExecutionStarted{}, &history.WorkflowExecutionCompleted{}, &history.WorkflowExecutionFailed{},
 	&history.WorkflowExecutionCanceled{}, &history.WorkflowExecutionTerminated{}, &history.WorkflowExecutionTimedOut{},
 	&history.WorkflowExecutionContinuedAsNew{}, &history.WorkflowExecutionSignaled{}, &history.WorkflowExecutionCancelRequested{},
-	&history.WorkflowExecutionUpdateAdmitted{}, &history.WorkflowExecutionUpdateAccepted{}, &history.WorkflowExecutionUpdateCompleted{},
+	&history.WorkflowExecutionUpdateAdmitted{}, &history.WorkflowExecutionUpdateAccepted{}, &history.WorkflowExecutionUpdateCompleted{}, &history.WorkflowExecutionUpdateFailed{},
 	&history.WorkflowTaskScheduled{}, &history.WorkflowTaskStarted{}, &history.WorkflowTaskCompleted{}, &history.WorkflowTaskFailed{},
 	&history.ActivityTaskScheduled{}, &history.ActivityTaskCompleted{}, &history.ActivityTaskFailed{}, &history.ActivityTaskTimedOut{},
 	&history.ActivityTaskCancelRequested{}, &history.ActivityTaskCanceled{}, &history.TimerStarted{}, &history.TimerFired{},

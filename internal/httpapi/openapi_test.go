@@ -83,6 +83,7 @@ var unscripted = map[string]string{
 	"413 urn:weft:problem:too-large":                         "what is too large for a script: TestPayloadLimit; answers that Lambda does not take: functions/adapter",
 	"getDocument 200":                                        "the document is too long for a script: TestDocumentIsServed",
 	"listWorkflows 404 urn:weft:problem:not-found":           "a deployment without a list: TestNoList",
+	"failUpdate 409 urn:weft:problem:other-build":            "the same way as cancelWorkflow's",
 	"heartbeatActivity 503 urn:weft:problem:outcome-unknown": "package turn, TestBeatWhoseRecordIsLost",
 	"listWorkflows 503 urn:weft:problem:busy":                "TestNoList",
 	"listSchedules 404 urn:weft:problem:not-found":           "TestNoList",

@@ -149,6 +149,19 @@ type LostRace struct{ WorkflowID string }
 // Hung is workflow code that does not come back; its instance is abandoned.
 type Hung struct{ WorkflowID string }
 
+// Held is an attempt that may take longer than its function allows: its activity waits for another deployment.
+type Held struct {
+	Run
+	ActivityType string
+	EventID      int64
+}
+
+// Unhandled is a signal that no code of its run has asked for when it arrived. It waits.
+type Unhandled struct {
+	Run
+	Signal string
+}
+
 // DeadLetter is a message that was received too often.
 type DeadLetter struct {
 	WorkflowID string

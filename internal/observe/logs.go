@@ -190,3 +190,5 @@ func (l *LostRace) describe() (string, []slog.Attr) {
 func (*Spent) describe() (string, []slog.Attr)      { return "", nil }
 func (*Hung) describe() (string, []slog.Attr)       { return "", nil }
 func (*DeadLetter) describe() (string, []slog.Attr) { return "", nil }
+func (*Held) describe() (string, []slog.Attr)       { return "", nil }
+func (*Unhandled) describe() (string, []slog.Attr)  { return "", nil }

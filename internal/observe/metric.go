@@ -42,12 +42,14 @@ var (
 	UpdateDuration   = &Metric{"UpdateDuration", "weft.update_duration", Milliseconds, "how long an update waited for its verdict"}
 	HungInstances    = &Metric{"HungInstances", "weft.hung_instances", Count, "instances of workflow code that do not come back"}
 	DeadLetters      = &Metric{"DeadLetters", "weft.dead_letters", Count, "messages that were received too often"}
+	HeldAttempts     = &Metric{"HeldAttempts", "weft.held_attempts", Count, "attempts that may take longer than their function allows, each few minutes"}
+	UnhandledSignals = &Metric{"UnhandledSignals", "weft.unhandled_signals", Count, "names of signals that arrived at a run whose code has not asked for them"}
 )
 
 // Metrics are all of them, in the order in which they are shown.
 var Metrics = []*Metric{
 	StuckTasks, TaskFailures, WorkflowTasks, LostRaces, UpdatesAccepted, UpdatesRejected, ActivityAttempts, ActivityFailures,
-	Writes, Reads, Messages, TaskDuration, UpdateDuration, HungInstances, DeadLetters,
+	Writes, Reads, Messages, TaskDuration, UpdateDuration, HungInstances, DeadLetters, HeldAttempts, UnhandledSignals,
 }
 
 // Measure calls add with each metric that an event adds to, and what it adds.
@@ -106,3 +108,5 @@ func spend(c meter.Cost, add func(*Metric, float64)) {
 func (*LostRace) measure(add func(*Metric, float64))   { add(LostRaces, 1) }
 func (*Hung) measure(add func(*Metric, float64))       { add(HungInstances, 1) }
 func (*DeadLetter) measure(add func(*Metric, float64)) { add(DeadLetters, 1) }
+func (*Held) measure(add func(*Metric, float64))       { add(HeldAttempts, 1) }
+func (*Unhandled) measure(add func(*Metric, float64))  { add(UnhandledSignals, 1) }

@@ -105,6 +105,11 @@ func (p *Pump) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 			p.Log.ErrorContext(ctx, "a handler panicked", "queue", name, "panic", observe.Panic(value), "stack", string(debug.Stack()))
 		}
 	}()
+	p.HandOver(ctx, name, part)
+}
+
+// HandOver is Deliver that lets a panic through.
+func (p *Pump) HandOver(ctx context.Context, name string, part []queue.Delivery) {
 	handle := Handler{Service: p.Service, Log: p.Log, Extend: p.Receiver.Extend}.For(name)
 	done := handle(ctx, part)
 	if len(done) == 0 {

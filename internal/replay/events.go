@@ -96,7 +96,7 @@ func task(events []api.HistoryEvent) (*history.Task, error) {
 	}
 	switch end := events[2].Attributes.(type) {
 	case *history.WorkflowTaskCompleted:
-		t.Build = end.Build
+		t.Build, t.Rules = end.Build, end.Rules
 	case *history.WorkflowTaskFailed:
 		if end.Failure == nil {
 			return nil, wrong("event %d has no failure", events[2].ID)

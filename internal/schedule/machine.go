@@ -82,3 +82,17 @@ func (m *Machine) Waits(o api.Overlap) bool {
 	}
 	return m.Open > 0
 }
+
+// Idle reports whether a moment under this policy changes nothing but how many were left out: a run is open, and no other may wait
+// for its end.
+func (m *Machine) Idle(o api.Overlap) bool {
+	switch o {
+	case api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate:
+		return false
+	case api.OverlapBufferOne:
+		return m.Open > 0 && len(m.Buffer) >= 1
+	case api.OverlapBufferAll:
+		return m.Open > 0 && len(m.Buffer) >= maxBuffer
+	}
+	return m.Open > 0
+}

@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -123,12 +124,21 @@ func TestMoments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	due, next := s.Moments(at("2026-11-20T00:00:00Z"), at("2026-11-20T00:03:30Z"))
-	if len(due) != 3 || !next.At.Equal(at("2026-11-20T00:04:00Z")) {
-		t.Errorf("%v are due, and then %v", due, next)
+	none := func(schedule.Moment) bool { return false }
+	p := s.Part(at("2026-11-20T00:00:00Z"), at("2026-11-20T00:03:30Z"), math.MaxInt, none)
+	if len(p.Due) != 3 || p.Passed != 0 || !p.Next.At.Equal(at("2026-11-20T00:04:00Z")) {
+		t.Errorf("due are %+v", p)
 	}
-	if due, next = s.Moments(at("2026-11-20T00:00:00Z"), at("2026-11-30T00:00:00Z")); len(due) != 1000 || !next.At.After(due[999].At) {
-		t.Errorf("%d are due at once, and then %v", len(due), next)
+	for most, want := range map[int]int{100: 100, math.MaxInt: 1000} {
+		p = s.Part(at("2026-11-20T00:00:00Z"), at("2026-11-30T00:00:00Z"), most, none)
+		if len(p.Due) != want || !p.Next.At.Equal(p.Due[want-1].At.Add(time.Minute)) {
+			t.Errorf("at most %d: %d are due at once, and then %v", most, len(p.Due), p.Next)
+		}
+	}
+	old := func(m schedule.Moment) bool { return m.At.Before(at("2026-11-20T12:00:00Z")) }
+	p = s.Part(at("2026-11-20T00:00:00Z"), at("2026-11-30T00:00:00Z"), 5, old)
+	if p.Passed != 719 || !p.Last.Equal(at("2026-11-20T11:59:00Z")) || len(p.Due) != 5 || !p.Due[0].At.Equal(at("2026-11-20T12:00:00Z")) {
+		t.Errorf("with some passed over: %+v", p)
 	}
 	if all, more := s.Between(at("2026-11-20T00:01:00Z"), at("2026-11-20T00:03:00Z")); len(all) != 3 || more {
 		t.Errorf("%v, %v", all, more)

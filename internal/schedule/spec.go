@@ -193,22 +193,53 @@ type Moment struct {
 	Due time.Time `json:"due"`
 }
 
-// maxAtOnce is how many moments are looked at together.
-const maxAtOnce = 1000
+// maxAtOnce is how many moments are looked at together, and maxPassed how many more are passed over.
+const (
+	maxAtOnce = 1000
+	maxPassed = 100_000
+)
 
-// Moments are the moments after one that are due by now, and the one after them: zero where there is none. Of more than a
-// thousand the later ones are left to the next look.
-func (s *Spec) Moments(last, now time.Time) (due []Moment, next Moment) {
-	for {
+// Part is what is looked at together of the moments that are due.
+type Part struct {
+	// Due are the moments at which something may be to do.
+	Due []Moment `json:"due,omitempty"`
+	// Next is the moment after them; zero where there is none. It may be due, too.
+	Next Moment `json:"next"`
+	// Passed is how many moments before Due are passed over, and Last the last of them.
+	Passed int       `json:"passed,omitempty"`
+	Last   time.Time `json:"last,omitzero"`
+	// Bounded says that moments which are due and not in this part wait for a later task. It is false in what versions before
+	// this one have recorded: their tasks looked at all.
+	Bounded bool `json:"bounded,omitempty"`
+	// Goes says that the same task looks at the part after this one.
+	Goes bool `json:"goes,omitempty"`
+}
+
+// Part returns the first of the moments after last that are due by now: those that passes are counted, and at most so many others,
+// and no more than a thousand, are listed.
+func (s *Spec) Part(last, now time.Time, most int, passes func(Moment) bool) Part {
+	p := Part{Bounded: true}
+	for most = min(most, maxAtOnce); ; {
 		at := s.Next(last)
 		if at.IsZero() {
-			return due, Moment{}
+			p.Next = Moment{}
+			return p
 		}
-		next = Moment{At: at, Due: s.Jittered(at)}
-		if next.Due.After(now) || len(due) == maxAtOnce {
-			return due, next
+		p.Next = Moment{At: at, Due: s.Jittered(at)}
+		switch {
+		case p.Next.Due.After(now):
+			return p
+		case len(p.Due) == 0 && passes(p.Next):
+			if p.Passed == maxPassed {
+				return p
+			}
+			p.Passed, p.Last = p.Passed+1, at
+		case len(p.Due) >= most:
+			return p
+		default:
+			p.Due = append(p.Due, p.Next)
 		}
-		due, last = append(due, next), at
+		last = at
 	}
 }
 

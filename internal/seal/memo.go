@@ -3,6 +3,7 @@ package seal
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -18,7 +19,7 @@ func memoOf(row *store.Summary) memo {
 	return memo{fmt.Sprintf("memo/%s/%s", escape(row.Workflow), escape(row.RunID)), []byte(row.Memo)}
 }
 
-func partOfMemo(m *memo) (string, *[]byte) { return m.place, &m.body }
+var ofMemos = kind[memo]{func(m *memo) string { return m.place }, func(m *memo) *[]byte { return &m.body }}
 
 // sealMemos seals the memos of items. Their summaries stay as they are: the caller may put them again.
 func (s *Sealer) sealMemos(ctx context.Context, items []store.Item) error {
@@ -27,7 +28,7 @@ func (s *Sealer) sealMemos(ctx context.Context, items []store.Item) error {
 			continue
 		}
 		row := *items[i].Summary
-		sealed, err := sealAll(ctx, s, []memo{memoOf(&row)}, partOfMemo)
+		sealed, err := sealAll(ctx, s, []memo{memoOf(&row)}, ofMemos)
 		if err != nil {
 			return err
 		}
@@ -50,11 +51,12 @@ func (s *Sealer) openMemos(ctx context.Context, items []store.Item) error {
 
 // openRows opens the memos of rows. One that cannot be opened stays sealed, and the log says why.
 func (s *Sealer) openRows(ctx context.Context, rows []*store.Summary) error {
+	rows = slices.DeleteFunc(rows, func(row *store.Summary) bool { return row.Memo == "" || row.Memo[0] != marker })
 	memos := make([]memo, len(rows))
 	for i, row := range rows {
 		memos[i] = memoOf(row)
 	}
-	if err := openAll(ctx, s, memos, partOfMemo); err != nil {
+	if err := openAll(ctx, s, memos, ofMemos); err != nil {
 		return err
 	}
 	for i, row := range rows {

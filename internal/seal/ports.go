@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -73,13 +74,19 @@ const (
 	placeOfKey     = "key"
 )
 
+// kind is a kind of value with a body. A place is asked for only where the body is sealed, or is to be: most are not.
+type kind[T any] struct {
+	place func(*T) string
+	body  func(*T) *[]byte
+}
+
 // sealAll returns copies of values with sealed bodies. After an error nothing was done.
-func sealAll[T any](ctx context.Context, s *Sealer, values []T, part func(*T) (place string, body *[]byte)) ([]T, error) {
+func sealAll[T any](ctx context.Context, s *Sealer, values []T, k kind[T]) ([]T, error) {
 	sealed := slices.Clone(values)
 	for i := range sealed {
-		place, body := part(&sealed[i])
+		body := k.body(&sealed[i])
 		var err error
-		if *body, err = s.Seal(ctx, place, *body); err != nil {
+		if *body, err = s.seal(ctx, func() string { return k.place(&sealed[i]) }, *body); err != nil {
 			if errors.Is(err, ErrKey) {
 				return nil, err
 			}
@@ -91,10 +98,16 @@ func sealAll[T any](ctx context.Context, s *Sealer, values []T, part func(*T) (p
 
 // openAll opens the bodies of values that were read. The data keys that they need are unwrapped at once: those of a long run
 // are many, and each may be a request.
-func openAll[T any](ctx context.Context, s *Sealer, values []T, part func(*T) (place string, body *[]byte)) error {
-	places, bodies := make([]string, len(values)), make([]*[]byte, len(values))
+func openAll[T any](ctx context.Context, s *Sealer, values []T, k kind[T]) error {
+	var places []string
+	var bodies []*[]byte
 	for i := range values {
-		places[i], bodies[i] = part(&values[i])
+		if body := k.body(&values[i]); marked(*body) {
+			places, bodies = append(places, k.place(&values[i])), append(bodies, body)
+		}
+	}
+	if len(bodies) == 0 {
+		return nil
 	}
 	s.fetchAll(ctx, places, bodies)
 	if s.keys != nil {
@@ -108,26 +121,31 @@ func openAll[T any](ctx context.Context, s *Sealer, values []T, part func(*T) (p
 	return nil
 }
 
+// marked reports whether a body is not a plain one.
+func marked(body []byte) bool { return len(body) > 0 && body[0] == marker }
+
 // spillAll keeps the bodies of sealed values apart that have at least from bytes.
-func spillAll[T any](ctx context.Context, s *Sealer, values []T, from int, part func(*T) (place string, body *[]byte)) error {
+func spillAll[T any](ctx context.Context, s *Sealer, values []T, from int, k kind[T]) error {
 	for i := range values {
-		place, body := part(&values[i])
+		body := k.body(&values[i])
 		if s.blobs == nil || len(*body) < from {
 			continue
 		}
 		var err error
-		if *body, err = s.spill(ctx, place, *body); err != nil {
+		if *body, err = s.spill(ctx, k.place(&values[i]), *body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func partOfItem(i *store.Item) (string, *[]byte)         { return placeOf(i), &i.Body }
-func partOfAttempt(a *store.Attempt) (string, *[]byte)   { return placeOfAttempt(a), &a.Body }
-func partOfTimer(t *store.Timer) (string, *[]byte)       { return placeOfTimer(t), &t.Body }
-func partOfMessage(m *queue.Message) (string, *[]byte)   { return placeOfMessage, &m.Body }
-func partOfDelivery(d *queue.Delivery) (string, *[]byte) { return placeOfMessage, &d.Body }
+var (
+	ofItems    = kind[store.Item]{placeOf, func(i *store.Item) *[]byte { return &i.Body }}
+	ofAttempts = kind[store.Attempt]{placeOfAttempt, func(a *store.Attempt) *[]byte { return &a.Body }}
+	ofTimers   = kind[store.Timer]{placeOfTimer, func(t *store.Timer) *[]byte { return &t.Body }}
+	ofMessages = kind[queue.Message]{func(*queue.Message) string { return placeOfMessage }, func(m *queue.Message) *[]byte { return &m.Body }}
+	ofKeys     = kind[[]byte]{func(*[]byte) string { return placeOfKey }, func(key *[]byte) *[]byte { return key }}
+)
 
 type log struct {
 	store.Log
@@ -136,12 +154,12 @@ type log struct {
 
 // Append implements store.Log.
 func (l *log) Append(ctx context.Context, items ...store.Item) error {
-	sealed, err := sealAll(ctx, l.s, items, partOfItem)
+	sealed, err := sealAll(ctx, l.s, items, ofItems)
 	if err == nil {
 		err = l.s.sealMemos(ctx, sealed)
 	}
 	if err == nil {
-		err = spillAll(ctx, l.s, sealed, cmp.Or(l.s.apartFrom, commitsFrom(sealed)), partOfItem)
+		err = spillAll(ctx, l.s, sealed, cmp.Or(l.s.apartFrom, commitsFrom(sealed)), ofItems)
 	}
 	if err != nil {
 		return err
@@ -151,7 +169,7 @@ func (l *log) Append(ctx context.Context, items ...store.Item) error {
 	if errors.As(err, &conflict) {
 		// A writer tells its own by the commit id, so that one that cannot be opened now is a Conflict all the same.
 		existing := []store.Item{conflict.Existing}
-		if openAll(ctx, l.s, existing, partOfItem) == nil && l.s.openMemos(ctx, existing) == nil {
+		if openAll(ctx, l.s, existing, ofItems) == nil && l.s.openMemos(ctx, existing) == nil {
 			return &store.Conflict{Existing: existing[0]}
 		}
 	}
@@ -187,7 +205,7 @@ func (s *Sealer) page(ctx context.Context, page store.Page, err error) (store.Pa
 		if n := fitting(page.Items); n < len(page.Items) {
 			page.Items, page.More = page.Items[:n], true
 		}
-		err = cmp.Or(openAll(ctx, s, page.Items, partOfItem), s.openMemos(ctx, page.Items))
+		err = cmp.Or(openAll(ctx, s, page.Items, ofItems), s.openMemos(ctx, page.Items))
 	}
 	if err != nil {
 		return store.Page{}, err
@@ -213,7 +231,7 @@ type attempts struct {
 
 // RecordAttempt implements store.Attempts.
 func (a *attempts) RecordAttempt(ctx context.Context, attempt store.Attempt) error {
-	sealed, err := sealAll(ctx, a.s, []store.Attempt{attempt}, partOfAttempt)
+	sealed, err := sealAll(ctx, a.s, []store.Attempt{attempt}, ofAttempts)
 	if err != nil {
 		return err
 	}
@@ -224,7 +242,7 @@ func (a *attempts) RecordAttempt(ctx context.Context, attempt store.Attempt) err
 func (a *attempts) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
 	all, err := a.Attempts.ReadAttempts(ctx, workflow, run)
 	if err == nil {
-		err = openAll(ctx, a.s, all, partOfAttempt)
+		err = openAll(ctx, a.s, all, ofAttempts)
 	}
 	return all, err
 }
@@ -234,8 +252,6 @@ type keys struct {
 	s *Sealer
 }
 
-func partOfKey(key *[]byte) (string, *[]byte) { return placeOfKey, key }
-
 // ReadKey implements store.Keys.
 func (k *keys) ReadKey(ctx context.Context) ([]byte, error) {
 	key, err := k.Keys.ReadKey(ctx)
@@ -243,7 +259,7 @@ func (k *keys) ReadKey(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	all := [][]byte{key}
-	err = openAll(ctx, k.s, all, partOfKey)
+	err = openAll(ctx, k.s, all, ofKeys)
 	return all[0], err
 }
 
@@ -252,20 +268,29 @@ type timers struct {
 	s *Sealer
 }
 
-// PutTimers implements store.Timers.
+// PutTimers implements store.Timers. A timer that could not be opened, and is put to another moment, is put as it is: its id is its
+// place.
 func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
-	sealed, err := sealAll(ctx, t.s, all, partOfTimer)
+	var open, put []store.Timer
+	for _, timer := range all {
+		if len(timer.Body) > 0 && timer.Body[0] == history.Sealed {
+			put = append(put, timer)
+		} else {
+			open = append(open, timer)
+		}
+	}
+	sealed, err := sealAll(ctx, t.s, open, ofTimers)
 	if err != nil {
 		return err
 	}
-	return t.Timers.PutTimers(ctx, sealed)
+	return t.Timers.PutTimers(ctx, append(put, sealed...))
 }
 
 // DueTimers implements store.Timers.
 func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
 	due, err := t.Timers.DueTimers(ctx, before, limit)
 	if err == nil {
-		err = openAll(ctx, t.s, due, partOfTimer)
+		err = openAll(ctx, t.s, due, ofTimers)
 	}
 	return due, err
 }
@@ -287,6 +312,9 @@ func (c *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.I
 		if elsewhere(items[i].Body) && !last {
 			continue
 		}
+		if !marked(items[i].Body) {
+			continue
+		}
 		if err := c.s.open(ctx, placeOf(&items[i]), &items[i].Body); err != nil {
 			return nil, "", err
 		}
@@ -301,9 +329,9 @@ type sender struct {
 
 // Send implements queue.Sender.
 func (q *sender) Send(ctx context.Context, name string, messages ...queue.Message) error {
-	sealed, err := sealAll(ctx, q.s, messages, partOfMessage)
+	sealed, err := sealAll(ctx, q.s, messages, ofMessages)
 	if err == nil {
-		err = spillAll(ctx, q.s, sealed, cmp.Or(q.s.apartFrom, messageFrom), partOfMessage)
+		err = spillAll(ctx, q.s, sealed, cmp.Or(q.s.apartFrom, messageFrom), ofMessages)
 	}
 	if err != nil {
 		return err
@@ -327,8 +355,7 @@ func (q *receiver) Receive(ctx context.Context, name string, limit int) ([]queue
 // opened stays sealed, and the log says why.
 func (s *Sealer) Deliveries(ctx context.Context, all []queue.Delivery) {
 	for i := range all {
-		place, body := partOfDelivery(&all[i])
-		if err := s.open(ctx, place, body); err != nil {
+		if err := s.open(ctx, placeOfMessage, &all[i].Body); err != nil {
 			s.log.WarnContext(ctx, "a message cannot be opened for now; it comes again", "error", err)
 		}
 	}

@@ -86,6 +86,11 @@ func New(o Options) *Sealer {
 // Seal returns the stored form of a body. place names where it will stand: it opens nowhere else. The same body at the same
 // place has the same form as long as the data key lasts.
 func (s *Sealer) Seal(ctx context.Context, place string, body []byte) ([]byte, error) {
+	return s.seal(ctx, func() string { return place }, body)
+}
+
+// seal is Seal that asks for the place only where it encrypts.
+func (s *Sealer) seal(ctx context.Context, placeOf func() string, body []byte) ([]byte, error) {
 	if len(body) == 0 {
 		return body, nil
 	}
@@ -106,7 +111,7 @@ func (s *Sealer) Seal(ctx context.Context, place string, body []byte) ([]byte, e
 	}
 	h.key, h.wrapped = k.id, k.wrapped
 	head := h.encode()
-	place = s.namespace + "/" + place
+	place := s.namespace + "/" + placeOf()
 	nonce := k.nonce(place, plain)
 	return k.aead.Seal(append(head, nonce...), nonce, plain, append(head, place...)), nil
 }

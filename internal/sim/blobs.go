@@ -43,22 +43,27 @@ func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 	place = place[strings.Index(place, "/")+10:]
 	_, _ = h.Write(binary.BigEndian.AppendUint64([]byte(place), s.seed^uint64(s.steps)<<20)) // a hash takes everything
 	const many = 1 << 20
-	if !s.calm && s.steps < maxSteps/2 && float64(h.Sum64()%many) < s.plan.faults*many {
-		return nil, errBlob
+	if !s.quiet() {
+		if n := float64(h.Sum64() % many); n < s.plan.faults*many {
+			return nil, errBlob
+		} else if f := lostAnswers["blobs.Get"]; s.loseBlobs && many-n < f.chance*many {
+			s.blobsLost.Add(1)
+			return nil, errNoAnswer
+		}
 	}
 	return b.Blobs.Get(ctx, key)
 }
 
 // sealer is what a process keeps large bodies apart with, through faults where t is one's ports; the audit has none.
-func (s *simulation) sealer(t *ports) *seal.Sealer {
+func (s *simulation) sealer(p *process, t *ports) *seal.Sealer {
 	o := seal.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.apartFrom}
 	if s.plan.apartFrom > 0 {
 		o.Blobs = s.blobs
 	}
 	if s.plan.apartFrom > 0 && t != nil {
-		o.Blobs = blobs{s.blobs, t}
+		o.Blobs = lossyBlobs{lossy{s}, blobs{s.blobs, t}}
 	}
-	return seal.New(o)
+	return seal.New(s.withKeys(o, p))
 }
 
 // whole is an item as whoever put it had it.
@@ -68,6 +73,6 @@ func (a *audit) whole(item store.Item) store.Item {
 		a.s.fail("%s landed, and cannot be read: %v", item.Key, err)
 		return item
 	}
-	item.Body = page.Items[0].Body
+	item.Body = reformat(page.Items[0].Body, formatNewer, formatNow)
 	return item
 }

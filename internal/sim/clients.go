@@ -23,15 +23,19 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, *tur
 	if p == nil {
 		p = s.anyProcess()
 	}
-	err := errDied
-	a := s.spawn(fmt.Sprintf("p%d %s", p.number, name), p, func() { err = fn(context.Background(), p.service) })
+	err, restored := errDied, s.restore.done
+	a := s.spawn(s.name("p%d %s", p.number, name), p, func() {
+		s.events.asked(s.running)
+		err = fn(context.Background(), p.service)
+	})
 	for !a.ended {
 		s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})
 	}
-	if a.dead {
+	if a.dead || restored != s.restore.done { // what it has done may be undone
 		err = errDied
 	}
 	s.log("%s: %v", name, err)
+	s.count("a request is made")
 	return a.did, err
 }
 
@@ -50,10 +54,10 @@ func (s *simulation) insist(name string, fn func(context.Context, *turn.Service)
 			}
 			continue
 		}
-		if !errors.Is(err, errDied) && !errors.Is(err, api.Busy) && !errors.Is(err, api.OutcomeUnknown) {
+		if !errors.Is(err, errDied) && !errors.Is(err, api.Busy) && !errors.Is(err, api.OutcomeUnknown) && !s.held(err) {
 			return did, err
 		}
-		s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(3000)) * time.Millisecond)})
+		s.pause(wait{until: s.now.Add(s.patient(s.random))})
 	}
 }
 
@@ -61,14 +65,15 @@ func (s *simulation) insist(name string, fn func(context.Context, *turn.Service)
 func (s *simulation) startClients() {
 	for i := range s.plan.workflows {
 		id := fmt.Sprintf("w%d", i)
-		program := s.program()
+		r := s.stream("workflow " + id)
+		program := s.timeouts(id, s.program(r))
 		s.audit.programs[id] = program
-		for c := range 1 + s.random.IntN(3) {
-			s.spawn(fmt.Sprintf("client %s.%d", id, c), nil, func() { s.client(id, c, program) })
+		for c := range 1 + r.IntN(1+s.plan.most) {
+			s.spawn(s.name("client %s.%d", id, c), nil, func() { s.client(id, c, program) })
 		}
-		if s.plan.upkeep && s.random.IntN(2) == 0 {
-			for c := range 1 + s.random.IntN(2) {
-				s.spawn("returning client "+id, nil, func() { s.returns(id, 10+c, program) })
+		if s.plan.upkeep && r.oneIn(2) {
+			for c := range 1 + r.IntN(2) {
+				s.spawn(s.name("returning client %s", id), nil, func() { s.returns(id, 10+c, program) })
 			}
 		}
 	}
@@ -76,61 +81,73 @@ func (s *simulation) startClients() {
 
 // returns is the life of a client who comes back when the runs of a workflow may have been deleted, or are being deleted.
 func (s *simulation) returns(id string, number int, p program) {
-	s.pause(wait{until: s.now.Add(retention + time.Duration(s.random.IntN(4))*checkEvery + time.Duration(s.random.IntN(4000))*time.Millisecond)})
-	if s.random.IntN(2) == 0 {
-		s.erase(id)
+	r := s.ofClient(id, number)
+	s.pause(wait{until: s.now.Add(retention + time.Duration(r.IntN(4))*checkEvery + time.Duration(r.IntN(4000))*time.Millisecond)})
+	if r.oneIn(2) {
+		s.erase(r, id)
 	}
 	s.client(id, number, p)
 }
 
 // erase has one of the runs of a workflow deleted that there were.
-func (s *simulation) erase(id string) {
+func (s *simulation) erase(r *draws, id string) {
 	runs := s.audit.runs[id]
 	if len(runs) == 0 {
 		return
 	}
-	run := runs[s.random.IntN(len(runs))].State.RunID
+	run := runs[r.IntN(len(runs))].State.RunID
 	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t *turn.Service) error { return t.Delete(ctx, id, run) })
 	if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.AlreadyOpen) && !errors.Is(err, api.ClosedRecently) {
 		s.fail("delete %s of %s: %v", run, id, err)
 	}
 }
 
-func (s *simulation) program() program {
-	r := s.random
+func (s *simulation) program(r *draws) program {
 	p := program{
 		Steps: r.IntN(4), Fan: []int{0, 0, 2, 5, 12}[r.IntN(5)], Nap: []time.Duration{0, time.Second, 10 * time.Minute, 40 * time.Minute, 26 * time.Hour}[r.IntN(5)],
-		Most: 5 + r.IntN(60), Poison: []int{0, 0, 1, 2}[r.IntN(4)], Flaky: r.IntN(3), Once: r.IntN(6) == 0, Inline: r.IntN(3) == 0,
-		Laps: []int{0, 0, 1}[r.IntN(3)], Notes: r.IntN(3), Ask: r.IntN(4) == 0,
-		Kids: []int{0, 0, 1, 2, 5}[r.IntN(5)], Leave: r.IntN(3) == 0, Policy: workflow.ParentClosePolicy(r.IntN(3)),
+		Most: 5 + r.IntN(60), Poison: []int{0, 0, 1, 2}[r.IntN(4)], Flaky: r.IntN(3), Once: r.oneIn(6), Inline: r.oneIn(3),
+		Laps: []int{0, 0, 1}[r.IntN(3)], Notes: r.IntN(3), Ask: r.oneIn(4),
+		Kids: []int{0, 0, 1, 2, 5}[r.IntN(5)], Leave: r.oneIn(3), Policy: workflow.ParentClosePolicy(r.IntN(3)),
 		Tells: []string{"", "", fmt.Sprint("w", r.IntN(s.plan.workflows))}[r.IntN(3)],
 	}
-	p.Local = s.locals.IntN(4) == 0
-	if p.Laps == 0 && r.IntN(3) == 0 {
+	p.Local = r.oneIn(4)
+	if p.Laps == 0 && r.oneIn(3) {
 		p.Fails = 1 + r.IntN(3)
 	}
-	if r.IntN(4) == 0 {
+	if r.oneIn(4) {
 		p.Whole = []time.Duration{10 * time.Second, time.Hour, 5 * time.Hour}[r.IntN(3)]
 	}
-	if p.Laps == 0 && r.IntN(6) == 0 {
+	if p.Laps == 0 && r.oneIn(6) {
 		p.Cron, p.Whole = true, 5*time.Hour
 	}
-	if r.IntN(3) == 0 {
+	if r.oneIn(3) {
 		p.Queue = taskQueues[0]
 	}
 	return p
 }
 
+// timeouts adds timeouts to a program. Runs that are tried again for ever, or come each hour, have none of their own: nothing would end them.
+func (s *simulation) timeouts(id string, p program) program {
+	r := s.stream("timeouts of " + id)
+	p.Run = []time.Duration{0, 0, 0, 5 * time.Second, 5 * time.Minute, 2 * time.Hour}[r.IntN(6)]
+	if (p.Fails > 0 || p.Cron) && p.Whole == 0 {
+		p.Run = 0
+	}
+	p.Close = []time.Duration{0, 0, 0, 2 * time.Second, 2 * time.Minute, time.Hour}[r.IntN(6)]
+	return p
+}
+
 // client is the life of one client of one workflow.
 func (s *simulation) client(id string, number int, p program) {
+	r := s.ofClient(id, number)
 	s.start(id, fmt.Sprintf("start-%d", number), p)
-	for op := range 2 + s.random.IntN(8) {
+	for op := range 1 + r.IntN(3*s.plan.most) {
 		name := fmt.Sprintf("%d-%d", number, op)
-		switch s.random.IntN(12) {
+		switch r.IntN(12) {
 		case 0, 1, 2, 3:
-			s.update(id, "add", "add-"+name, 1+s.random.IntN(9))
+			s.update(id, "add", "add-"+name, 1+r.IntN(9))
 		case 4, 5:
-			s.update(id, "addSlow", "slow-"+name, 1+s.random.IntN(9))
+			s.update(id, "addSlow", "slow-"+name, 1+r.IntN(9))
 		case 6, 7:
 			s.signal(id, "note-"+name, "hello")
 		case 8, 9:
@@ -138,15 +155,20 @@ func (s *simulation) client(id string, number int, p program) {
 		case 10:
 			s.update(id, "add", "shared-"+id, 3) // several clients send the same update
 		case 11:
-			s.rare(id, number, p)
+			s.rare(r, id, number, p)
 		}
-		s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(5000)) * time.Millisecond)})
+		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(5000)) * time.Millisecond)})
 	}
 }
 
+// ofClient is the stream of a client.
+func (s *simulation) ofClient(id string, number int) *draws {
+	return s.stream(fmt.Sprintf("client %s.%d", id, number))
+}
+
 // rare are the things that end a run.
-func (s *simulation) rare(id string, number int, p program) {
-	switch s.random.IntN(7) {
+func (s *simulation) rare(r *draws, id string, number int, p program) {
+	switch r.IntN(7) {
 	case 0:
 		_, _ = s.insist("terminate "+id, func(ctx context.Context, t *turn.Service) error { return t.Terminate(ctx, id, "", "a whim") })
 	case 1:
@@ -154,12 +176,12 @@ func (s *simulation) rare(id string, number int, p program) {
 	case 2:
 		s.start(id, fmt.Sprintf("again-%d", number), p)
 	case 3, 4:
-		s.reset(id, fmt.Sprintf("reset-%d-%d", number, s.random.IntN(1000)))
+		s.reset(r, id, fmt.Sprintf("reset-%d-%d", number, len(s.audit.resets)))
 	case 5:
-		s.erase(id)
+		s.erase(r, id)
 	case 6:
 		if s.plan.pinned {
-			s.move(id, []api.MoveRequest{{}, {Unpin: true}, {Build: "build-1"}, {Build: "build-2"}}[s.random.IntN(4)])
+			s.move(id, []api.MoveRequest{{}, {Unpin: true}, {Build: "build-1"}, {Build: "build-2"}}[r.IntN(4)])
 		}
 	}
 }
@@ -176,24 +198,24 @@ func (s *simulation) move(id string, r api.MoveRequest) {
 }
 
 // reset resets a workflow to some task. The audit sees what becomes of what the run before had.
-func (s *simulation) reset(id, requestID string) {
-	r := api.ResetRequest{RequestID: requestID, Exclude: [][]string{nil, nil, {"updates"}, {"signals"}, {"updates", "signals"}}[s.random.IntN(5)]}
-	switch s.random.IntN(4) {
+func (s *simulation) reset(r *draws, id, requestID string) {
+	request := api.ResetRequest{RequestID: requestID, Exclude: [][]string{nil, nil, {"updates"}, {"signals"}, {"updates", "signals"}}[r.IntN(5)]}
+	switch r.IntN(4) {
 	case 0:
-		r.To = "firstTask"
+		request.To = "firstTask"
 	case 1:
-		r.To = "lastTask"
+		request.To = "lastTask"
 	default:
-		r.EventID = 1 + s.random.Int64N(30) // perhaps none of a task: that is refused
+		request.EventID = 1 + r.Int64N(30) // perhaps none of a task: that is refused
 	}
 	var answer *api.ResetResponse
 	_, err := s.insist("reset "+id, func(ctx context.Context, t *turn.Service) (err error) {
-		answer, err = t.Reset(ctx, id, "", r)
+		answer, err = t.Reset(ctx, id, "", request)
 		return err
 	})
 	if err == nil {
-		s.audit.reset(id, requestID, answer.RunID, r.Exclude)
-	} else if !errors.Is(err, api.NotFound) && !errors.Is(err, api.Invalid) {
+		s.audit.reset(id, requestID, answer.RunID, request.Exclude)
+	} else if !errors.Is(err, api.NotFound) && !errors.Is(err, api.Invalid) && !(errors.Is(err, api.TooLarge) && s.large) {
 		s.fail("reset of %s: %v", id, err)
 	}
 }
@@ -224,7 +246,7 @@ func startRequest(id, requestID string, input []byte, p program) api.StartReques
 	if p.Cron {
 		r.Cron = hourly
 	}
-	r.ExecutionTimeout = api.Duration(p.Whole)
+	r.ExecutionTimeout, r.RunTimeout = api.Duration(p.Whole), api.Duration(p.Run)
 	if p.Fails > 0 {
 		r.Retry = &api.RetryPolicy{InitialInterval: api.Duration(10 * time.Minute)}
 	}
@@ -233,10 +255,10 @@ func startRequest(id, requestID string, input []byte, p program) api.StartReques
 
 func (s *simulation) signal(id, requestID, text string) {
 	input, _ := json.Marshal(text)
-	_, err := s.insist("signal "+id+" "+text, func(ctx context.Context, t *turn.Service) error {
+	_, err := s.insist("signal "+id+" "+text, s.found(id, func(ctx context.Context, t *turn.Service) error {
 		_, err := t.Signal(ctx, id, "", note.Name(), api.SignalRequest{Input: input, RequestID: requestID})
 		return err
-	})
+	}))
 	if err == nil {
 		s.audit.signaled(id, requestID)
 	} else if !errors.Is(err, api.NotFound) {
@@ -249,10 +271,12 @@ func (s *simulation) update(id, name, updateID string, n int) {
 	input, _ := json.Marshal(n)
 	s.audit.adding(id, updateID, n)
 	var answer *api.UpdateResponse
-	did, err := s.insist(name+" "+id+" "+updateID, func(ctx context.Context, t *turn.Service) (err error) {
-		answer, err = t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: updateID, Input: input, Timeout: api.Duration(10 * time.Second)})
-		return err
-	})
+	did, err := s.insist(name+" "+id+" "+updateID, s.found(id, func(ctx context.Context, t *turn.Service) error {
+		return s.within(10*time.Second, "update of "+id, func() (err error) {
+			answer, err = t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: updateID, Input: input, Timeout: timeout(10 * time.Second)})
+			return err
+		})
+	}))
 	switch {
 	case err == nil:
 		s.audit.answered(id, updateID, n, answer, did)
@@ -270,7 +294,7 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 	wait := func() { s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(40_000)) * time.Millisecond)}) }
 	end := func(what string, fn func(context.Context, *turn.Service) error) bool {
 		_, err := s.insist(fmt.Sprintf("%s event %d attempt %d of %s", what, info.EventID, info.Attempt, info.WorkflowID), fn)
-		if err != nil && !errors.Is(err, api.ActivityEnded) && !errors.Is(err, api.NotFound) {
+		if err != nil && !errors.Is(err, api.ActivityEnded) && !errors.Is(err, api.NotFound) && !s.restore.done {
 			s.fail("%s of event %d of %s: %v", what, info.EventID, info.WorkflowID, err)
 		}
 		return err == nil
@@ -283,7 +307,7 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 		})
 	}
 	wait()
-	if !s.calm && s.random.IntN(4) == 0 {
+	if !s.calm && s.random.oneIn(4) {
 		end("fail", func(ctx context.Context, t *turn.Service) error {
 			_, err := t.FailActivity(ctx, api.FailActivityRequest{Token: token, Message: "flaky"})
 			return err
@@ -301,15 +325,15 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 
 // ask asks for the sum, and has the audit compare it with what was acknowledged before and begun until now.
 func (s *simulation) ask(id string) {
-	least := s.audit.acknowledged(id)
+	least, restored := s.audit.acknowledged(id), s.restore.done
 	var answer *api.QueryResponse
-	_, err := s.insist("query "+id, func(ctx context.Context, t *turn.Service) (err error) {
+	_, err := s.insist("query "+id, s.found(id, func(ctx context.Context, t *turn.Service) (err error) {
 		answer, err = t.Query(ctx, id, "", total.Name(), nil)
 		return err
-	})
-	if err == nil {
+	}))
+	if err == nil && restored == s.restore.done {
 		s.audit.asked(id, least, answer.Result)
-	} else if !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) {
+	} else if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) {
 		s.fail("query of %s: %v", id, err)
 	}
 }
@@ -317,10 +341,11 @@ func (s *simulation) ask(id string) {
 // finishWorkflows tells every workflow to end.
 func (s *simulation) finishWorkflows() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
-		s.spawn("finisher "+id, nil, func() { s.signal(id, "the-end", finish) })
+		s.spawn(s.name("finisher %s", id), nil, func() { s.signal(id, "the-end", finish) })
 	}
+	s.finishLetters()
 	for _, id := range s.audit.schedules {
-		s.spawn("finisher "+id, nil, func() { s.remove(id) })
+		s.spawn(s.name("finisher %s", id), nil, func() { s.remove(id) })
 	}
 }
 

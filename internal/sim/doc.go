@@ -15,6 +15,9 @@
 // of a port and each wait, and entered again when the scheduler, which draws from the seed, picks it. When its process
 // dies it is never entered again, except to unwind.
 //
+// What AWS documents of its services is a list of named faults (faults.go). Each names its source, happens in some seeds only, and
+// draws from a random stream of its own. TestSeeds prints how often each happened, and demands that it does.
+//
 // Time is the simulation's. It moves a little with each step, and jumps when nothing else can happen.
 //
 // What is checked while it runs: the log of each run is contiguous, each event resolves once, no update is accepted twice,
@@ -33,5 +36,17 @@
 // after its request, or never). linear_aws_test.go demands the same of real processes over a DynamoDB server, whose network
 // loses requests and answers.
 //
-// The simulation is itself tested: mutants_test.go breaks the protocol on purpose and demands that a seed finds it.
+// The search (search_test.go): `make test` plays fixed seeds, CI and `make sim` fresh ones besides, on all cores, one goroutine for
+// each seed at a time. A summary says how many a minute there were, and how often each fault happened. Three seeds in four are small:
+// a workflow, a client or two, a few requests. They find most for their time.
+//
+// A failure prints its seed and the command that replays it, and is shrunk (shrink_test.go): a random choice is drawn from a named
+// stream (draws.go), and 0 is the calm choice, so that a run is a script of choices, and a shorter script with more calm choices that
+// fails in the same way shows what the failure needs. Every seed that has ever failed is in testdata/seeds.txt, and its script in
+// testdata/scripts; TestSeedsKept and TestScriptsKept play them. A script replays with
+//
+//	go test ./internal/sim -run 'TestScript$' -script=testdata/scripts/NAME.script -v
+//
+// The simulation is itself tested: the mutants (mutants_*_test.go) break the protocol on purpose, and a seed must find each within the
+// number that it states. `make test` plays the main ones, `make sim-mutants` all.
 package sim

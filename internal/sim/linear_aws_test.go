@@ -162,7 +162,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 	for range 1 + mathrand.IntN(3) {
 		began := r.tick()
 		err := c.call(func(ctx context.Context, s *turn.Service) func() error {
-			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: api.Duration(2 * time.Second)})
+			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
 			return func() error {
 				if !r.told(t, began, answer, err) {
 					return errDied
@@ -260,7 +260,7 @@ func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mutant{
-		file: "internal/turn/read.go", old: "		if err := t.current(ctx); err != nil {\n", new: "		if err := t.known(ctx); err != nil {\n",
+		file: "internal/turn/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
 	}
 	cmd := exec.Command("go", "test", "-tags", "aws", "-overlay", m.overlay(t, root), "./internal/sim", "-run", "TestLinearizableOnDynamoDB$", "-count=1")
 	first, _, _ := strings.Cut(os.Getenv("WEFT_DYNAMODB"), ",") // one server is enough

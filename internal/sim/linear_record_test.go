@@ -51,13 +51,20 @@ func (r *record) note(t try, began int64, s said, ended int64) {
 	r.history = append(r.history, porcupine.Operation{Input: t, Call: began, Output: s, Return: ended})
 }
 
+// withheld reports whether a request is refused because its run cannot be read: a key is missing, or a newer version wrote it. Both come
+// back.
+func withheld(err error) bool {
+	text := fmt.Sprint(err)
+	return errors.Is(err, api.NotReady) && (strings.Contains(text, "encrypted") || strings.Contains(text, "newer version"))
+}
+
 // told notes what a try of an update was answered. It reports whether that settles it.
 func (r *record) told(t try, began int64, answer *api.UpdateResponse, err error) bool {
 	switch {
 	case errors.Is(err, errDied), errors.Is(err, api.OutcomeUnknown):
 		r.note(t, began, said{what: "unknown"}, never)
 		return false
-	case errors.Is(err, api.Busy), errors.Is(err, api.UpdatesInFlight):
+	case errors.Is(err, api.Busy), errors.Is(err, api.UpdatesInFlight), withheld(err):
 		return false // nothing was done, and nothing will be
 	case err != nil:
 		r.fail("%+v: %v", t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -28,27 +27,37 @@ type observed struct {
 
 const theRun = "w0"
 
-// watch simulates a seed with few clients on one run, and all the faults of other simulations.
-func watch(seed uint64) *observed {
-	random := rand.New(rand.NewPCG(seed, 0x2545f4914f6cdd1d))
-	s := &simulation{seed: seed, random: random, now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), build: 1}
+// watch plays a simulation with few clients on one run, and all the faults of other simulations. A history that is not linearizable is
+// a failure.
+func watch(s *simulation) *observed {
+	o := watched(s)
+	if len(o.wrong) == 0 && !porcupine.CheckOperations(ledgerModel, lighter(o.history)) {
+		s.fail("the history is not linearizable:\n%s", o.text())
+	}
+	return o
+}
+
+func watched(s *simulation) *observed {
+	s.begin()
+	random := s.stream("plan")
 	s.plan = plan{
 		processes: 2 + random.IntN(2), workflows: 1, faults: []float64{0, 0.01, 0.03, 0.06}[random.IntN(4)],
-		cacheEntries: []int{-1, 1000, 1000}[random.IntN(3)], slow: []float64{0, 0.01, 0.03}[random.IntN(3)],
-		duplicates: []float64{0, 0.1}[random.IntN(2)], deployAfter: 200 + random.IntN(2000),
+		cacheEntries: []int{1000, 1000, -1}[random.IntN(3)], slow: []float64{0, 0.01, 0.03}[random.IntN(3)],
+		duplicates: []float64{0, 0.1}[random.IntN(2)], deployAfter: 100 + random.IntN(1000), most: 1,
 	}
+	s.planSettings()
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
 	now := func() time.Time { return s.now }
 	s.store = storememory.New(storememory.Options{Clock: now, Violation: violation})
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: now, Violation: violation})
-	s.audit, s.sweepAt = newAudit(s), s.now.Add(turn.SweepEvery)
+	s.audit, s.list, s.sweepAt = newAudit(s), newList(s), s.now.Add(turn.SweepEvery)
 	o := &observed{simulation: s, record: record{fail: s.fail}, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}
 	s.audit.programs[theRun] = o.program
 	for range s.plan.processes {
 		s.boot(1)
 	}
 	for c := range 2 + random.IntN(3) {
-		s.spawn(fmt.Sprint("client ", c), nil, func() { o.client(c) })
+		s.spawn(s.name("client %d", c), nil, func() { o.client(c) })
 	}
 	s.loop()
 	s.end()
@@ -58,33 +67,34 @@ func watch(seed uint64) *observed {
 // client is the life of a client: it sends requests one after the other, some of them again where nobody knows what became
 // of them, and some ids that other clients send too.
 func (o *observed) client(number int) {
+	r := o.ofClient(theRun, number)
 	o.start(theRun, fmt.Sprint("start-", number), o.program)
-	for op := range 3 + o.random.IntN(5) {
+	for op := range 3 + r.IntN(5) {
 		id := fmt.Sprintf("%d-%d", number, op)
-		switch o.random.IntN(8) {
+		switch r.IntN(8) {
 		case 0, 1, 2:
-			o.send("add", id, 1+o.random.IntN(9))
+			o.send(r, "add", id, 1+r.IntN(9))
 		case 3:
-			o.send("add", "shared", 4)
+			o.send(r, "add", "shared", 4)
 		case 4:
-			o.send("addSlow", id, 1+o.random.IntN(9))
+			o.send(r, "addSlow", id, 1+r.IntN(9))
 		default:
 			o.look()
 		}
-		o.pause(wait{until: o.now.Add(time.Duration(o.random.IntN(1500)) * time.Millisecond)})
+		o.pause(wait{until: o.now.Add(time.Duration(r.IntN(1500)) * time.Millisecond)})
 	}
 }
 
 // send sends an update, up to three times.
-func (o *observed) send(kind, id string, n int) {
+func (o *observed) send(r *draws, kind, id string, n int) {
 	o.audit.adding(theRun, id, n)
 	input, _ := json.Marshal(n) // a number always encodes
 	t := try{kind, o.id(id), n, o.program.Most}
-	for range 1 + o.random.IntN(3) {
+	for range 1 + r.IntN(3) {
 		var answer *api.UpdateResponse
 		began := o.tick()
 		_, err := o.call(nil, kind+" "+id, func(ctx context.Context, s *turn.Service) (err error) {
-			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: api.Duration(5 * time.Second)})
+			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(5 * time.Second)})
 			return err
 		})
 		if o.told(t, began, answer, err) {
@@ -115,25 +125,19 @@ func (o *observed) look() {
 func TestLinearizable(t *testing.T) {
 	t.Parallel()
 	seen, tries, together := map[string]int{}, 0, 0
-	for i := range *seeds {
-		o := watch(*first + uint64(i))
-		if len(o.wrong) > 0 {
-			t.Fatal(o.report())
-		}
-		if !porcupine.CheckOperations(ledgerModel, lighter(o.history)) {
-			t.Fatalf("%s\nthe history of seed %d is not linearizable:\n%s", o.report(), o.seed, o.text())
-		}
-		for _, op := range o.history {
+	q := &search{t: t, game: histories, look: func(v any) {
+		for _, op := range v.(*observed).history {
 			tries++
 			seen[op.Input.(try).kind+" "+op.Output.(said).what]++
 			if op.Return > op.Call+1 && op.Return != never {
 				together++
 			}
 		}
-	}
-	t.Logf("%d histories, %d tries, %d of them beside others: %v", *seeds, tries, together, seen)
+	}}
+	q.run()
+	t.Logf("%d histories, %d tries, %d of them beside others: %v", len(q.steps), tries, together, seen)
 	for _, kind := range []string{"query done", "add done", "add rejected", "add unknown", "addSlow done"} {
-		if *seeds >= 100 && seen[kind] < *seeds/10 {
+		if n := len(q.steps); n >= 100 && seen[kind] < n/10 {
 			t.Errorf("there were %d tries of the kind %q: too few to tell anything", seen[kind], kind)
 		}
 	}
@@ -145,7 +149,7 @@ func TestLighter(t *testing.T) {
 	t.Parallel()
 	wrong := 0
 	for seed := range uint64(60) {
-		o := watch(seed)
+		o := watched(&simulation{seed: seed})
 		if strings.Count(o.text(), "unknown") > 6 {
 			continue // the search would take too long
 		}

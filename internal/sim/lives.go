@@ -23,6 +23,7 @@ type life struct {
 	asked  []request
 	shifts []*started
 	open   map[int64]*started
+	events int // that were read
 }
 
 // phase is a time in which a schedule stays as it is.
@@ -33,6 +34,7 @@ type phase struct {
 
 // request is a run that somebody asked for, or the runs of some time.
 type request struct {
+	order      int // of its event
 	at         time.Time
 	overlap    api.Overlap
 	start, end time.Time // zero for a single run
@@ -45,6 +47,7 @@ func (r request) covers(t time.Time) bool {
 
 // started is a run that a schedule has started.
 type started struct {
+	order     int       // of its event
 	at        time.Time // its moment
 	triggered bool
 	request   string    // of its start
@@ -95,6 +98,7 @@ func (l *life) read(run *engine.Run) {
 }
 
 func (l *life) event(id int64, at time.Time, e history.Event) {
+	l.events++
 	if s := l.open[engine.Resolves(e).Child]; s != nil {
 		s.to = at
 		l.ended(at, e.Attributes)
@@ -111,7 +115,7 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 	case *history.WorkflowExecutionUpdateAccepted:
 		l.told(at, e)
 	case *history.StartChildWorkflowExecutionInitiated:
-		s := &started{request: e.RequestID, from: at}
+		s := &started{order: l.events, request: e.RequestID, from: at}
 		moment := strings.TrimPrefix(e.WorkflowID, l.id+"-")
 		moment, _, s.triggered = strings.Cut(moment, "Z-")
 		var err error
@@ -144,11 +148,11 @@ func (l *life) told(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
 	case api.ScheduleTrigger:
 		var r api.TriggerScheduleRequest
 		l.decode(u.Input, &r)
-		l.asked = append(l.asked, request{at: at, overlap: r.Overlap})
+		l.asked = append(l.asked, request{order: l.events, at: at, overlap: r.Overlap})
 	case api.ScheduleBackfill:
 		var r api.BackfillScheduleRequest
 		l.decode(u.Input, &r)
-		l.asked = append(l.asked, request{at: at, overlap: r.Overlap, start: r.StartAt, end: r.EndAt})
+		l.asked = append(l.asked, request{order: l.events, at: at, overlap: r.Overlap, start: r.StartAt, end: r.EndAt})
 	}
 }
 

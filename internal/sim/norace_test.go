@@ -2,4 +2,23 @@
 
 package sim
 
-const defaultSeeds = 300
+import (
+	"fmt"
+	"testing"
+)
+
+const defaultSeeds = 1000
+
+// TestSeedsKept plays every seed that has ever failed.
+func TestSeedsKept(t *testing.T) {
+	t.Parallel()
+	for _, k := range keptSeeds(t) {
+		t.Run(fmt.Sprint(k.game.test, " ", k.seed), func(t *testing.T) {
+			t.Parallel()
+			s := &simulation{seed: k.seed}
+			if k.game.play(s); len(s.wrong) > 0 {
+				t.Error(k.game.explain(failing{seed: k.seed, number: 1, kind: s.kind, wrong: s.wrong[0]}))
+			}
+		})
+	}
+}

@@ -17,6 +17,7 @@ type mutant struct {
 	guard    string // a piece of the same file that guards against the same break: it is taken out, too
 	more     bool   // only with -all-mutants
 	test     string // that must find it; empty is TestSeeds
+	within   int    // as many seeds, from the first one; 0 is enoughSeeds
 }
 
 // broken is the source of the mutant's file with the break in it.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -24,11 +25,15 @@ type floating struct {
 	after time.Time
 }
 
-// chance draws whether something of this probability happens. In a calm simulation nothing bad does, nor in
-// the second half of a long one: what has piled up by then has to come to its end.
+// chance draws whether something of this probability happens. In a calm simulation nothing bad does, nor at
+// the end of a long one: what has piled up by then has to come to its end.
 func (s *simulation) chance(p float64) bool {
-	return !s.calm && s.steps < maxSteps/2 && s.random.Float64() < p
+	return !s.quiet() && s.random.chance(p)
 }
+
+// quiet reports whether no fault happens any more. One seed in ten gets here: what it has found by then is a storm of messages, which
+// costs as much as many other seeds, and in which little happens that is new.
+func (s *simulation) quiet() bool { return s.calm || s.steps >= 5_000*s.plan.most }
 
 const beforePut = "before a put"
 
@@ -42,12 +47,14 @@ func (t *ports) point(where string) {
 	}
 	switch {
 	case s.chance(freeze):
-		t.p.frozen = s.now.Add(s.sleep())
+		t.p.freeze(s.now, s.now.Add(s.sleep()))
+		s.thawed(t.p)
+		s.count("a process freezes")
 		s.log("process %d freezes until %s, %s", t.p.number, t.p.frozen.Format("15:04:05"), where)
 	case s.chance(s.plan.slow):
 		until = s.now.Add(time.Duration(s.random.IntN(4000)) * time.Millisecond)
 	}
-	s.pause(wait{until: until})
+	s.stall(until, where == "before a read" || where == "after a read")
 	if s.chance(s.plan.faults) {
 		s.kill(t.p, where)
 	}
@@ -56,29 +63,43 @@ func (t *ports) point(where string) {
 // Append puts items, or lies about it.
 func (t *ports) Append(ctx context.Context, items ...store.Item) error {
 	s := t.s
+	s.overtake(items)
+	items = slices.Clone(items)
+	for i := range items {
+		items[i].Body = t.p.settings.writes(items[i].Body)
+	}
 	t.point(beforePut)
 	me := s.running
 	switch {
 	case s.chance(s.plan.faults):
 		me.did.lied++
+		s.count("a put is throttled")
 		s.log("put of %s is throttled", items[0].Key)
 		return store.ErrThrottled
 	case s.chance(s.plan.faults):
 		me.did.lied++
+		s.count("a put arrives late")
 		s.log("put of %s gets no answer, and is on its way", items[0].Key)
 		s.floating = append(s.floating, &floating{items: items, after: s.now.Add(s.sleep())})
 		return store.ErrUnknown
 	case s.chance(s.plan.faults):
 		me.did.lied++
+		s.count("a put is lost")
 		s.log("put of %s gets no answer, and was not made", items[0].Key)
 		return store.ErrUnknown
 	}
 	err := t.s.append(context.WithoutCancel(ctx), items) // it was on its way, whatever became of its writer
+	appear := s.tear(items, err)
 	t.point("after a put")
+	appear()
 	if s.chance(s.plan.faults) {
 		me.did.lied++
+		s.count("the answer to a put is lost")
 		s.log("the answer to the put of %s is lost: %v", items[0].Key, err)
 		return store.ErrUnknown
+	}
+	if conflict := (*store.Conflict)(nil); errors.As(err, &conflict) {
+		conflict.Existing.Body = t.p.settings.reads(conflict.Existing.Body)
 	}
 	return err
 }
@@ -88,6 +109,7 @@ func (s *simulation) append(ctx context.Context, items []store.Item) error {
 	err := s.store.Append(ctx, items...)
 	var conflict *store.Conflict
 	if errors.As(err, &conflict) {
+		s.count("a put finds its slot taken")
 		s.log("put of %s is refused: the slot is taken", items[0].Key)
 	}
 	if err == nil {
@@ -106,7 +128,7 @@ func (s *simulation) land() {
 	i := s.random.IntN(len(s.floating))
 	f := s.floating[i]
 	if s.now.Before(f.after) && !s.calm {
-		s.now = s.now.Add(time.Second) // not yet
+		s.now, s.lurched = s.now.Add(time.Second), s.lurched+time.Second // not yet
 		return
 	}
 	s.floating = append(s.floating[:i], s.floating[i+1:]...)
@@ -115,7 +137,8 @@ func (s *simulation) land() {
 		return
 	}
 	s.log("the put of %s arrives late", f.items[0].Key)
-	_ = s.append(context.Background(), f.items) // refused like any other if the slot is taken
+	err := s.append(context.Background(), f.items) // refused like any other if the slot is taken
+	_ = s.tear(f.items, err)
 }
 
 // Backward reads.
@@ -124,10 +147,15 @@ func (t *ports) Backward(ctx context.Context, workflow string, before, until sto
 	if t.s.chance(t.s.plan.faults) {
 		return store.Page{}, store.ErrThrottled
 	}
-	if t.s.random.IntN(4) == 0 {
+	if t.s.random.oneIn(4) {
 		limit = 1 + t.s.random.IntN(5) // small pages
 	}
-	page, err := t.s.store.Backward(ctx, workflow, before, until, limit)
+	read := func(before store.Key) (store.Page, error) {
+		return t.s.store.Backward(ctx, workflow, before, until, limit)
+	}
+	page, err := read(before)
+	page, err = t.s.seenPage(page, err, read)
+	page.Items = t.p.settings.readsAll(page.Items)
 	t.point("after a read")
 	return page, err
 }
@@ -136,6 +164,10 @@ func (t *ports) Backward(ctx context.Context, workflow string, before, until sto
 func (t *ports) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
 	t.point("before a read")
 	page, err := t.s.store.Forward(ctx, from, limit)
+	page, err = t.s.seenPage(page, err, func(k store.Key) (store.Page, error) {
+		return t.s.store.Forward(ctx, store.Key{Workflow: k.Workflow, Run: k.Run, Slot: k.Slot + 1}, limit)
+	})
+	page.Items = t.p.settings.readsAll(page.Items)
 	t.point("after a read")
 	return page, err
 }
@@ -146,7 +178,11 @@ func (t *ports) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if t.s.chance(t.s.plan.faults) {
 		return store.ErrUnknown
 	}
-	err := t.s.store.RecordAttempt(ctx, a)
+	a.Body = t.p.settings.writes(a.Body)
+	err := t.s.store.RecordAttempt(ctx, t.s.asEarlier(a))
+	if err == nil {
+		t.s.audit.recorded(a)
+	}
 	t.point("after the record of an attempt")
 	if t.s.chance(t.s.plan.faults) {
 		return store.ErrUnknown
@@ -157,7 +193,11 @@ func (t *ports) RecordAttempt(ctx context.Context, a store.Attempt) error {
 // ReadAttempts reads.
 func (t *ports) ReadAttempts(ctx context.Context, workflow string, run uint32) ([]store.Attempt, error) {
 	t.point("before a read of attempts")
-	return t.s.store.ReadAttempts(ctx, workflow, run)
+	all, err := t.s.store.ReadAttempts(ctx, workflow, run)
+	for i := range all {
+		all[i].Body = t.p.settings.reads(all[i].Body)
+	}
+	return all, err
 }
 
 // ReadKey reads.
@@ -197,6 +237,10 @@ func (t *ports) PutTimers(ctx context.Context, timers []store.Timer) error {
 	if t.s.chance(t.s.plan.faults) {
 		return store.ErrThrottled
 	}
+	timers = reveal(timers)
+	for i := range timers {
+		timers[i].Body = t.p.settings.writes(timers[i].Body)
+	}
 	err := t.s.store.PutTimers(ctx, timers)
 	t.point("after timers are kept")
 	if t.s.chance(t.s.plan.faults) {
@@ -208,7 +252,11 @@ func (t *ports) PutTimers(ctx context.Context, timers []store.Timer) error {
 // DueTimers reads.
 func (t *ports) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
 	t.point("before a read of timers")
-	return t.s.store.DueTimers(ctx, before, limit)
+	due, err := t.s.store.DueTimers(ctx, before, limit)
+	for i := range due {
+		due[i].Body = t.p.settings.reads(due[i].Body)
+	}
+	return t.s.hide(due), err
 }
 
 // DeleteTimers deletes.
@@ -221,20 +269,33 @@ func (t *ports) DeleteTimers(ctx context.Context, timers []store.Timer) error {
 func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	s := t.s
 	t.point("before a send")
+	if name == queue.Workflow && (s.hits(groupHot) || s.exceeds(groupQuota, messages[0].Group)) {
+		s.log("a message group is throttled")
+		return errors.New("RequestThrottled")
+	}
 	s.running.did.sent += len(messages)
 	for _, m := range messages {
-		if d, err := turn.DecodeMessage(m.Body); err == nil {
+		if d, err := s.audit.decode(m.Body); err == nil {
 			s.log("sends %s of %s event %d attempt %d in %v (wave %04x, seen %d)", d.Kind, d.WorkflowID, d.EventID, d.Attempt, m.Delay, uint16(d.Wave), d.Seen)
 			s.audit.sent(d)
+			s.count(sentKinds[d.Kind])
 		}
 	}
 	partial := s.chance(s.plan.faults)
+	if partial {
+		s.count("a batch is sent in part")
+	}
 	for _, m := range messages {
-		if partial && s.random.IntN(2) == 0 {
+		if partial && s.random.oneIn(2) {
 			continue
 		}
-		for range 1 + oneIf(s.chance(s.plan.duplicates)) {
-			if m.Group == "" && s.random.IntN(2) == 0 {
+		copies := 1 + oneIf(s.chance(s.plan.duplicates))
+		if copies > 1 {
+			s.count("a message is sent twice")
+		}
+		m.Body = t.p.settings.writes(m.Body)
+		for range copies {
+			if m.Group == "" && s.random.oneIn(2) {
 				m.Delay = min(m.Delay+time.Duration(s.random.IntN(2000))*time.Millisecond, queue.MaxDelay)
 			}
 			if err := s.queue.Send(ctx, name, m); err != nil {
@@ -248,6 +309,15 @@ func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message
 	}
 	return nil
 }
+
+// sentKinds say of each kind of message that one was sent.
+var sentKinds = func() map[engine.MessageKind]string {
+	names := map[engine.MessageKind]string{}
+	for kind := range engine.MessageKind(32) {
+		names[kind] = "message sent: " + kind.String()
+	}
+	return names
+}()
 
 func oneIf(b bool) int {
 	if b {
@@ -263,9 +333,11 @@ func (t *ports) Receive(context.Context, string, int) ([]queue.Delivery, error) 
 func (t *ports) Delete(ctx context.Context, name string, receipts ...string) error {
 	t.point("before a delete")
 	if t.s.chance(t.s.plan.faults) {
+		t.s.count("a delete is lost")
 		t.s.log("the delete is lost")
 		return nil
 	}
+	t.s.events.deleted(receipts)
 	return t.s.queue.Delete(ctx, name, receipts...)
 }
 
@@ -273,4 +345,10 @@ func (t *ports) Delete(ctx context.Context, name string, receipts ...string) err
 func (t *ports) Extend(ctx context.Context, name, receipt string, d time.Duration) error {
 	t.point("before an extension")
 	return t.s.queue.Extend(ctx, name, receipt, d)
+}
+
+// ListRuns reads the list.
+func (t *ports) ListRuns(ctx context.Context, f store.Filter, token string, limit int) ([]store.Summary, string, error) {
+	t.point("before a read of the list")
+	return t.s.list.ListRuns(ctx, f, token, limit)
 }

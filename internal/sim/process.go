@@ -16,13 +16,27 @@ import (
 
 // process is one process of the deployment: its caches and gates die with it.
 type process struct {
-	number  int
-	build   int
-	service *turn.Service
-	sealer  *seal.Sealer
-	pump    *pump.Pump
-	dead    bool
-	frozen  time.Time // until when none of its actors goes on
+	number    int
+	build     int
+	service   *turn.Service
+	sealer    *seal.Sealer
+	settings  settings
+	pump      *pump.Pump
+	dead      bool
+	frozen    time.Time     // until when none of its actors goes on
+	skew      time.Duration // of its clock
+	set       bool          // the skew has been drawn
+	deadCalls int           // how many of its next calls fail, because it was frozen
+	slept     time.Duration // how long it has been frozen, and will be
+}
+
+// freeze has none of the actors of a process go on until a moment.
+func (p *process) freeze(now, until time.Time) {
+	from := maxTime(p.frozen, now)
+	if until.After(from) {
+		p.slept += until.Sub(from)
+	}
+	p.frozen = until
 }
 
 // quiet is the log of processes that nobody listens to.
@@ -30,13 +44,14 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // boot starts a process of a build.
 func (s *simulation) boot(build int) *process {
-	p := &process{number: s.audit.boots, build: build}
+	p := &process{number: s.audit.boots, build: build, frozen: s.outages.offUntil, settings: s.rollout.now}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
-	p.sealer = s.sealer(ports)
-	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: s.store, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
-	p.service = turn.New(p.sealer.Ports(all), registry(s, build), world{s}, s.options(build))
-	p.pump = &pump.Pump{Service: p.service, Receiver: ports, World: world{s}, Log: cmp.Or(s.logger, quiet)}
+	p.sealer = s.sealer(p, ports)
+	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
+	lossy := lossy{s}
+	p.service = turn.New(s.events.watchPorts(p.sealer.Ports(lossy.ports(all))), registry(s, build), world{s, p}, s.options(p))
+	p.pump = &pump.Pump{Service: p.service, Receiver: lossyReceiver{lossy, ports}, World: world{s, p}, Log: cmp.Or(s.logger, quiet)}
 	s.processes = append(s.processes, p)
 	return p
 }
@@ -49,6 +64,7 @@ func (s *simulation) replace(p *process) { s.succeed(p, "deployment", s.build) }
 
 func (s *simulation) succeed(p *process, why string, next int) {
 	s.log("process %d dies: %s", p.number, why)
+	s.count("a process dies")
 	p.dead = true
 	running := s.running
 	for _, a := range s.actors {
@@ -61,7 +77,7 @@ func (s *simulation) succeed(p *process, why string, next int) {
 		p.service.Close()
 	}
 	s.processes = slices.DeleteFunc(s.processes, func(q *process) bool { return q == p })
-	s.boot(next)
+	s.initialize(s.boot(next))
 	if running != nil && running.process == p {
 		running.dead = true
 		panic(killed{})
@@ -69,15 +85,20 @@ func (s *simulation) succeed(p *process, why string, next int) {
 	s.sweepEnded()
 }
 
-// unwind ends an actor whose process has died: its deferred functions run, and nothing they do has any effect.
-func (s *simulation) unwind(a *actor) {
-	a.dead = true
-	s.running = a
-	a.stop()
-	a.end()
+func (s *simulation) anyProcess() *process { return s.processes[s.random.IntN(len(s.processes))] }
+
+// awake are the processes that can receive messages. One that is frozen neither polls a queue nor is invoked: SQS keeps what it would
+// receive, and Lambda hands that to another environment ("AWS Lambda Developer Guide", execution environment lifecycle: an environment
+// handles one invocation at a time).
+func (s *simulation) awake() []*process {
+	return slices.DeleteFunc(slices.Clone(s.processes), func(p *process) bool { return s.now.Before(p.frozen) })
 }
 
-func (s *simulation) anyProcess() *process { return s.processes[s.random.IntN(len(s.processes))] }
+// receiver is a process that receives messages.
+func (s *simulation) receiver() *process {
+	able := s.awake()
+	return able[s.random.IntN(len(able))]
+}
 
 // processOf is a process of a build, by its name; nil where there is none.
 func (s *simulation) processOf(build string) *process {
@@ -92,45 +113,86 @@ func buildName(build int) string { return fmt.Sprintf("build-%d", build) }
 
 // deliverable are the queues that have a message that is visible.
 func (s *simulation) deliverable() (names []string) {
-	for _, name := range queue.All(taskQueues...) {
-		for _, q := range []string{name, queue.DeadLetters(name)} {
-			if s.queue.Ready(q) {
-				names = append(names, q)
-			}
+	if s.now.Before(s.outages.offUntil) || s.away(queueAway) || len(s.awake()) == 0 {
+		return nil
+	}
+	for _, name := range allQueues {
+		if s.queue.Ready(name) && s.served(name) && !s.starve(name) && !s.waits(name) {
+			names = append(names, name)
 		}
 	}
 	return names
 }
 
+// allQueues are the queues of the deployment, each followed by that of its dead letters.
+var allQueues = func() (names []string) {
+	for _, name := range queue.All(taskQueues...) {
+		names = append(names, name, queue.DeadLetters(name))
+	}
+	return names
+}()
+
 // deliver hands what is visible in a queue to a process, as a batch of random size.
 func (s *simulation) deliver(name string) {
+	if len(s.awake()) == 0 {
+		return // a deployment came between
+	}
 	limit := 1 + s.random.IntN(queue.MaxBatch)
 	deliveries, err := s.queue.Receive(context.Background(), name, limit)
 	if err != nil {
 		s.fail("receive: %v", err)
 		return
 	}
-	s.processes[0].sealer.Deliveries(context.Background(), deliveries) // what it cannot open comes again
-	for _, part := range pump.Split(name, deliveries) {
-		p := s.anyProcess()
-		first := part[0]
-		what := name
-		if m, err := turn.DecodeMessage(first.Body); err == nil {
-			what = fmt.Sprintf("%s of %s event %d attempt %d (received %d)", m.Kind, m.WorkflowID, m.EventID, m.Attempt, first.Received)
-		}
-		s.log("process %d gets %d of %s: %s", p.number, len(part), name, what)
-		s.spawn(fmt.Sprintf("p%d %s", p.number, what), p, func() {
-			s.running.queue = name
-			p.pump.Deliver(context.Background(), name, part)
-		})
+	if s.has(oneAtATime) && !s.calm && s.atWork(name) {
+		s.log("%d messages of %s are received, and their function is at work", len(deliveries), name)
+		return
 	}
+	if deliveries = s.arrive(name, deliveries); len(deliveries) == 0 {
+		return
+	}
+	s.keepCopies(name, deliveries)
+	if s.has(inBatches) {
+		s.invoke(name, deliveries)
+		return
+	}
+	for _, part := range pump.Split(name, deliveries) {
+		p := s.receiver()
+		if !p.settings.serves(name) {
+			continue // its mapping is not there yet: they come again
+		}
+		p.sealer.Deliveries(context.Background(), part) // what it cannot open comes again
+		p.opens(part)
+		s.audit.delivered(name, part)
+		first := part[0]
+		s.log("process %d gets %d of %s: %s", p.number, len(part), name, s.what(name, first))
+		s.spawn(s.name("p%d %s", p.number, s.what(name, first)), p, func() {
+			s.running.queue = name
+			s.events.received(s.running, part)
+			p.pump.HandOver(context.Background(), name, part) // a handler that panics is a failure
+		}).takes = name
+	}
+}
+
+// what says what a message is about, for the trace.
+func (s *simulation) what(queue string, d queue.Delivery) string {
+	if !s.tracing {
+		return ""
+	}
+	m, err := turn.DecodeMessage(d.Body)
+	if err != nil {
+		return queue
+	}
+	return s.name("%s of %s event %d attempt %d (received %d)", m.Kind, m.WorkflowID, m.EventID, m.Attempt, d.Received)
 }
 
 // sweep has a process sweep the timers.
 func (s *simulation) sweep() {
-	s.sweepAt = s.now.Add(turn.SweepEvery)
-	p := s.anyProcess()
-	s.spawn(fmt.Sprintf("p%d sweep", p.number), p, func() { _, _ = p.service.Sweep(context.Background()) })
+	times, next := s.fire()
+	s.sweepAt = next
+	for range times {
+		p := s.anyProcess()
+		s.spawn(s.name("p%d sweep", p.number), p, func() { _, _ = p.service.Sweep(context.Background()) })
+	}
 }
 
 // sleep is how long a process sleeps that is frozen, or a put is on its way: longer than a visibility time-out, or than the

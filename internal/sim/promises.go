@@ -13,22 +13,25 @@ import (
 func (a *audit) checkSchedules() {
 	families := a.families()
 	for _, id := range a.schedules {
-		for _, l := range a.lives(id) {
+		lives := a.lives(id)
+		for _, l := range lives {
 			l.checkMoments()
 			l.checkMissing()
 			l.checkAsked()
 			l.checkAlone(families)
-			l.checkEnding(families)
+			l.checkEnding(families, lives)
 		}
 	}
 }
 
-// mixed reports whether requests came with another policy than the schedule's.
+// mixed reports whether requests came with another policy than the schedule's, or the policy has changed: a keeper changes it who tells
+// a schedule what was meant for its successor, after a restore has brought the schedule back.
 func (l *life) mixed() bool {
-	return slices.ContainsFunc(l.asked, func(r request) bool { return r.overlap != "" && r.overlap != l.policy() })
+	changed := slices.ContainsFunc(l.phases, func(p phase) bool { return p.Overlap != l.phases[0].Overlap })
+	return changed || slices.ContainsFunc(l.asked, func(r request) bool { return r.overlap != "" && r.overlap != l.policy() })
 }
 
-// policy is the overlap policy of the schedule, which does not change here.
+// policy is the overlap policy that the schedule was created with.
 func (l *life) policy() api.Overlap { return cmp.Or(l.phases[0].Overlap, api.OverlapSkip) }
 
 // covered is how many requests there were for the runs of a time that has this moment.
@@ -98,7 +101,7 @@ func (l *life) checkMissing() {
 		until := p.to
 		if until.IsZero() {
 			until = l.ticked
-			if soon := l.died.Add(-late); l.a.s.plan.purgeAfter == 0 && soon.After(until) {
+			if soon := l.died.Add(-late - l.a.s.outages.excuse); !l.a.s.lost() && soon.After(until) {
 				until = soon
 			}
 		}
@@ -106,11 +109,42 @@ func (l *life) checkMissing() {
 			continue
 		}
 		for _, m := range momentsOf(p.Spec, p.from, until) {
-			if due := latestDue(p.Spec, m); !due.After(until) && !l.excused(&p, m, due) {
+			if due := latestDue(p.Spec, m); !due.After(until) && !l.excused(&p, m, due) && !l.stopped(&p, m) {
 				l.fail("has started no run of %v", m)
 			}
 		}
 	}
+}
+
+// atOnce is how many moments a task of a schedule decides about (internal/schedule/flow).
+const atOnce = 100
+
+// stopped reports whether a moment is one of those that a pause, a change or a deletion has left out, because no task had looked at it yet
+// shortly after an outage (docs/schedules.md).
+func (l *life) stopped(p *phase, m time.Time) bool {
+	end := p.to
+	if end.IsZero() {
+		end = l.died
+	}
+	later := func(s *started) bool {
+		return !s.triggered && s.at.After(m) && !s.from.After(end) && l.covered(s.at) == 0
+	}
+	if slices.ContainsFunc(l.shifts, later) {
+		return false
+	}
+	before := p.from
+	for _, ran := range l.ran {
+		if ran.After(end) {
+			break
+		}
+		if ran.After(before) {
+			if end.Sub(ran) < late && len(momentsOf(p.Spec, before, ran)) > atOnce {
+				return true
+			}
+			before = ran
+		}
+	}
+	return false
 }
 
 // excused reports whether a moment has its run, or need not have one.
@@ -123,14 +157,42 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 		return true
 	}
 	switch {
+	case l.behind(p, m, looked):
+		return true
 	case l.policy() == api.OverlapAllowAll:
 		return false
 	case l.mixed():
 		return true
 	case l.policy() == api.OverlapBufferAll:
-		return l.busy(nil, l.died, l.died) // it was deleted while this waited
+		// It was deleted while this waited: for the end of a run, or for it to come by the moments up to that.
+		return l.busy(nil, l.died, l.died) || l.behind(p, looked, looked)
 	}
-	return l.busy(nil, m, looked)
+	apart := l.a.s.apart()
+	return l.busy(nil, m.Add(-apart), looked.Add(apart))
+}
+
+// aPart is how many moments a task of a schedule decides about. The next task follows a second later.
+const aPart = 100
+
+// behind reports whether a schedule was deleted, or changed, before it came to a moment: more had come than one task decides about, and its
+// code ran less often after that, each time a second later, than it takes to come to this one. What it has not come to by then is missed.
+func (l *life) behind(p *phase, m, looked time.Time) bool {
+	before, end := p.from, p.to
+	for _, t := range l.ran {
+		if t.Before(looked) && t.After(before) {
+			before = t
+		}
+	}
+	if end.IsZero() {
+		end = l.died
+	}
+	earlier, tasks, next := len(momentsOf(p.Spec, before, m))-1, 0, looked
+	for _, t := range l.ran {
+		if !t.Before(next) && t.Before(end) {
+			tasks, next = tasks+1, t.Add(time.Second)
+		}
+	}
+	return earlier >= aPart*tasks && earlier >= aPart
 }
 
 // checkAsked demands that what was asked for is started at once where nothing is open, or may be.
@@ -149,7 +211,8 @@ func (l *life) checkAsked() {
 		if !r.start.IsZero() {
 			moments = momentsOf(l.phases[i].Spec, r.start.Add(-time.Microsecond), r.end)
 		}
-		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.from.Before(r.at) && s.openAt(r.at, r.at) })
+		// Commits have one time if the clock of the later one's writer is behind: the order of the log says what was open.
+		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.openAt(r.at, r.at) })
 		for j, m := range moments {
 			if (cmp.Or(r.overlap, l.policy()) == api.OverlapAllowAll || idle && j == 0) && !begun(m) {
 				l.fail("was asked at %v for a run, of %v if that is a moment, and has not started it", r.at, m)
@@ -170,7 +233,8 @@ func (l *life) checkAlone(families map[string]*family) {
 				continue
 			}
 			begins := g.made[0].State.StartTime
-			if begins >= f.made[0].State.StartTime && begins < f.last.State.CloseTime {
+			apart := l.a.s.apart()
+			if begins.Add(-apart) >= f.made[0].State.StartTime && begins.Add(apart) < f.last.State.CloseTime {
 				l.fail("has a run of %v, open until %v, and at %v another begins, of %v", s.at, f.last.State.CloseTime.Time(), begins.Time(), other.at)
 			}
 		}
@@ -178,8 +242,9 @@ func (l *life) checkAlone(families map[string]*family) {
 }
 
 // checkEnding demands that a run comes to its own end, also when the schedule has been deleted, unless another is to be in its
-// place by the policy.
-func (l *life) checkEnding(families map[string]*family) {
+// place by the policy. A run of a moment that another schedule of the same id has a run of, too, may be ended in the place of that one: both have one
+// workflow id.
+func (l *life) checkEnding(families map[string]*family, lives []*life) {
 	if l.mixed() {
 		return
 	}
@@ -190,19 +255,24 @@ func (l *life) checkEnding(families map[string]*family) {
 			continue
 		}
 		status := last.State.Status
-		if !ends && (status == history.Canceled || status == history.Terminated) {
+		twice := slices.ContainsFunc(lives, func(other *life) bool {
+			return other != l && slices.ContainsFunc(other.shifts, func(o *started) bool { return o.at.Equal(s.at) })
+		})
+		if !ends && !twice && (status == history.Canceled || status == history.Terminated) {
 			l.fail("has a run of %v that is %s", s.at, status)
 		}
-		if !ends || status != history.Completed || l.a.s.plan.purgeAfter > 0 {
+		if !ends || status != history.Completed || l.a.s.lost() {
 			continue
 		}
 		closed := last.State.CloseTime.Time()
 		for _, p := range l.phases {
-			until := p.to
-			if until.IsZero() || until.After(closed.Add(-late)) {
-				until = closed.Add(-late)
+			until, soon := p.to, closed.Add(-late-l.a.s.outages.excuse)
+			if until.IsZero() || until.After(soon) {
+				until = soon
 			}
-			if came := momentsOf(p.Spec, maxTime(p.from, s.from), until); !p.Paused && p.CatchUpWindow == 0 && len(came) > 0 && l.died.After(closed) {
+			came := momentsOf(p.Spec, maxTime(p.from, s.from), until)
+			came = slices.DeleteFunc(came, func(m time.Time) bool { return latestDue(p.Spec, m).After(until) }) // its jitter may not be over
+			if !p.Paused && p.CatchUpWindow == 0 && len(came) > 0 && l.died.After(closed) {
 				l.fail("has a run of %v that ended at %v by itself, although %v had come", s.at, closed, came[0])
 			}
 		}

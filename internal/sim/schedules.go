@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
@@ -59,7 +58,7 @@ var (
 )
 
 // rota draws a schedule that is created now.
-func (s *simulation) rota(r *rand.Rand) rota {
+func (s *simulation) rota(r *draws) rota {
 	one := rota{rests: r.IntN(3) == 0}
 	n := &one.schedule
 	n.Spec, n.Overlap, n.PauseOnFailure = specs[r.IntN(len(specs))], policies[r.IntN(len(policies))], r.IntN(3) == 0
@@ -95,18 +94,18 @@ func encoded(v any) json.RawMessage {
 	return text
 }
 
-// startSchedules starts the keepers of a seed's schedules. Most seeds have none.
+// startSchedules starts the keepers of a seed's schedules. Few seeds have any.
 func (s *simulation) startSchedules() {
-	r := rand.New(rand.NewPCG(s.seed, 0x5c4ed))
-	for i := range []int{0, 0, 1, 2}[r.IntN(4)] {
+	for i := range s.plan.schedules {
 		id := fmt.Sprintf("s%d", i)
+		r := s.stream("keeper " + id)
 		s.audit.schedules = append(s.audit.schedules, id)
-		s.spawn("keeper "+id, nil, func() { s.keeper(id, r) })
+		s.spawn(s.name("keeper %s", id), nil, func() { s.keeper(id, r) })
 	}
 }
 
 // keeper is the life of somebody who keeps a schedule: perhaps a second one when the first is deleted.
-func (s *simulation) keeper(id string, r *rand.Rand) {
+func (s *simulation) keeper(id string, r *draws) {
 	for life := range 1 + r.IntN(2) {
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(600)) * time.Second)})
 		one := s.rota(r)
@@ -124,7 +123,7 @@ func (s *simulation) keeper(id string, r *rand.Rand) {
 }
 
 // keep is one thing that is said to a schedule.
-func (s *simulation) keep(id, name string, one rota, r *rand.Rand) {
+func (s *simulation) keep(id, name string, one rota, r *draws) {
 	o := []api.Overlap{"", one.other}[r.IntN(2)]
 	switch r.IntN(9) {
 	case 0, 1:
@@ -157,10 +156,18 @@ func (s *simulation) keep(id, name string, one rota, r *rand.Rand) {
 func (s *simulation) create(id, requestID string, what api.Schedule) {
 	workflowID, input := api.SchedulePrefix+id, encoded(api.NewSchedule{ID: id, Schedule: what})
 	var answer *api.StartResponse
-	_, err := s.insist("create "+id, func(ctx context.Context, t *turn.Service) (err error) {
-		answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &workflowID, Type: api.ScheduleType, Input: input, RequestID: requestID})
+	start := func() error {
+		_, err := s.insist("create "+id, func(ctx context.Context, t *turn.Service) (err error) {
+			answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &workflowID, Type: api.ScheduleType, Input: input, RequestID: requestID})
+			return err
+		})
 		return err
-	})
+	}
+	err := start()
+	for s.restore.done && errors.Is(err, api.AlreadyOpen) { // the one before is there again
+		s.remove(id)
+		err = start()
+	}
 	if err != nil {
 		s.fail("create %s: %v", id, err)
 		return
@@ -173,7 +180,7 @@ func (s *simulation) tell(id, name, updateID string, input any) {
 	workflowID, body := api.SchedulePrefix+id, encoded(input)
 	var answer *api.UpdateResponse
 	_, err := s.insist(fmt.Sprintf("%s %s %s", name, id, updateID), func(ctx context.Context, t *turn.Service) (err error) {
-		answer, err = t.Update(ctx, workflowID, "", name, api.UpdateRequest{UpdateID: updateID, Input: body, Timeout: api.Duration(10 * time.Second)})
+		answer, err = t.Update(ctx, workflowID, "", name, api.UpdateRequest{UpdateID: updateID, Input: body, Timeout: timeout(10 * time.Second)})
 		return err
 	})
 	switch {

@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -35,7 +34,10 @@ func (s *simulation) check() {
 	s.upkeep.at = s.now.Add(checkEvery)
 	for range 1 + oneIf(s.chance(0.2)) {
 		p := s.anyProcess()
-		s.spawn(fmt.Sprintf("p%d check", p.number), p, func() { s.maintain(p) })
+		s.spawn(s.name("p%d check", p.number), p, func() {
+			s.running.checks = true
+			s.maintain(p)
+		})
 	}
 }
 
@@ -44,7 +46,7 @@ func (s *simulation) maintain(p *process) {
 	for {
 		did, err := p.service.Maintain(context.Background())
 		s.log("the check did %+v: %v", did, err)
-		if s.upkeep.sent += did.Sent; did.Sent > 0 && !s.upkeep.purged && !s.buildAway() {
+		if s.upkeep.sent += did.Sent; did.Sent > 0 && !s.upkeep.purged && !s.buildAway() && s.outages.excuse < 12*time.Hour {
 			s.fail("the check found something that waits in vain, although nothing was purged")
 		}
 		if s.calm && (err != nil || did.Failed > 0) {
@@ -82,6 +84,7 @@ func (s *simulation) purge() {
 	all := queue.All(taskQueues...)
 	name := all[s.random.IntN(len(all))]
 	s.log("the queue %s is purged", name)
+	s.count("a queue is purged")
 	s.queue.Purge(name)
 	s.queue.Purge(queue.DeadLetters(name))
 }
@@ -93,13 +96,15 @@ func (s *simulation) endUpkeep() {
 			if !item.Expires.IsZero() && item.Expires.Before(s.now) {
 				continue // the store deletes it
 			}
-			if c, err := history.Decode(item.Slot, item.Body); err != nil || c.Status != history.Void {
+			if c, err := history.Decode(item.Slot, s.audit.whole(item).Body); err != nil || c.Status != history.Void {
 				s.fail("%s is left, long after its run has closed", item.Key)
 			}
 		}
 		for _, run := range runs {
 			left, err := s.store.ReadAttempts(context.Background(), workflow, run.Number)
-			left = slices.DeleteFunc(left, func(a store.Attempt) bool { return !a.Expires.IsZero() && a.Expires.Before(s.now) })
+			left = slices.DeleteFunc(left, func(a store.Attempt) bool {
+				return a.RunID == stranger || !a.Expires.IsZero() && a.Expires.Before(s.now)
+			})
 			if err != nil || len(left) > 0 {
 				s.fail("attempts %v of run %d of %s are left, long after it has closed: %v", left, run.Number, workflow, err)
 			}
@@ -122,12 +127,19 @@ func (a *audit) open() bool {
 // deleted forgets the number of a run whose first commit goes: a void run may have its place then.
 func (a *audit) deleted(item store.Item) {
 	at := place{item.Workflow, item.Run}
+	a.note(journaled{Item: item, deleted: true})
 	run := a.current[at]
 	if run != nil && !run.State.Status.Closed() {
 		a.s.fail("%s was deleted, and its run is open", item.Key)
 	}
+	if run != nil {
+		a.going[run] = true
+	}
 	if item.Slot == 0 {
 		delete(a.current, at)
+	}
+	if left, err := a.s.store.Forward(context.Background(), store.Key{Workflow: item.Workflow, Run: item.Run}, 1); err == nil && len(left.Items) == 0 {
+		a.s.list.changed(at, nil)
 	}
 }
 
@@ -149,10 +161,11 @@ func (t scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.It
 	if t.s.chance(t.s.plan.faults) {
 		return nil, "", store.ErrThrottled
 	}
-	if t.s.random.IntN(2) == 0 {
+	if t.s.random.oneIn(2) {
 		limit = 1 + t.s.random.IntN(5)
 	}
 	items, next, err := t.s.store.Scan(ctx, cursor, limit)
+	items = t.p.settings.readsAll(t.s.seen(items))
 	t.point("after a scan")
 	return items, next, err
 }
@@ -172,6 +185,7 @@ func (t scanner) Delete(ctx context.Context, items []store.Item, attempts []stor
 			return err
 		}
 		s.audit.deleted(item)
+		s.events.dropped(item)
 	}
 	t.point("before attempts are deleted")
 	err := s.store.Delete(context.WithoutCancel(ctx), nil, attempts)
@@ -203,10 +217,10 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 }
 
 // options are those of a process of a build.
-func (s *simulation) options(build int) turn.Options {
-	return turn.Options{
-		Build: buildName(build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
-		Retention: retention, CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20, MaxCommit: s.plan.maxCommit,
-		Engine: engine.Options{TaskQueues: taskQueues, SuggestAfterEvents: suggestAfter}, Rate: rateOf,
-	}
+func (s *simulation) options(p *process) turn.Options {
+	return p.settings.over(turn.Options{
+		Build: buildName(p.build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
+		Retention: s.retentionOf(), CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20,
+		Engine: engine.Options{TaskQueues: taskQueues, SuggestAfterEvents: suggestAfter, MaxStarts: s.maxStarts()},
+	})
 }

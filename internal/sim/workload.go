@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -50,18 +49,12 @@ type program struct {
 	Tells  string        // the workflow to which it sends a note when its steps are done; empty for none
 	Cron   bool          // it begins each hour, and ends when its steps are done
 	Whole  time.Duration // its execution timeout; 0 for none
+	Run    time.Duration `json:",omitempty"` // its run timeout; 0 for none
+	Close  time.Duration `json:",omitempty"` // the ScheduleToClose of its activities; 0 for none
 }
 
 // waits reports whether a ledger that is canceled waits for the end of the step that is under way.
 func (p program) waits() bool { return !p.Local && p.Steps%2 == 1 }
-
-// rateOf is the rate of a task queue: the default one has none, and on the others most attempts wait.
-func rateOf(taskQueue string) limits.Rate {
-	if taskQueue == "" {
-		return limits.Rate{}
-	}
-	return limits.Rate{PerSecond: 0.2, Burst: 2}
-}
 
 // taskQueues are those of the deployment besides the default one.
 var taskQueues = []string{"reports"}
@@ -93,9 +86,13 @@ func (l *code) run(ctx workflow.Context, p program) (tally, error) {
 		}
 		return nil
 	}))
+	echo.Handle(ctx, func(_ workflow.Context, text string) (string, error) { return text, nil })
 	addSlow.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
 		if _, err := l.do(ctx, p, fmt.Sprintf("slow %d", n)); err != nil {
 			return 0, err
+		}
+		if l.build == 1 && p.Poison > 0 && n == broken {
+			panic("the bug of build 1 in a handler")
 		}
 		t.Sum += n
 		workflow.UpsertMemo(ctx, slowShown.Set(n))
@@ -187,6 +184,7 @@ func (l *code) work(p program) activity.Activity[string, string] {
 	o := activity.Options{
 		StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline, TaskQueue: p.Queue, WaitCancellation: p.waits(),
 	}
+	o.ScheduleToClose = p.Close
 	if p.Ask {
 		o.Pending, o.Heartbeat = 2*time.Minute, time.Minute
 	}
@@ -218,9 +216,12 @@ func (s *simulation) attemptLocal(ctx context.Context, name string) (string, err
 	if _, err := fmt.Sscanf(name, "slow %d", &n); err == nil && !s.audit.accepted(info.WorkflowID, info.RunID, n) {
 		s.fail("%s of %s ran, and no update that asks for it is in the log", name, info.RunID)
 	}
+	if name == "" {
+		s.fail("an attempt of %s has no input: its activity was scheduled with one", activity.InfoOf(ctx).WorkflowID)
+	}
 	s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(2000)) * time.Millisecond)})
 	s.audit.executed(info)
-	if !s.calm && s.random.IntN(4) == 0 {
+	if !s.calm && s.random.oneIn(4) {
 		return "", errors.New("flaky")
 	}
 	return name, nil
@@ -228,17 +229,23 @@ func (s *simulation) attemptLocal(ctx context.Context, name string) (string, err
 
 // attempt takes some time, and often fails.
 func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
+	if name == "" {
+		s.fail("an attempt of %s has no input: its activity was scheduled with one", activity.InfoOf(ctx).WorkflowID)
+	}
 	s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(2000)) * time.Millisecond)})
 	s.audit.executed(activity.InfoOf(ctx))
+	s.audit.began(activity.InfoOf(ctx))
+	s.events.begins(activity.InfoOf(ctx), oneIf(s.audit.programs[activity.InfoOf(ctx).WorkflowID].Once))
 	if p, known := s.audit.programs[activity.InfoOf(ctx).WorkflowID]; known && s.running.queue != queue.ForTasks(p.Queue) {
 		s.fail("an attempt of %s, whose task queue is %q, is made by who got a message of the queue %s", activity.InfoOf(ctx).WorkflowID, p.Queue, s.running.queue)
 	}
-	if !s.calm && s.random.IntN(4) == 0 {
+	if !s.calm && s.random.oneIn(4) {
 		return "", errors.New("flaky")
 	}
 	if s.audit.programs[activity.InfoOf(ctx).WorkflowID].Ask {
 		return "", s.askOutside(ctx, name)
 	}
+	s.audit.knows(activity.InfoOf(ctx))
 	return name, nil
 }
 
@@ -248,9 +255,9 @@ func (s *simulation) askOutside(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if s.calm || s.random.IntN(5) > 0 {
+	if s.calm || !s.random.oneIn(5) {
 		info := activity.InfoOf(ctx)
-		s.spawn(fmt.Sprintf("outsider of %s event %d attempt %d", info.WorkflowID, info.EventID, info.Attempt), nil, func() { s.outsider(info, token, name) })
+		s.spawn(s.name("outsider of %s event %d attempt %d", info.WorkflowID, info.EventID, info.Attempt), nil, func() { s.outsider(info, token, name) })
 	}
 	return activity.ErrPending
 }
@@ -265,7 +272,7 @@ func (l *code) registry() *engine.Registry {
 	if l.pinned {
 		how = append(how, workflow.Pinned())
 	}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(job, l.job), flow.Registration(), l.work(program{}), l.local(program{})} {
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), flow.Registration(), l.work(program{}), l.local(program{})} {
 		if err := registration.Register(r); err != nil {
 			panic(err)
 		}

@@ -7,15 +7,18 @@ import (
 )
 
 // world is the simulation as the World of its processes.
-type world struct{ s *simulation }
+type world struct {
+	s *simulation
+	p *process
+}
 
-// Now is the simulation's time.
-func (w world) Now() time.Time { return w.s.now }
+// Now is the time by the clock of the process.
+func (w world) Now() time.Time { return w.s.clock(w.p) }
 
-// ID draws from the seed.
+// ID follows from the seed, and is another each time.
 func (w world) ID() (id [16]byte) {
-	binary.BigEndian.PutUint64(id[:], w.s.random.Uint64())
-	binary.BigEndian.PutUint64(id[8:], w.s.random.Uint64())
+	binary.BigEndian.PutUint64(id[:], w.s.ids.Uint64())
+	binary.BigEndian.PutUint64(id[8:], w.s.ids.Uint64())
 	return id
 }
 
@@ -29,6 +32,18 @@ func (w world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) 
 func (w world) Guard(_ time.Duration, fn func()) bool {
 	fn()
 	return true
+}
+
+// Within has another actor of the process call fn.
+func (w world) Within(limit time.Duration, fn func()) bool {
+	s, me := w.s, w.s.running
+	a := s.spawn(me.name+" goes on", me.process, fn)
+	until := s.now.Add(limit)
+	for !a.ended && s.now.Before(until) {
+		s.pause(wait{until: until, wake: a.gone})
+	}
+	me.did.landed, me.did.lost, me.did.lied, me.did.sent = me.did.landed+a.did.landed, me.did.lost+a.did.lost, me.did.lied+a.did.lied, me.did.sent+a.did.sent
+	return a.ended
 }
 
 // Together calls the functions one after the other.

@@ -46,6 +46,8 @@ type Stage struct {
 	Cold bool
 	// Limits bounds updates; zero is no limit.
 	Limits engine.Limits
+	// Starts is how many activities, timers and the like one task starts; zero is as many as there may be.
+	Starts int
 	// Suggest is the length of a history from which the code is given the hint to continue as new; zero is never.
 	Suggest int64
 	// Plain leaves the stacks of failed tasks out of the log, which differ from run to run.
@@ -109,7 +111,7 @@ func (s *Stage) drop() {
 
 // Writer is what the writer of the next commit brings to it.
 func (s *Stage) Writer() *engine.Writer {
-	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, TaskQueues: []string{"reports"}}}
+	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, TaskQueues: []string{"reports"}}}
 	s.ids++
 	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
 	return w

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -19,8 +20,11 @@ import (
 const attemptGrace = 2 * time.Second
 
 // leaseMargin is how much longer than an attempt may take its message stays invisible: longer than it takes to commit its
-// result, at worst.
+// result, or to keep it where that fails (resultTime). SQS counts that time by its own clock.
 const leaseMargin = 30 * time.Second
+
+// longestLimit is the longest limit of an attempt: what is added to it may not overflow.
+const longestLimit = 100 * 365 * 24 * time.Hour
 
 // attemptAge is how long the message of a first attempt may have waited for the attempt to be made by what the process knows
 // of the run. One that waited for longer, and one that follows another, looks at the log first: a strong read.
@@ -36,16 +40,44 @@ type work struct {
 	details  history.Payload  // what the heartbeats of the attempts before it left
 	last     *failure.Failure // of the attempt before it, where that is known here
 	heart    *heart
-	expires  history.Timestamp
 	run      observe.Run
 	began    history.Timestamp
 	pending  bool // the attempt goes on outside of this process
 	asked    bool // whoever goes on with it outside has been asked to end it
+
+	looked      bool          // kept is what is recorded of the activity
+	kept        *attemptState // nil is nothing
+	stored      int           // the number of the last record of this attempt; 0 is none
+	interrupted bool          // the attempt has begun, and its process has died
 }
 
 // handleActivity makes an attempt at the activity that a message names, and commits its result.
 func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, err error) {
-	var w *work
+	w, found, err := s.admitted(ctx, d)
+	var next *work
+	if w != nil && err == nil {
+		next, err = s.work(ctx, w)
+	}
+	switch {
+	case errors.Is(err, errBegun) && !d.begun: // another delivery was faster, or came before: the record says what is left to do
+		d.begun = true
+		return s.handleActivity(ctx, d)
+	case err != nil || w == nil:
+		return found || err != nil, err
+	}
+	for next != nil && err == nil {
+		next, err = s.work(ctx, next)
+	}
+	if errors.Is(err, errBegun) {
+		err = nil // a message of its own has begun what follows, and goes on with it
+	}
+	return true, err
+}
+
+// admitted decides what a message that asks for an attempt comes to. If that cannot be decided now, a copy takes the place of a
+// first message, and comes sooner than a message whose handler has failed. A copy itself stays: it would have to claim the
+// attempt.
+func (s *Service) admitted(ctx context.Context, d Delivery) (w *work, found bool, err error) {
 	err = s.at(ctx, d.WorkflowID, func(ctx context.Context, t *session) error {
 		run, place, err := t.named(ctx, d.Message)
 		found = place != notYet
@@ -53,29 +85,23 @@ func (s *Service) handleActivity(ctx context.Context, d Delivery) (found bool, e
 			return err
 		}
 		w, err = t.admit(ctx, run, d)
+		if errors.Is(err, errLate) {
+			err = t.replace(context.WithoutCancel(ctx), run, newWork(run, d, t.now()), later(d.Message, t.now().Add(copyDelay)))
+		}
 		return err
 	})
 	var other *OtherBuild
-	if errors.As(err, &other) {
-		return true, err
+	if err != nil && !errors.As(err, &other) && !errors.Is(err, errOther) && d.Look == 0 && s.sendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
+		return nil, true, nil
 	}
-	if err != nil && !errors.Is(err, errUnsure) && (d.Received == 1 || errors.Is(err, errLate)) {
-		// No attempt was made, so none may be counted: a copy takes the message's place. (Only the first time, but for want of
-		// time: a message whose handlers overlap would multiply.)
-		if s.sendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
-			return true, nil
-		}
-	}
-	if err != nil {
-		return true, err
-	}
-	if w == nil {
-		return found, nil
-	}
-	for w != nil && err == nil {
-		w, err = s.work(ctx, w)
-	}
-	return true, err
+	return w, found, err
+}
+
+// later is a message as it is to be looked at again at a moment, or when it is due if that is later.
+func later(m *engine.Message, at history.Timestamp) engine.Message {
+	again := *m
+	again.Due = max(m.Due, at)
+	return again
 }
 
 // work makes an attempt and commits its result. It returns the work that is to be done next in the same invocation, if
@@ -86,11 +112,22 @@ func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
 			return nil, err
 		}
 	}
-	ctx, result, f := s.attempt(ctx, w)
-	if w.pending {
-		return nil, s.pend(context.WithoutCancel(ctx), w)
+	if begun, err := s.beginAttempt(ctx, w); err != nil {
+		return nil, err
+	} else if !begun {
+		return nil, errBegun
 	}
-	return s.finish(context.WithoutCancel(ctx), w, result, f)
+	ctx, result, f := s.attempt(ctx, w)
+	ctx = context.WithoutCancel(ctx)
+	if w.pending {
+		err = s.pend(ctx, w)
+	} else {
+		next, err = s.finish(ctx, w, result, f)
+	}
+	if errors.Is(err, errDropped) {
+		err = s.drop(ctx, w.delivery.Message)
+	}
+	return next, err
 }
 
 // admit decides what a message that asks for an attempt comes to: an attempt, or a result without one.
@@ -98,8 +135,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if !run.Needed(d.Message) {
 		return nil, t.repair(ctx, run, d.Message)
 	}
+	w := newWork(run, d, t.now())
 	if early := d.Due.Sub(t.now()); d.Due != 0 && early > 0 {
-		return nil, t.send(ctx, []engine.Message{*d.Message})
+		return nil, t.replace(ctx, run, w, *d.Message)
 	}
 	if d.Attempt > 1 || t.now().Sub(d.Sent) > attemptAge {
 		// Much may have happened since what is known here: code that no longer waits for the activity, a run that has closed.
@@ -107,25 +145,23 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 			return nil, err
 		}
 	}
-	a := run.State.Activities[d.EventID]
-	w := newWork(run, d, t.now())
+	a := w.activity
+	if d.mayHaveBegun() || w.counted() && (w.number > 1 || w.waited(t.now()) != nil) {
+		if done, err := t.recall(ctx, run, w); done || err != nil {
+			return nil, err
+		}
+	}
 	if a.CancelRequested {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskCanceled{ScheduledEventID: a.EventID, Attempt: w.number}))
+	}
+	if w.interrupted {
+		return nil, t.interrupt(ctx, run, w)
 	}
 	if f := engine.Oversize(a.ActivityTaskScheduled, t.options.MaxPayload); f != nil {
 		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: f, Attempt: w.number}))
 	}
-	if d.Received > 1 || d.Seen > 0 {
-		// Delivered before, or sent again by a message that may have run this very attempt inline: it was that message that
-		// had to send the next one.
-		merged, err := t.redelivered(ctx, run, w)
-		if merged || err != nil {
-			return nil, err
-		}
-	}
-	if a.Retry.MaximumAttempts > 0 && w.number > a.Retry.MaximumAttempts {
-		f := timeout(failure.StartToClose, "an attempt was interrupted, and may have done its work or not; there may be no other", nil)
-		return nil, t.resolve(ctx, run, w, w.timedOut(a.Retry.MaximumAttempts, f))
+	if most := a.Retry.MaximumAttempts; most > 0 && w.number > most { // as an earlier version counted
+		return nil, t.resolve(ctx, run, w, w.timedOut(most, interrupted()))
 	}
 	if err := t.mayAttempt(ctx, run, w); err != nil {
 		return nil, err
@@ -137,12 +173,26 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		return nil, errLate
 	}
 	if longest := d.Longest; longest > 0 && w.limit > longest {
-		return nil, t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: a.EventID, Failure: tooLong(a, w, longest), Attempt: w.number}))
+		return nil, t.hold(ctx, run, w, longest)
 	}
 	if w.limited == failure.ScheduleToClose && w.limit <= 0 {
 		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
 	}
-	return t.paced(ctx, w)
+	return t.paced(ctx, run, w)
+}
+
+// mayHaveBegun reports whether what is recorded of the attempt is looked at before it is made. A count of receives that is too
+// low spares that look: then an attempt that is not counted is made once more, from the heartbeat that its message carries.
+func (d *Delivery) mayHaveBegun() bool { return d.begun || d.Received > 1 || d.Seen > 0 }
+
+// interrupt is what an attempt comes to that was interrupted: it has failed, and the retry policy says what follows.
+func (t *session) interrupt(ctx context.Context, run *engine.Run, w *work) error {
+	f := interrupted()
+	e, next := w.verdict(t.now(), nil, f)
+	if next != nil {
+		return t.nextAttempt(ctx, w.delivery.Message, w.activity.EventID, *next, f)
+	}
+	return t.resolve(ctx, run, w, e)
 }
 
 // mayAttempt returns an OtherBuild if another build has to make an attempt, with the message that waits for it in the place of
@@ -163,35 +213,15 @@ func newWork(run *engine.Run, d Delivery, now history.Timestamp) *work {
 	a := run.State.Activities[d.EventID]
 	w := &work{
 		delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose,
-		expires: run.State.Expires, run: ident(run, "", nil), details: d.Details, began: now,
+		run: ident(run, "", nil), details: d.Details, began: now,
 	}
 	if a.ScheduleToClose > 0 {
 		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
 			w.limit, w.limited = left, failure.ScheduleToClose
 		}
 	}
+	w.limit = min(w.limit, longestLimit)
 	return w
-}
-
-// redelivered looks at a message that was received before. Either its attempt ended, and only the next one's message may
-// be missing: it is sent, and the message is done with (merged). Or the attempt was interrupted, and counts as one.
-func (t *session) redelivered(ctx context.Context, run *engine.Run, w *work) (merged bool, err error) {
-	recorded, err := t.recorded(ctx, t.workflowID, run.Number, w.activity.EventID)
-	if err != nil {
-		return false, err
-	}
-	if recorded != nil && recorded.number >= w.number {
-		return true, t.send(ctx, []engine.Message{w.next(recorded.number+1, recorded.Next)})
-	}
-	if recorded != nil && recorded.Deadline != 0 && recorded.number == w.number-1 {
-		// The attempt goes on outside, and only the message that looks after it may be missing.
-		return true, t.send(ctx, []engine.Message{w.lookAfter(recorded)})
-	}
-	if recorded != nil {
-		w.details, w.last = recorded.Details, recorded.Failure
-	}
-	w.number += w.delivery.Received - 1
-	return false, nil
 }
 
 // next is the message of a further attempt.
@@ -199,7 +229,7 @@ func (w *work) next(number int, due history.Timestamp) engine.Message {
 	m := *w.delivery.Message
 	m.Kind, m.TaskQueue = engine.RunActivity, w.activity.TaskQueue
 	m.Attempt, m.Due, m.Sent = number, due, 0
-	m.Reserved = 0 // it takes a slot of its own
+	m.Reserved, m.Look, m.Copy = 0, 0, 0 // it takes a slot of its own, and nothing has taken its place
 	m.Details = w.details
 	if w.heart != nil {
 		m.Details = w.heart.last()
@@ -274,13 +304,6 @@ func (d *Delivery) late(limit time.Duration, now history.Timestamp) bool {
 	return !d.Deadline.IsZero() && (d.Longest == 0 || limit <= d.Longest) && history.At(d.Deadline).Sub(now) < limit
 }
 
-// tooLong is the failure of an activity that could not end in time here.
-func tooLong(a *engine.PendingActivity, w *work, longest time.Duration) *failure.Failure {
-	return failure.FromError(failure.Newf("StartToCloseTooLong",
-		"an attempt at activity %s may take %v, and the function that runs it allows %v: give it a shorter StartToClose, or the function a longer time-out",
-		a.ActivityType, w.limit, longest.Truncate(time.Second)).Final())
-}
-
 func timeout(limit, message string, cause *failure.Failure) *failure.Failure {
 	return &failure.Failure{Kind: failure.KindTimeout, Timeout: limit, Message: message, Cause: cause}
 }
@@ -288,28 +311,48 @@ func timeout(limit, message string, cause *failure.Failure) *failure.Failure {
 // finish does what follows from an attempt: its result is committed, or the next attempt is sent. It returns the activity
 // that follows, where that is to be run here.
 func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f *failure.Failure) (*work, error) {
-	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	soft, last := s.resultTime(&w.delivery)
+	within, cancel := s.world.WithTimeout(ctx, soft)
 	defer cancel()
 	e, next := w.verdict(s.now(), result, f)
 	if next != nil {
-		return nil, s.nextAttempt(ctx, w.delivery.Message, w.activity.EventID, *next, f, w.expires)
+		return nil, s.nextAttempt(within, w.delivery.Message, w.activity.EventID, *next, f)
 	}
 	follows := &continuation{of: w}
-	err := s.at(ctx, w.delivery.WorkflowID, func(ctx context.Context, t *session) error {
-		run, place, err := t.named(ctx, w.delivery.Message)
-		if err != nil || place != inLog {
+	if err := s.bringResult(within, w, e, follows); err != nil {
+		within, cancel := s.world.WithTimeout(ctx, last)
+		defer cancel()
+		return nil, s.keepResult(within, w, e)
+	}
+	return follows.next, nil
+}
+
+// resultReserve is the time for keeping a result that could not be committed.
+const resultReserve = 8 * time.Second
+
+// resultTime is the time for committing a result, and for keeping it where that fails.
+func (s *Service) resultTime(d *Delivery) (commit, keep time.Duration) {
+	commit, keep = s.options.SoftLimit, resultReserve
+	if !d.Deadline.IsZero() {
+		left := d.Deadline.Sub(s.world.Now())
+		commit, keep = min(commit, max(left/2, time.Second)), min(keep, max(left/3, time.Second))
+	}
+	return commit, keep
+}
+
+// keepResult sends a result that could not be committed, or may have been: to the workflow's queue, which brings results
+// together, or to the timer queue if that refuses it. Whoever gets it finds out whether it is in the log, and sends what its
+// commit owes. It tries until ctx ends: only then is the result lost, and the attempt's message is delivered again.
+func (s *Service) keepResult(ctx context.Context, w *work, e history.Event) error {
+	for try := 0; ; try++ {
+		err := s.handOver(ctx, w, e, 0)
+		if err != nil {
+			err = s.handOver(ctx, w, e, s.now().Add(time.Second))
+		}
+		if err == nil || s.world.Wait(ctx, backoff(s.world, try), nil) != nil || ctx.Err() != nil {
 			return err
 		}
-		if !run.Needed(w.delivery.Message) {
-			return t.repair(ctx, run, w.delivery.Message)
-		}
-		t.follows = follows
-		return t.resolve(ctx, run, w, e)
-	})
-	if errors.Is(err, errBusy) {
-		return nil, s.handOver(ctx, w, e) // too many others write to this run: its queue brings results together
 	}
-	return follows.next, err
 }
 
 // verdict is what an attempt comes to that ends now: the event that ends the activity, or the message of a further attempt.
@@ -338,21 +381,26 @@ func (w *work) timedOut(number int, f *failure.Failure) history.Event {
 	return history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: w.activity.EventID, Failure: f, Attempt: number})
 }
 
-// resolve commits the result of an activity: here, if it is the only one that is pending, and through the workflow's
-// queue otherwise, where results that come together become one commit. So it goes where this process has no code of the
-// workflow: activities can be deployed apart, and the run may have been moved to another build meanwhile.
+// resolve commits the end of an activity that no attempt has brought: here, or through the workflow's queue, as bringResult does.
 func (t *session) resolve(ctx context.Context, run *engine.Run, w *work, e history.Event) error {
-	if len(run.State.Activities) > 1 || t.elsewhere(run) || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
-		return t.handOver(ctx, w, e)
+	if over, apart := t.handsOver(run); over {
+		if err := t.handOver(ctx, w, e, 0); err == nil || apart {
+			return err
+		}
 	}
 	return t.commitEvents(ctx, run, []history.Event{e}, w.delivery.Message)
 }
 
-// handOver sends a result to the workflow's queue.
-func (s *Service) handOver(ctx context.Context, w *work, e history.Event) error {
+// handOver sends a result to the workflow's queue, or to the timer queue if it is due at a moment.
+func (s *Service) handOver(ctx context.Context, w *work, e history.Event, due history.Timestamp) error {
+	return s.send(ctx, []engine.Message{handOverOf(w, e, due)})
+}
+
+// handOverOf is the message that brings a result to the workflow's queue, or to the timer queue if it is due at a moment.
+func handOverOf(w *work, e history.Event, due history.Timestamp) engine.Message {
 	m := *w.delivery.Message
-	m.Kind, m.Activity, m.Result, m.Due, m.Reserved, m.Sent = engine.TakeResult, nil, &e, 0, 0, 0
-	return s.send(ctx, []engine.Message{m})
+	m.Kind, m.Activity, m.Result, m.Due, m.Reserved, m.Sent, m.Look, m.Copy = engine.TakeResult, nil, &e, due, 0, 0, 0, 0
+	return m
 }
 
 // HandleResults commits the results that messages of one workflow bring, as many in one commit as fit. Where it returns
@@ -394,7 +442,6 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 	// Find them all first: that may read, and what was known before the read says nothing about what is needed after it.
 	var triggers []*engine.Message
 	for _, m := range messages {
-		m.Again = true // nobody tells
 		_, place, err := t.named(ctx, m)
 		if err != nil {
 			return err
@@ -423,9 +470,15 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 }
 
 // tooLarge is the failure of a task whose commit would be larger than a commit may be.
-func tooLarge() *failure.Failure {
-	return &failure.Failure{
-		Kind:    failure.KindMisuse,
-		Message: "what the workflow's code does in this task is larger than a commit may be: start fewer activities at once, receive signals before continuing as new, or pass large inputs by reference",
+func (s *Service) tooLarge() *failure.Failure {
+	return &failure.Failure{Kind: failure.KindMisuse, Message: s.tooLargeText()}
+}
+
+// tooLargeText says what a task may write at once, and what to do about one that writes more.
+func (s *Service) tooLargeText() string {
+	advice := "receive signals before continuing as new, let side effects and local activities return less, or pass large things by reference"
+	if s.options.MaxPayload <= engine.MaxPayload {
+		advice += ", or have large payloads kept (WEFT_BUCKET, --large-payloads)"
 	}
+	return fmt.Sprintf("what the workflow's code does in this task is larger than a commit may be, %d bytes: %s", s.options.MaxCommit, advice)
 }

@@ -110,12 +110,14 @@ const parkedFor = 5 * time.Minute
 
 // Park keeps a message for some minutes that asks for what only a build can do which is not there. Where it returns nil the
 // message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt is counted. It is
-// kept in the store, under a name that follows from it and the time: of copies that come in the same minutes there is one then.
+// kept in the store, under a name that follows from it and the time: of its deliveries in the same minutes there is one then.
 // In a queue they would multiply for as long as the build is away.
+//
+// A crash before the timer is kept leaves the message in its queue. A crash after it leaves both, and they become one here.
 func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 	later := *m
-	due := s.world.Now().Truncate(parkedFor).Add(parkedFor)
-	later.Due = history.At(due)
+	later.Due = s.parkedUntil(m)
+	due := later.Due.Time()
 	body, err := encodeMessage(&later)
 	if err != nil {
 		return err
@@ -126,11 +128,19 @@ func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 	return nil
 }
 
+// parkedUntil is the moment until which a message is kept that looks for something from time to time. It is always later than the
+// message's own: the sweep that has sent the message deletes the timer of that moment afterwards, and would delete this one. The clock
+// of the sweep may be ahead, so that the message arrives before its moment.
+func (s *Service) parkedUntil(m *engine.Message) history.Timestamp {
+	return history.At(max(m.Due, s.now()).Time().Truncate(parkedFor).Add(parkedFor))
+}
+
 // parkedID names a message that waits for a build. Only those of one wave are the same, because each wave answers for what it has
-// set off; and of those that ask for an attempt only copies of one sending, because one of them may be the only one that sends the
-// next attempt: see secondChain.
+// set off; and of those that ask for an attempt, or end one, only copies of one sending, because one of them may be the only one that
+// sends the next attempt: see secondChain and closeAttempt.
 func parkedID(m *engine.Message) string {
-	if m.Kind == engine.RunActivity || m.Kind == engine.RetryTask {
+	switch m.Kind {
+	case engine.RunActivity, engine.RetryTask, engine.CloseAttempt:
 		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
 	}
 	return fmt.Sprintf("%s-%x", timerID(m), m.Wave)

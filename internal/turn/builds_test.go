@@ -11,19 +11,24 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turntest"
 )
 
-// Copies of a message that wait for a build become one, and other sendings of it stay: one of these may be the only one that sends
-// what follows.
+// Deliveries of a message that wait for a build become one, and other sendings of it stay: one of these may be the only one that sends
+// what follows. So may one of the copies that take the place of a message.
 func TestParkedCopies(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, parkCopies)
+	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.RetryTask, engine.CloseAttempt} {
+		synctest.Test(t, func(t *testing.T) { parkCopies(t, kind) })
+	}
 }
 
-func parkCopies(t *testing.T) {
+func parkCopies(t *testing.T, kind engine.MessageKind) {
 	d := turntest.New(t)
 	p := d.Start(turn.Options{})
-	m := &engine.Message{Kind: engine.RetryTask, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 2}
-	for _, send := range []uint64{1, 2, 1, 2, 2} {
-		m.Send = send
+	m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 2}
+	for _, send := range []uint64{1, 2, 1, 2, 2, 3, 4, 3} {
+		m.Send, m.Look, m.Copy = send, 0, 0
+		if send > 2 { // two copies that take the place of one message
+			m.Send, m.Look, m.Copy = 2, 1, send
+		}
 		if err := p.Service.Park(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
@@ -38,9 +43,41 @@ func parkCopies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept[m.Send]++
+		kept[max(m.Send, m.Copy)]++
 	}
-	if len(kept) != 2 || kept[1] != 1 || kept[2] != 1 {
-		t.Errorf("of two sendings there are %v", kept)
+	if len(kept) != 4 || len(due) != 4 {
+		t.Errorf("of two sendings of a %s, and two copies that take the place of one, there are %v", kind, kept)
+	}
+}
+
+// A message that a sweep has sent is parked before the sweep deletes its timer, because the clock of the sweep is ahead. It stays.
+func TestParkedBeforeItsMoment(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.ReachOut, engine.CloseAttempt} {
+		synctest.Test(t, func(t *testing.T) {
+			d := turntest.New(t)
+			p := d.Start(turn.Options{})
+			m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 1, Send: 1, Wave: 1}
+			if err := p.Service.Park(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			due, err := d.Store.DueTimers(t.Context(), time.Now().Add(time.Hour), 10)
+			if err != nil || len(due) != 1 {
+				t.Fatal(due, err)
+			}
+			sent, err := turn.DecodeMessage(due[0].Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Service.Park(t.Context(), sent); err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Store.DeleteTimers(t.Context(), due); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := d.Store.DueTimers(t.Context(), time.Now().Add(time.Hour), 10); err != nil || len(left) != 1 {
+				t.Errorf("%v: %d timers are left, want 1: %v", kind, len(left), err)
+			}
+		})
 	}
 }

@@ -21,14 +21,19 @@ type entry struct {
 	looked history.RunID
 	// highest is the highest run number that was seen, whatever became of the run.
 	highest uint32
-	// first says that the first slot of the workflow's first run was seen taken, whatever became of that run.
-	first  bool
-	loaded time.Time
+	// vanishing has, by its number, the commit in the first slot of each run that was seen and is void or gone: it may be deleted at
+	// any moment. The id is zero where the slot is empty.
+	vanishing map[uint32][16]byte
+	// beside is the highest number of a run that a void run was put beside, and besideAt when that was.
+	beside   uint32
+	besideAt history.Timestamp
+	loaded   time.Time
 	// size is about how many bytes it keeps.
 	size int
 }
 
-// maxAge is how long an entry is used: an hour, long before any expiry could empty a slot under it.
+// maxAge is how long an entry is used: an hour. A run is deleted two hours after it has closed at the earliest, so no slot becomes
+// empty that an entry has as taken.
 const maxAge = time.Hour
 
 // instanceSize is about what the coroutines of an instance keep.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -55,8 +55,9 @@ type errand struct {
 	sent history.Timestamp
 	// holder is the parent of the open run that has the workflow id of the child; nil where it has none.
 	holder *history.Parent
-	// closed says that the run has closed, so that nobody waits for news.
-	closed bool
+	// closed says that the run has closed, so that nobody waits for news, and closeTime when.
+	closed    bool
+	closeTime history.Timestamp
 	// done is the workflow at which all has been done already, by another delivery; empty where something is to be done.
 	done string
 }
@@ -77,12 +78,12 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 			}
 		}
 		if !needed {
-			if to := target(run.Command(m)); to != "" && m.Again {
+			if to := target(run.Command(m)); to != "" {
 				e = &errand{message: m, done: to}
 			}
 			return nil
 		}
-		e = &errand{message: m, closed: closed}
+		e = &errand{message: m, closed: closed, closeTime: run.State.CloseTime}
 		child := m.EventID
 		if m.Kind == engine.ReachOut {
 			e.external = run.State.Externals[m.EventID]
@@ -94,6 +95,9 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 		}
 		if p := run.State.Children[child]; p != nil {
 			now := *p
+			if run.State.Reset != nil {
+				now.Time = 0 // the run that was reset may have started it, at any time
+			}
 			e.child = &now
 		}
 		return nil
@@ -125,10 +129,10 @@ func (s *Service) repairForeign(ctx context.Context, workflowID string, m *engin
 }
 
 // repairForeign sends again what the commits of another workflow owe that an earlier delivery of a message has made. They are
-// in runs that were open since it was sent.
+// in runs that were open since it was sent. It reads only if the latest run began after that.
 func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 	run := t.run()
-	if run == nil || !m.Again {
+	if run == nil {
 		return nil
 	}
 	trigger := foreign(m)
@@ -142,7 +146,7 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 	if err := repair(run); err != nil {
 		return err
 	}
-	for {
+	for run.State.StartTime.Add(clockSkew) >= m.Sent { // an earlier run was open since
 		before, err := t.previous(ctx, run)
 		if before == nil || err != nil || before.State.CloseTime.Add(clockSkew) < m.Sent {
 			return err
@@ -152,21 +156,15 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 		}
 		run = before
 	}
+	return nil
 }
 
-// foreign is a message as the trigger of a commit in the log of another workflow. One that has not been delivered before has left
-// nothing there to be repaired.
+// foreign is a message as the trigger of a commit in the log of another workflow: Seen is a slot of its own workflow's log.
 func foreign(m *engine.Message) *engine.Message {
 	other := *m
-	other.Seen = nothing
-	if m.Again {
-		other.Seen = 0
-	}
+	other.Seen = 0
 	return &other
 }
-
-// nothing is a Message.Seen with which nothing is sent again.
-const nothing = math.MaxUint32
 
 // ensureChild makes sure that a child has started, and returns what there is to tell its parent: that it has, or could not
 // be, or how it ended; nil where there is nothing.
@@ -204,9 +202,20 @@ func (s *Service) ensureChild(ctx context.Context, e *errand) (history.Attribute
 	case errors.Is(err, api.AlreadyOpen), errors.Is(err, api.AlreadyUsed):
 		return fails(failure.FromError(failure.New(failure.ErrAlreadyStarted.Type, err.Error()).Final()))
 	case errors.Is(err, errTooLarge):
-		return fails(tooLarge())
+		return fails(s.tooLarge())
 	}
 	return news, err
+}
+
+// neverStarted reports whether the log shows that nobody has started a child. A child that had started, closed and been deleted would
+// have left a run, or a number that is taken, for as long as runs are kept.
+func (t *session) neverStarted(c *engine.PendingChild) bool {
+	if t.now().Sub(c.Time) >= t.keep(0) {
+		return false
+	}
+	latest := t.run()
+	return latest == nil && t.entry.highest == 0 ||
+		latest != nil && latest.Number == t.entry.highest && latest.State.StartTime.Add(clocksApart) < c.Time
 }
 
 // startOf is the start of a child as a request.
@@ -240,6 +249,8 @@ func (t *session) ensure(ctx context.Context, e *errand, r *api.StartRequest, st
 		}
 	case started == nil:
 		return vanished(e.child), nil
+	case e.message.Late && !t.neverStarted(e.child):
+		return nil, nil
 	default:
 		if latest := t.run(); latest != nil && !latest.State.Status.Closed() {
 			e.holder = latest.State.Started.Parent
@@ -270,22 +281,31 @@ func vanished(c *engine.PendingChild) history.Attributes {
 	return &history.ChildWorkflowExecutionTerminated{InitiatedEventID: c.EventID, RunID: c.RunID, Failure: f}
 }
 
+// clocksApart is how far the clocks of two processes may be apart for a child to be found that was started before: a run that began
+// that long before the child was asked for is not it, and none before that is.
+const clocksApart = time.Hour
+
 // childRun is the last run of a child so far, by the request id of its start; nil where it has not been started, or is no
-// longer there. What is known of the workflow has to be current.
+// longer there. What is known of the workflow has to be current. It reads where others have started the workflow since: once for each
+// run that began after the child was asked for.
 func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine.Run, error) {
 	latest := t.run()
 	if latest == nil || latest.State.Started.RequestID == c.RequestID {
 		return latest, nil
 	}
 	id := c.RunID
-	if id == "" && latest.Number > 1 {
-		before, err := t.firstCommit(ctx, latest.Number-1)
+	for at, number := latest.State.StartTime, latest.Number; id == "" && at.Add(clocksApart) >= c.Time; {
+		before, err := t.runBefore(ctx, number)
 		if err != nil {
 			return nil, err
 		}
-		if before != nil && before.Opens() != nil && before.Opens().RequestID == c.RequestID {
+		if before == nil {
+			break
+		}
+		if before.Opens() != nil && before.Opens().RequestID == c.RequestID {
 			id = before.RunID
 		}
+		at, number = before.Time, before.RunID.Number()
 	}
 	for id != "" { // somebody has started the workflow again since
 		run, err := t.other(ctx, id)
@@ -299,7 +319,7 @@ func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine
 
 // endChild does with the child of a parent that has closed what its close policy says. One that nobody has started yet never
 // will be: whoever starts it looks at its parent afterwards. Only an earlier delivery of this message might start it still, and die
-// before it looks: then it is looked for again when that has to have come to its end.
+// before it looks: so it is looked for once more when that has to have come to its end.
 func (s *Service) endChild(ctx context.Context, e *errand) error {
 	trigger := foreign(e.message)
 	return s.at(ctx, e.child.WorkflowID, func(ctx context.Context, t *session) error {
@@ -311,7 +331,7 @@ func (s *Service) endChild(ctx context.Context, e *errand) error {
 		switch {
 		case err != nil:
 			return err
-		case run == nil && e.message.Again && e.message.Attempt == 1:
+		case run == nil && e.message.Attempt == 1:
 			again := *e.message
 			again.Attempt, again.Due = 2, s.now().Add(queue.MaxDelay) // no invocation takes longer
 			return t.send(ctx, []engine.Message{again})
@@ -378,10 +398,7 @@ func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, 
 func (s *Service) handOverNews(ctx context.Context, m *engine.Message, news history.Attributes) error {
 	e := history.Of(news)
 	to := *m
-	to.Kind, to.Result, to.Due, to.Sent, to.Scheduled, to.Again = engine.TakeResult, &e, 0, 0, 0, false
-	if to.Seen == nothing {
-		to.Seen = 0
-	}
+	to.Kind, to.Result, to.Due, to.Sent, to.Scheduled, to.Look, to.Copy = engine.TakeResult, &e, 0, 0, 0, 0, 0
 	return s.send(ctx, []engine.Message{to})
 }
 

@@ -32,6 +32,9 @@ func (s *Service) ends(ctx context.Context, e *errand) (ends bool, err error) {
 		return false, nil
 	}
 	err = s.at(ctx, by.WorkflowID, func(ctx context.Context, t *session) error {
+		if err := t.known(ctx); err != nil { // or a read of a run before could not tell that its end is missing
+			return err
+		}
 		for id := by.RunID; id != ""; {
 			run, err := t.other(ctx, id)
 			if run == nil || err != nil {

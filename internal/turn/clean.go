@@ -19,20 +19,29 @@ var errAsked = errors.New("turn: an open run asks this one for ids")
 //  1. its attempts: they name the run by its number, and another run may have that some day;
 //  2. all commits but the last. Whoever reads meanwhile finds a closed run that lacks its first slots, and knows that it is
 //     gone (session.foldRun). Without its last commit it would look open;
-//  3. if it is the workflow's latest, a void run in its place, which expires. Numbers of runs must not go back under a start
+//  3. if nothing stands at the next number, a void run there, which expires. Numbers of runs must not go back under a start
 //     that is under way: it has read "the latest is run 7", puts run 8, and another start, which reads after the last commit
 //     has gone, would put run 1 beside it. Now the put of run 8 fails, and whoever reads "the latest is run 8, void" puts
-//     run 9, and, in the same transaction, something into the first slot of run 1 (session.start): so it does not matter
+//     run 9, and, in the same transaction, something into the first slot of run 1 (session.beside): so it does not matter
 //     when the void run goes either;
 //  4. the last commit.
+//
+// A void run that an earlier round put at 3 is renewed if it expires within two hours: a start that has read it may not find its place
+// empty once the last commit has gone. It is put again if it has expired already, even if there are void runs above it.
 //
 // A crash anywhere leaves the last commit, and the next round finds the run by it; after 3 it finds it without being the
 // latest. Each deletion demands the commit that was read, so one that comes very late deletes nothing of a later run that
 // has the number again. Two processes that do the same do it once.
 //
 // A run that was continued as new is kept while the run after it is open, because that one asks it for the ids of updates
-// and signals that may be sent again: the error is errAsked. clean reports whether it deleted the run.
+// and signals that may be sent again: the error is errAsked. A child is kept while its parent waits for its outcome: the error is
+// errAwaited. clean reports whether it deleted the run.
 func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
+	if waits, err := s.awaited(ctx, part); err != nil {
+		return false, err
+	} else if waits {
+		return false, errAwaited
+	}
 	last := part[len(part)-1]
 	t, err := s.open(ctx, last.Workflow)
 	if err != nil {
@@ -56,8 +65,8 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	if err == nil {
 		err = s.deleteBefore(ctx, part, last)
 	}
-	if err == nil && latest.Items[0].Run == last.Run {
-		err = t.putVoid(ctx, last.Run+1)
+	if err == nil {
+		err = t.takeNext(ctx, last.Run+1, latest.Items[0])
 	}
 	if err == nil {
 		err = s.Eraser.Delete(ctx, []store.Item{last}, nil)
@@ -69,6 +78,33 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	return true, nil
 }
 
+// takeNext puts a void run at the number after a run that is being deleted if nothing stands there, and renews one that expires within
+// two hours. It does nothing below a run that is not void: the put that opened that one took the number as well. latest is the workflow's
+// latest item. It costs a read if there are several void runs.
+func (t *session) takeNext(ctx context.Context, number uint32, latest store.Item) error {
+	next := latest
+	switch {
+	case latest.Run >= number && !isVoid(latest):
+		return nil
+	case latest.Run > number:
+		page, err := t.Log.Forward(ctx, store.Key{Workflow: t.workflowID, Run: number}, 1)
+		if err != nil {
+			return err
+		}
+		next = store.Item{}
+		if len(page.Items) > 0 {
+			next = page.Items[0]
+		}
+	}
+	switch {
+	case next.Run != number:
+		return t.putVoid(ctx, number, [16]byte{})
+	case isVoid(next) && next.Expires.Before(t.now().Add(2*maxAge).Time()):
+		return t.putVoid(ctx, number, next.Commit)
+	}
+	return nil
+}
+
 // asks reports whether the run of the latest item of a workflow is open, and continues the one that ends with last: the run
 // after it, or one that goes on from that after a reset.
 func (t *session) asks(ctx context.Context, latest, last store.Item) (bool, error) {
@@ -77,7 +113,8 @@ func (t *session) asks(ctx context.Context, latest, last store.Item) (bool, erro
 	}
 	c, err := history.Decode(latest.Slot, latest.Body)
 	if err != nil || c.Status.Closed() {
-		return false, err
+		// A run that was opened together with the close may ask: it is there, and this read has not seen it.
+		return err == nil && c.OpenedWith() != "" && t.recent(c.Time), err
 	}
 	c, err = history.Decode(last.Slot, last.Body)
 	continued := err == nil && c.Status != history.Terminated && c.NextRun() != ""
@@ -114,24 +151,28 @@ func (s *Service) deleteBefore(ctx context.Context, part []store.Item, last stor
 }
 
 func (s *Service) deleteItems(ctx context.Context, items []store.Item) error {
+	if len(items) > 0 && items[0].Slot == 0 && isVoid(items[0]) {
+		items = items[1:] // it took the place of the first commit, which was gone: it keeps the number taken (session.beside)
+	}
 	if len(items) == 0 {
 		return nil
 	}
 	return s.Eraser.Delete(ctx, items, nil)
 }
 
-// putVoid makes a run void, if nothing stands there: a run that was started meanwhile does as well.
-func (t *session) putVoid(ctx context.Context, number uint32) error {
+// putVoid makes a run void, if nothing stands there: a run that was started meanwhile does as well. If over is not zero, it renews the
+// void run that has this commit, and fails if that is no longer there.
+func (t *session) putVoid(ctx context.Context, number uint32, over [16]byte) error {
 	v := t.void(number)
 	if err := t.encode([]*change{v}); err != nil {
 		return err
 	}
 	err := t.Log.Append(ctx, store.Item{
 		Key:    store.Key{Workflow: t.workflowID, Run: number},
-		Commit: v.commit.ID, Body: v.body, Expires: v.commit.Expires.Time(),
+		Commit: v.commit.ID, Body: v.body, Expires: v.commit.Expires.Time(), Over: over,
 	})
 	var conflict *store.Conflict
-	if errors.As(err, &conflict) {
+	if errors.As(err, &conflict) && over == ([16]byte{}) {
 		return nil
 	}
 	return err
@@ -144,29 +185,14 @@ func (t *session) void(number uint32) *change {
 	w.RunID = history.NewRunID(number, [8]byte(random[:8]))
 	run := engine.NewRun(t.workflowID, number)
 	c := run.Fence(w)
-	c.Expires = w.Now.Add(t.keep())
+	c.Expires = w.Now.Add(t.keep(0))
 	return &change{run: run, commit: c}
-}
-
-// first is what a start puts beside its run where the runs before it may vanish at any moment: a void run 1. A start that
-// read after they had gone would put run 1, and two runs would be open. It is nil where that cannot be: something stands
-// there, or nothing was there at all.
-func (t *session) first() *change {
-	if t.entry.run != nil || t.entry.highest < 2 || t.entry.first {
-		return nil
-	}
-	return t.void(1)
 }
 
 // deleted reports whether items, which are all of a run from the end of what is known of it on, are the rest of a run that
 // is being deleted: it is closed, and lacks some.
-func deleted(run *engine.Run, items []store.Item) bool {
-	last := items[len(items)-1]
-	if !gap(run, items) {
-		return false
-	}
-	c, err := history.Decode(last.Slot, last.Body)
-	return err == nil && c.Status.Closed()
+func deleted(run *engine.Run, items []store.Item, commits []*history.Commit) bool {
+	return gap(run, items) && commits[len(commits)-1].Status.Closed()
 }
 
 // gap reports whether a slot is missing between what is known of a run and items, or among them.

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -146,6 +149,7 @@ func TestHalfDeleted(t *testing.T) {
 			p := d.Start(turn.Options{}, turntest.Workload("build-2")...)
 			id := closeRun(t, p, "w")
 			p.Stop()
+			time.Sleep(2 * time.Hour) // nobody deletes a run that has closed more recently
 			items := d.Store.Dump("w")
 			more = gone+1 < len(items)
 			if err := d.Store.Delete(context.Background(), items[:gone], nil); err != nil {
@@ -164,4 +168,56 @@ func TestHalfDeleted(t *testing.T) {
 			return
 		}
 	}
+}
+
+// A closed child is kept for as long as its parent waits for its outcome. Without it the parent would start the child again, after an
+// outage that was longer than the retention.
+func TestAChildIsKeptForItsParent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := maintained(t), t.Context()
+		child, father := workflow.Declare[string, string]("child"), workflow.Declare[string, string]("father")
+		code := []workflow.Registration{
+			workflow.Bind(child, func(ctx workflow.Context, _ string) (string, error) {
+				return "done", workflow.Sleep(ctx, time.Minute)
+			}),
+			workflow.Bind(father, func(ctx workflow.Context, _ string) (string, error) {
+				result, err := child.RunChild(ctx, "", workflow.ChildOptions{WorkflowID: "c"})
+				return result, errors.Join(err, workflow.Sleep(ctx, time.Minute))
+			}),
+		}
+		o := turn.Options{Retention: day}
+		p := d.Start(o, code...)
+		if _, err := father.Start(ctx, p.Client, "f", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		p.Stop()
+		time.Sleep(time.Minute)
+		p = d.Idle(o, code...)
+		if err := deliver(t, d, p, queue.Timers, 1); err != nil {
+			t.Fatal(err)
+		}
+		closed := d.Runs("c")[0].State
+		if closed.Status != history.Completed {
+			t.Fatalf("the child is %s", closed.Status)
+		}
+		purge(d) // what would tell the parent
+		time.Sleep(13 * day)
+		if err := p.Service.Delete(ctx, "c", closed.RunID); !errors.Is(err, api.AlreadyOpen) {
+			t.Errorf("a request to delete the child is answered %v", err)
+		}
+		p = d.Start(o, code...)
+		defer func() { p.Stop() }()
+		if result, err := father.Get(p.Client, "f").Result(ctx); result != "done" || err != nil {
+			t.Errorf("the parent returned %q, %v", result, err)
+		}
+		if runs := d.Runs("c"); len(runs) != 1 || runs[0].State.RunID != closed.RunID {
+			t.Errorf("the child was started again: it has %d runs", len(runs))
+		}
+		time.Sleep(3 * day)
+		if n := thereAre(d, "c") + thereAre(d, "f"); n != 0 {
+			t.Errorf("%d runs are there after their retention", n)
+		}
+	})
 }

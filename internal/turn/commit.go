@@ -29,7 +29,11 @@ var (
 type change struct {
 	run    *engine.Run
 	commit *history.Commit
-	body   []byte
+	body   []byte // nil until it is encoded
+	// over is the commit whose place it may take; zero is none.
+	over [16]byte
+	// folds says that it has been found to fold, after others of the same put.
+	folds bool
 }
 
 // writer is what this process brings to a commit that these messages triggered, or none: a fresh id and its clock.
@@ -55,16 +59,18 @@ func nextTime(expression string, after history.Timestamp) history.Timestamp {
 // a request brought the task.
 func (t *session) commit(ctx context.Context, run *engine.Run, transition *engine.Transition, triggers ...*engine.Message) error {
 	changes := []*change{{run: run, commit: transition.Commit}}
-	all := []*engine.Transition{transition}
+	var next *engine.Transition
 	if transition.Next != nil {
-		opened, first := t.opening(ctx, transition.NextRunID, transition.Commit.Time, engine.Task{Brought: transition.Next}, triggers...)
-		changes, all = append(changes, opened), append(all, first)
+		var opened []*change
+		opened, next = t.opening(ctx, transition.NextRunID, transition.Commit.Time, engine.Task{Brought: transition.Next}, triggers...)
+		changes = append(changes, opened...)
 	}
 	if err := t.inOrder(ctx, changes, triggers); err != nil {
 		return err
 	}
-	for _, done := range all {
-		t.settle(done)
+	t.settle(run, transition)
+	if next != nil {
+		t.settle(changes[1].run, next)
 	}
 	return nil
 }
@@ -130,18 +136,48 @@ func (t *session) undoing(changes []*change, commit func() error) error {
 // encode makes the bodies of commits. One that would not fold is a defect of this package: it is found here, and never
 // lands.
 func (t *session) encode(changes []*change) (err error) {
+	total := 0
 	for _, c := range changes {
-		if err := c.run.Accepts(c.commit); err != nil {
+		if err := c.run.Accepts(c.commit); err != nil && !c.folds {
 			return err
 		}
-		if c.body, err = history.Encode(c.commit); err != nil {
-			return err
+		if c.body == nil {
+			if c.body, err = history.Encode(c.commit); err != nil {
+				return err
+			}
 		}
-		if len(c.body) > t.options.MaxCommit {
+		if total += len(c.body); len(c.body) > t.options.MaxCommit || total > t.options.maxPut() {
 			return errTooLarge
 		}
 	}
+	if len(changes) > store.MaxAppend {
+		return errTooLarge
+	}
 	return nil
+}
+
+// fit reports whether a commit is not too large. It makes the commit's body.
+func (t *session) fit(c *change) bool {
+	body, err := history.Encode(c.commit)
+	if err != nil {
+		return true // and encode says why it cannot be put
+	}
+	c.body = body
+	return len(body) <= t.options.MaxCommit
+}
+
+// deferred returns what a task comes to that does not fit into one commit, but does without the events that it brings: those are
+// kept, and a message runs the task. It returns nil where that is no help.
+func (t *session) deferred(run *engine.Run, transition *engine.Transition, task engine.Task, triggers ...*engine.Message) *engine.Transition {
+	if len(task.Brought) == 0 || len(task.Updates) > 0 || transition.Commit == nil {
+		return nil
+	}
+	rest := *transition.Commit
+	rest.Brought = nil
+	if t.fit(&change{run: run, commit: transition.Commit}) || !t.fit(&change{run: run, commit: &rest}) {
+		return nil
+	}
+	return &engine.Transition{Commit: run.Defer(t.writer(triggers...), task.Brought)}
 }
 
 // put puts commits into their slots, all or none. When it returns nil they are durable, and part of what is known. While
@@ -156,7 +192,10 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 		}
 		items[i] = store.Item{
 			Key:    store.Key{Workflow: t.workflowID, Run: c.run.Number, Slot: c.commit.Slot},
-			Commit: c.commit.ID, Body: c.body, Expires: c.commit.Expires.Time(), Summary: summary,
+			Commit: c.commit.ID, Body: c.body, Summary: summary, Over: c.over,
+		}
+		if c.commit.Status == history.Void {
+			items[i].Expires = c.commit.Expires.Time() // nothing else expires
 		}
 	}
 	for try, unknown := 0, false; ; try++ {
@@ -208,10 +247,15 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 		if err := c.run.Append(c.commit, len(c.body)); err != nil {
 			return err
 		}
+		t.entry.highest = max(t.entry.highest, c.run.Number)
+		if c.commit.Status == history.Void {
+			t.entry.noteVanishing(c.run.Number, []store.Item{{Commit: c.commit.ID}})
+			continue // a void run never was
+		}
 		if before := t.entry.run; before != nil && c.run.State.Started.ContinuedFrom == before.State.RunID {
 			t.entry.before, t.entry.looked = before, before.State.RunID
 		}
-		t.entry.run, t.entry.highest = c.run, max(t.entry.highest, c.run.Number)
+		t.entry.run = c.run
 	}
 	return nil
 }

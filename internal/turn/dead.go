@@ -2,65 +2,46 @@ package turn
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // deadDelay is how long a message waits that comes back from the dead letters.
 const deadDelay = 5 * time.Minute
 
-// HandleDead does what is left to do for a message that was received too often. Nothing that died strands its run: an
-// activity is resolved as failed, and anything else is sent again, later. Where it returns nil the message is to be
-// deleted.
+// HandleDead sends a message again that was received too often. That may mean that nothing was ever begun: receives that no
+// function got count as well. So nothing ends because of it, and whoever gets the message again finds out how far it came. An
+// activity that ends its process each time is tried again for as long as its retry policy and its time-outs say, with this delay
+// after each round of receives. Where HandleDead returns nil the message is to be deleted. Otherwise it is delivered again.
 func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
 	ctx, ended := s.metered(ctx)
 	defer ended()
 	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
 	defer cancel()
 	s.Observed().Observe(ctx, &observe.DeadLetter{WorkflowID: m.WorkflowID, RunID: m.RunID, Kind: m.Kind.String()})
-	s.options.Logger.ErrorContext(ctx, "a message was received too often", "workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID)
-	if m.Kind != engine.RunActivity {
-		return s.sendAgain(ctx, m, deadDelay)
+	s.options.Logger.ErrorContext(ctx, "a message was received too often",
+		"workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "attempt", m.Attempt, "firstSent", m.Sent.Time())
+	if m.Kind != engine.RunActivity || m.Look == 0 {
+		return s.sendLater(ctx, m, deadDelay)
 	}
-	buried := false
+	found := false
 	err := s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
 		run, place, err := t.named(ctx, m)
-		buried = err == nil && place != notYet
-		if err != nil || place != inLog {
+		found = err == nil && place == inLog
+		if !found {
 			return err
 		}
 		if !run.Needed(m) {
 			return t.repair(ctx, run, m)
 		}
-		w := &work{delivery: Delivery{Message: m}, activity: run.State.Activities[m.EventID], number: m.Attempt}
-		f := &failure.Failure{
-			Kind:    failure.KindApplication,
-			Type:    "DeadLetter",
-			Message: fmt.Sprintf("activity %s could not be carried out: its message was received too often without coming to an end", w.activity.ActivityType),
-		}
-		return t.resolve(ctx, run, w, history.Of(&history.ActivityTaskFailed{ScheduledEventID: m.EventID, Failure: f, Attempt: m.Attempt}))
+		return t.replace(ctx, run, newWork(run, Delivery{Message: m}, t.now()), later(m, t.now().Add(deadDelay)))
 	})
-	if err != nil || buried {
-		return err
+	waits := errors.Is(err, errOther) || errors.Is(err, errBegun)
+	if found && !waits || err != nil && !waits {
+		return err // while the attempt cannot be claimed it stays where it is: each delivery would send a copy
 	}
-	if s.now().Sub(m.Sent) < s.options.Grace {
-		return s.sendAgain(ctx, m, deadDelay)
-	}
-	fenced, err := s.fence(ctx, m)
-	if err == nil && !fenced {
-		return s.sendAgain(ctx, m, deadDelay) // what stands in the slot now decides
-	}
-	return err
-}
-
-// sendAgain sends a copy of a message that has been delivered before, for after a delay.
-func (s *Service) sendAgain(ctx context.Context, m *engine.Message, delay time.Duration) error {
-	again := *m
-	again.Again = true
-	return s.sendLater(ctx, &again, delay)
+	return s.sendLater(ctx, m, deadDelay)
 }

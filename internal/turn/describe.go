@@ -3,18 +3,23 @@ package turn
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
-// Describe returns what is known of a run.
+// Describe returns what is known of a run. It does not wait behind a busy run.
 func (s *Service) Describe(ctx context.Context, workflowID string, runID history.RunID) (*api.Description, error) {
 	var d *api.Description
-	err := s.look(ctx, workflowID, runID, func(t *session, run *engine.Run) error {
+	err := s.lookIn(ctx, besideAfter, s.options.SoftLimit, workflowID, runID, func(t *session, run *engine.Run) error {
 		d = describe(run)
+		t.addQueues(d)
 		if len(d.PendingActivities) == 0 && d.StuckTask == nil {
 			return nil
 		}
@@ -34,6 +39,7 @@ func describe(run *engine.Run) *api.Description {
 		Parent:            state.Started.Parent,
 		PendingActivities: []api.PendingActivity{}, PendingTimers: []api.PendingTimer{}, PendingChildren: []api.PendingChild{}, UpdatesInFlight: []api.UpdateInFlight{},
 	}
+	d.UnreadSignals = unreadSignals(run)
 	if state.Status.Closed() {
 		closed := state.CloseTime.Time()
 		d.ClosedAt = &closed
@@ -63,29 +69,79 @@ func describe(run *engine.Run) *api.Description {
 	slices.SortFunc(d.PendingChildren, func(a, b api.PendingChild) int { return cmp.Compare(a.EventID, b.EventID) })
 	slices.SortFunc(d.UpdatesInFlight, func(a, b api.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
 	if f := state.Stuck(); f != nil {
-		d.StuckTask = &api.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f}
+		d.StuckTask = &api.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f, UpdateID: state.LastTask.Task.FailedUpdate}
 	}
 	return d
 }
 
+// maxUnread is how many names of unread signals a description lists.
+const maxUnread = 100
+
+// unreadSignals lists the signals that the code of a run has not received, and those that it has set aside, by name. What a run had not
+// received when another one took over is that one's.
+func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
+	s := run.State
+	unread := s.Unread
+	if s.Next() != "" {
+		unread = nil
+	}
+	names := slices.Collect(maps.Keys(unread))
+	for name := range s.SetAside {
+		if unread[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names[:min(len(names), maxUnread)] {
+		one := api.UnreadSignal{Name: name, SetAside: s.SetAside[name]}
+		if u := unread[name]; u != nil {
+			one.Count = u.Count
+			if at := timeOf(run, u.EventID); at != 0 {
+				since := at.Time()
+				one.Since = &since
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// timeOf is the time of an event of a run; 0 if the run does not have it.
+func timeOf(run *engine.Run, event int64) history.Timestamp {
+	for _, c := range slices.Backward(run.Log) {
+		if c.FirstEventID <= event {
+			return c.Time
+		}
+	}
+	return 0
+}
+
+// addQueues adds to a description which activities wait for a task queue that the deployment no longer has.
+func (s *Service) addQueues(d *api.Description) {
+	for i := range d.PendingActivities {
+		if p := &d.PendingActivities[i]; !s.options.Engine.HasTaskQueue(p.TaskQueue) {
+			p.Held = "it " + s.options.Engine.NoTaskQueue(p.TaskQueue) + ", or reset the run to before the activity"
+		}
+	}
+}
+
 // addAttempts adds to a description what is known of the attempts at its activities and at its stuck task.
 func (t *session) addAttempts(ctx context.Context, run *engine.Run, d *api.Description) error {
-	attempts, err := t.Attempts.ReadAttempts(ctx, t.workflowID, run.Number)
+	attempts, err := t.attemptsOf(ctx, run)
 	if err != nil {
-		return readProblem(err)
+		return err
 	}
-	for _, a := range attempts {
-		kept, err := decodeAttempt(a)
-		if err != nil {
-			return err
-		}
+	room := failureRoom(maxFailures)
+	for _, event := range slices.Sorted(maps.Keys(attempts)) {
+		kept := attempts[event]
 		next := kept.Next.Time()
-		if d.StuckTask != nil && a.Event == run.State.LastTask.TaskScheduledID() {
+		if d.StuckTask != nil && event == run.State.LastTask.TaskScheduledID() {
 			d.StuckTask.Attempt, d.StuckTask.Failure, d.StuckTask.NextAttemptAt = kept.number, kept.Failure, &next
 		}
 		for i := range d.PendingActivities {
-			if p := &d.PendingActivities[i]; p.EventID == a.Event {
-				p.Attempt, p.LastFailure = kept.number+1, kept.Failure
+			if p := &d.PendingActivities[i]; p.EventID == event {
+				p.Attempt, p.LastFailure = kept.number+1, room.take(kept.Failure)
+				p.Held = cmp.Or(p.Held, kept.held(t.now()))
 				if kept.Deadline != 0 {
 					until := min(kept.Deadline, history.LastSecond).Time()
 					p.PendingUntil = &until
@@ -97,4 +153,26 @@ func (t *session) addAttempts(ctx context.Context, run *engine.Run, d *api.Descr
 		}
 	}
 	return nil
+}
+
+// maxFailures is how many bytes of failures of pending activities a description has in full, and shortFailure how long the message
+// of each further one is.
+const (
+	maxFailures  = 1 << 20
+	shortFailure = 256
+)
+
+// failureRoom is how many bytes of failures a description has room for.
+type failureRoom int
+
+// take returns the failure if there is room for it, and otherwise its kind, its type and the beginning of its message.
+func (r *failureRoom) take(f *failure.Failure) *failure.Failure {
+	if f == nil {
+		return nil
+	}
+	if body, err := json.Marshal(f); err == nil && len(body) <= int(*r) {
+		*r -= failureRoom(len(body))
+		return f
+	}
+	return &failure.Failure{Kind: f.Kind, Type: f.Type, Message: strings.ToValidUTF8(f.Message[:min(len(f.Message), shortFailure)], "")}
 }

@@ -55,6 +55,7 @@
 //	is empty                   -                       looked at again; a delayed copy; after Grace, a fence
 //	holds its commit           still needed            done: put, then send, then deleted
 //	holds its commit           already done            its wave's messages are sent again; deleted
+//	holds its commit           left to another         looked at again by a strong read, then deleted (errDropped)
 //
 // # Answers that write nothing
 //

@@ -30,6 +30,8 @@ func (s *Service) Delete(ctx context.Context, workflowID string, runID history.R
 	switch {
 	case errors.Is(err, errAsked):
 		return api.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
+	case errors.Is(err, errAwaited):
+		return api.AlreadyOpen.New("the parent of run %q of workflow %q is open, and does not know yet how that ended: delete it when it does, or when the parent has closed", runID, workflowID)
 	case err != nil:
 		s.options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
 		return s.problem(errUnknown)

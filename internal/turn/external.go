@@ -103,6 +103,10 @@ func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err err
 		return false, err
 	case gone && e.external.Cancel != nil:
 		there = false // the child has closed, or never was, and this run is another's
+	case !there && !gone && e.message.Late && e.external.ChildEventID() == 0:
+		if gone, err = t.missedBy(ctx, run, e); err != nil {
+			return false, err
+		}
 	}
 	if there || gone || run.State.Status.Closed() {
 		return there, t.repairForeign(ctx, e.message)
@@ -128,14 +132,35 @@ func (t *session) has(ctx context.Context, run *engine.Run, e *errand) (bool, er
 			return there, err
 		}
 	}
-	for looks := 0; looks < maxLookBack && run.State.StartTime.Add(clockSkew) >= e.sent; looks++ {
-		var err error
-		if run, err = t.previous(ctx, run); run == nil || err != nil {
-			return false, err
+	for looks := 0; run.State.StartTime.Add(clockSkew) >= e.sent; looks++ {
+		if looks == maxLookBack {
+			return e.message.Late, nil
 		}
+		before, err := t.previous(ctx, run)
+		if before == nil || err != nil {
+			return e.message.Late && run.Number > 1, err // nobody knows what a run that has been deleted got
+		}
+		run = before
 		if signal != nil && run.State.Signaled(signal.RequestID) || cancel != nil && run.State.Asked(e.endRequest()) {
 			return true, nil
 		}
+	}
+	return false, nil
+}
+
+// missedBy reports whether a late message has missed its receiver: no run of the latest run's chain was open when the sender closed. A
+// request to end must not end a run that was started since.
+func (t *session) missedBy(ctx context.Context, run *engine.Run, e *errand) (bool, error) {
+	for looks := 0; run.State.StartTime > e.closeTime.Add(clockSkew); looks++ {
+		id := run.State.Started.ContinuedFrom
+		if id == "" || looks == maxLookBack {
+			return true, nil
+		}
+		before, err := t.other(ctx, id)
+		if before == nil || err != nil {
+			return err == nil, err
+		}
+		run = before
 	}
 	return false, nil
 }

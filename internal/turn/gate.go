@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -24,8 +25,12 @@ type waiter struct {
 	done bool        // its update was taken along
 }
 
+// errTaken is an update that a holder of the gate has taken along, and not answered before the caller's time was over.
+var errTaken = errors.New("turn: the update is being carried out together with another")
+
 // enter waits for the gate of a workflow. It returns false where the waiter's update was taken along by a holder before
-// it, and an error where ctx ended first; otherwise the caller must leave.
+// it and answered, and an error where ctx ended first: errTaken if its update is being carried out, which the holder goes on with, and
+// any other one if nothing will happen. Otherwise the caller must leave.
 func (s *Service) enter(ctx context.Context, workflowID string, call *updateCall) (bool, error) {
 	w := s.gates.queue(workflowID, call)
 	if w == nil {
@@ -41,8 +46,11 @@ func (s *Service) enter(ctx context.Context, workflowID string, call *updateCall
 			return false, nil
 		case err != nil && s.gates.abandon(workflowID, w):
 			return false, err
-		case err != nil: // its turn is coming, or its update was taken along and will be answered
-			ctx = context.WithoutCancel(ctx)
+		case err != nil: // its turn has come, or its update was taken along
+			if turn, _ := s.gates.state(w); turn {
+				return true, nil
+			}
+			return false, errTaken
 		}
 	}
 }

@@ -132,16 +132,17 @@ func (h *heart) due(details []byte) bool {
 // record records the details, and keeps the message of the attempt invisible for as long as the attempt may be silent.
 func (h *heart) record(ctx context.Context) error {
 	h.mu.Lock()
-	body, err := history.EncodeBody(&attemptState{Failure: h.w.last, Details: h.details, By: h.w.delivery.Send})
-	number := attemptNumber(h.w.number-1) + h.beats
+	kept := h.state()
 	h.mu.Unlock()
+	if h.w.counted() {
+		kept.Until = h.s.until(h.w)
+	}
+	body, err := history.EncodeBody(kept)
 	if err != nil {
 		return err
 	}
 	m := h.w.delivery.Message
-	err = h.s.Attempts.RecordAttempt(ctx, store.Attempt{
-		Workflow: m.WorkflowID, Run: m.RunID.Number(), Event: m.EventID, Number: number, Body: body, Expires: h.w.expires.Time(),
-	})
+	err = h.s.Attempts.RecordAttempt(ctx, record(m, m.EventID, kept.stored, body))
 	if err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery of this attempt is further on
 		return err
 	}
@@ -149,6 +150,13 @@ func (h *heart) record(ctx context.Context) error {
 		return h.w.delivery.Extend(ctx, h.w.lease())
 	}
 	return nil
+}
+
+// state is what is to be recorded of the attempt now. The caller holds mu.
+func (h *heart) state() *attemptState {
+	kept := h.w.state()
+	kept.Failure, kept.Details, kept.stored = h.w.last, h.details, h.w.firstBeat()+h.beats
+	return kept
 }
 
 // wanted reports whether the run still waits for the activity. Where that cannot be found out, it is taken to.

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -68,4 +70,76 @@ func TestInlineOfTheNextRun(t *testing.T) {
 	if !sameNumber {
 		t.Error("in no case the two activities have the same number")
 	}
+}
+
+// deaf is a queue that takes nothing once its process is dead.
+type deaf struct {
+	queue.Sender
+	dead bool
+}
+
+func (d *deaf) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	if d.dead {
+		return errors.New("the process is dead")
+	}
+	return d.Sender.Send(ctx, name, messages...)
+}
+
+// A process commits the result of an inline step and dies before it sends what follows. Another one gets the message that it handled,
+// and knows only the beginning of the run. Whoever handles what that one sends, sends what follows. (The model of the protocol has
+// found this: decision 30.)
+func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		look := func() {}
+		chain := workflow.Declare[int, string]("chain")
+		first := activity.New("first", func(context.Context, int) (string, error) { return "1", nil })
+		second := activity.New("second", func(context.Context, int) (string, error) {
+			look()
+			return "2", nil
+		}, activity.Options{Inline: true})
+		third := activity.New("third", func(context.Context, int) (string, error) { return "3", nil })
+		registrations := []workflow.Registration{workflow.Bind(chain, func(ctx workflow.Context, n int) (all string, err error) {
+			for _, a := range []activity.Activity[int, string]{first, second, third} {
+				result, err := a.Run(ctx, n)
+				if err != nil {
+					return "", err
+				}
+				all += result
+			}
+			return all, nil
+		}), first, second, third}
+		network := &deaf{Sender: d.Ports.Queue}
+		d.Ports.Queue = network
+		dies := d.Idle(turn.Options{SoftLimit: time.Second}, registrations...)
+		d.Ports.Queue = d.Queue
+		other := d.Idle(turn.Options{}, registrations...)
+		if _, err := chain.Start(t.Context(), dies.Client, "w", 0); err != nil {
+			t.Fatal(err)
+		}
+		look = func() {
+			if _, err := other.Describe(t.Context(), "w", ""); err != nil { // it knows the run up to here now
+				t.Error(err)
+			}
+			network.dead = true
+		}
+		if err := deliverActivity(t, d, dies, 1); err == nil {
+			t.Fatal("the process sent what follows from its last step")
+		}
+		time.Sleep(10 * time.Minute) // until the message is visible again
+		look = func() {}
+		for range 2 { // the message of the first step, and that of the second
+			if err := deliverActivity(t, d, other, 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := deliverActivity(t, d, other, 1); err != nil { // that of the third
+			t.Fatal(err)
+		}
+		if result, err := chain.Get(other.Client, "w").Result(t.Context()); err != nil || result != "123" {
+			t.Errorf("the run returned %q, %v", result, err)
+		}
+		d.CheckReplay(other)
+	})
 }

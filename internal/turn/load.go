@@ -17,9 +17,10 @@ const firstPage = 128
 // clockSkew is how far the clocks of two machines may be apart: a run is treated as gone that long before its expiry.
 const clockSkew = 10 * time.Second
 
-// known makes sure that something is known of the workflow, current or not.
+// known makes sure that something is known of the workflow, current or not. Half of a transaction is not enough: a message of a run that
+// has closed would find nothing to repair in the run that the same put has opened.
 func (t *session) known(ctx context.Context) error {
-	if t.entry.run != nil {
+	if t.entry.run != nil && !t.torn() {
 		return nil
 	}
 	return t.refresh(ctx)
@@ -33,58 +34,70 @@ func (t *session) current(ctx context.Context) error {
 	return t.refresh(ctx)
 }
 
-// refresh brings what is known up to now, with a read that begins now.
+// refresh brings what is known up to now, with a read that begins now. A read that sees a part of a transaction is repeated, see
+// errTorn.
 func (t *session) refresh(ctx context.Context) error {
+	err := t.whole(ctx, func() error { return t.refreshOnce(ctx) })
+	t.fresh = t.fresh || err == nil
+	return err
+}
+
+// refreshOnce is one read of refresh. It returns errTorn if the read saw a part of a transaction. What is known grows in any case:
+// what was seen is committed, and stays.
+func (t *session) refreshOnce(ctx context.Context) error {
+	t.moot = nil
 	until, limit := store.Key{}, firstPage+t.expect
 	if r := t.entry.run; r != nil {
 		until, limit = store.Key{Run: r.Number, Slot: r.State.NextSlot}, 0
 	}
-	items, err := t.readBack(ctx, until, limit)
-	if err != nil {
-		return err
+	for before := (store.Key{}); ; {
+		items, more, err := t.readBack(ctx, before, until, limit)
+		if err != nil {
+			return err
+		}
+		if err := t.fold(items); err != nil {
+			return err
+		}
+		if !more || t.entry.run != nil || len(items) == 0 {
+			break
+		}
+		before, limit = items[0].Key, firstPage // the run was being deleted: one before it may be there
 	}
-	if err := t.fold(items); err != nil {
-		return err
+	if t.torn() {
+		return errTorn
 	}
-	t.fresh = true
 	return nil
 }
 
-// readBack reads backwards to the first commit of the latest run that counts, or to until, and returns what it read in
-// the order of the log.
-func (t *session) readBack(ctx context.Context, until store.Key, limit int) ([]store.Item, error) {
-	var items []store.Item
-	before := store.Key{}
+// readBack reads backwards from a key, to the first commit of the latest run that counts, or to until, and returns what it read in
+// the order of the log. more says that it did not read to until.
+func (t *session) readBack(ctx context.Context, before, until store.Key, limit int) (items []store.Item, more bool, err error) {
 	for {
 		page, err := t.Log.Backward(ctx, t.workflowID, before, until, limit)
 		if err != nil {
-			return nil, readProblem(err)
+			return nil, false, readProblem(err)
 		}
 		for _, item := range page.Items {
 			items = append(items, item)
 			if item.Slot == 0 && until == (store.Key{}) && !t.gone(item) && !isVoid(item) {
-				page.More = false
-				break
+				slices.Reverse(items)
+				return items, true, nil
 			}
 		}
 		if !page.More || len(page.Items) == 0 {
 			slices.Reverse(items)
-			return items, nil
+			return items, false, nil
 		}
 		before, limit = items[len(items)-1].Key, 0
 	}
 }
 
-// gone reports whether an item belongs to a run whose expiry has passed. Such a run is not there any more, whatever of
-// it is: its items are deleted late, and in no order.
-func (s *Service) gone(item store.Item) bool {
-	return !item.Expires.IsZero() && s.world.Now().Add(clockSkew).After(item.Expires)
-}
-
-// isVoid reports whether an item is the fence that made its run void.
+// isVoid reports whether an item is the fence that made its run void. It reads no more than the status.
 func isVoid(item store.Item) bool {
-	c, err := history.Decode(item.Slot, item.Body)
-	return err == nil && c.Status == history.Void
+	var c struct {
+		Status history.Status `cbor:"5,keyasint,omitempty"`
+	}
+	return history.DecodeBody(item.Body, &c) == nil && c.Status == history.Void
 }
 
 // fold adds items, in the order of the log, to what is known.
@@ -103,31 +116,44 @@ func (t *session) fold(items []store.Item) error {
 	return nil
 }
 
-// foldRun adds the items of one run. One that lacks some is being deleted, and is not there any more.
+// foldRun adds the items of one run. A void one is no run, and one that lacks some is being deleted, and is not there any more.
 func (t *session) foldRun(number uint32, items []store.Item) error {
 	e := t.entry
 	e.highest = max(e.highest, number)
-	e.first = e.first || number == 1 && items[0].Slot == 0
-	if t.gone(items[0]) {
-		return nil
-	}
 	run := e.run
 	if run == nil || run.Number != number {
 		run = engine.NewRun(t.workflowID, number)
 	}
-	if deleted(run, items) {
+	commits, err := decodeAll(items)
+	if err != nil {
+		return err
+	}
+	void := commits[0].Status == history.Void || t.decayed(run, items, commits)
+	if !void && t.tornRun(run, items) {
+		return errTorn
+	}
+	if void || deleted(run, items, commits) {
+		e.noteVanishing(number, items)
+		if t.moot == nil {
+			t.moot = map[uint32]bool{}
+		}
+		t.moot[number] = true
+		if commits[0].Beside > e.beside {
+			e.beside, e.besideAt = commits[0].Beside, commits[0].Time
+		}
+		if run == e.run {
+			t.dropInstance()
+			e.run = nil
+		}
 		return nil
 	}
-	for _, item := range items {
-		c, err := history.Decode(item.Slot, item.Body)
-		if err != nil {
-			return err
-		}
-		if err := run.Append(c, len(item.Body)); err != nil {
+	for i, c := range commits {
+		if err := run.Append(c, len(items[i].Body)); err != nil {
 			return err
 		}
 	}
-	if run != e.run && !run.Void() {
+	delete(e.vanishing, number)
+	if run != e.run {
 		t.dropInstance()
 		e.run = run
 	}
@@ -151,26 +177,34 @@ func (t *session) before(ctx context.Context, run *engine.Run) (*engine.Run, err
 // previous is the run before another of the same workflow, whether that continues it or not. It is nil where there is none, or
 // it is gone.
 func (t *session) previous(ctx context.Context, run *engine.Run) (*engine.Run, error) {
-	for number := run.Number - 1; number > 0; number-- {
-		first, err := t.firstCommit(ctx, number)
-		if first == nil || err != nil {
-			return nil, err
-		}
-		if first.Status != history.Void {
-			return t.other(ctx, first.RunID)
-		}
+	first, err := t.runBefore(ctx, run.Number)
+	if first == nil || err != nil {
+		return nil, err
 	}
-	return nil, nil
+	return t.other(ctx, first.RunID)
 }
 
-// other reads a run that is not the latest, or nil where there is none with this id. It is not kept.
-func (t *session) other(ctx context.Context, id history.RunID) (*engine.Run, error) {
+// other reads a run that is not the latest, or nil where there is none with this id. It is not kept. A read that sees a part of a
+// transaction is repeated, see errTorn.
+func (t *session) other(ctx context.Context, id history.RunID) (run *engine.Run, err error) {
+	err = t.whole(ctx, func() (err error) {
+		run, err = t.otherOnce(ctx, id)
+		return err
+	})
+	return run, err
+}
+
+// otherOnce is one read of other.
+func (t *session) otherOnce(ctx context.Context, id history.RunID) (*engine.Run, error) {
 	run := engine.NewRun(t.workflowID, id.Number())
 	for more := true; more; {
 		from := store.Key{Workflow: t.workflowID, Run: run.Number, Slot: run.State.NextSlot}
 		page, err := t.Log.Forward(ctx, from, 0)
 		if err != nil {
 			return nil, readProblem(err)
+		}
+		if t.tornRun(run, page.Items) {
+			return nil, errTorn
 		}
 		if gap(run, page.Items) {
 			return nil, nil // it is being deleted
@@ -189,17 +223,47 @@ func (t *session) other(ctx context.Context, id history.RunID) (*engine.Run, err
 		}
 		more = page.More && len(page.Items) > 0
 	}
-	if len(run.Log) == 0 || run.State.RunID != id || run.Void() || !run.State.Status.Closed() {
-		return nil, nil // a run before the latest has closed: without its end it has been deleted while it was read
+	switch {
+	case len(run.Log) == 0, run.State.RunID != id, run.Void():
+		return nil, nil
+	case run.State.Status.Closed():
+		return run, nil
+	case t.closesLate(run):
+		return nil, errTorn
 	}
-	return run, nil
+	return nil, nil // a run before the latest has closed: without its end it has been deleted while it was read
+}
+
+// lastCommit reads the last commit of a run before the latest; nil where none of the run is there. It may miss the one that has
+// closed the run while the put of that appears in parts.
+func (t *session) lastCommit(ctx context.Context, id history.RunID) (*history.Commit, error) {
+	page, err := t.Log.Backward(ctx, t.workflowID, store.Key{Workflow: t.workflowID, Run: id.Number() + 1}, store.Key{Workflow: t.workflowID, Run: id.Number()}, 1)
+	if err != nil {
+		return nil, readProblem(err)
+	}
+	if len(page.Items) == 0 || page.Items[0].Run != id.Number() {
+		return nil, nil
+	}
+	return history.Decode(page.Items[0].Slot, page.Items[0].Body)
 }
 
 // firstCommit reads the first commit of a run that is not the latest; nil where there is none.
-func (t *session) firstCommit(ctx context.Context, number uint32) (*history.Commit, error) {
+func (t *session) firstCommit(ctx context.Context, number uint32) (first *history.Commit, err error) {
+	err = t.whole(ctx, func() (err error) {
+		first, err = t.firstCommitOnce(ctx, number)
+		return err
+	})
+	return first, err
+}
+
+// firstCommitOnce is one read of firstCommit.
+func (t *session) firstCommitOnce(ctx context.Context, number uint32) (*history.Commit, error) {
 	page, err := t.Log.Forward(ctx, store.Key{Workflow: t.workflowID, Run: number}, 1)
 	if err != nil {
 		return nil, readProblem(err)
+	}
+	if t.tornRun(engine.NewRun(t.workflowID, number), page.Items) {
+		return nil, errTorn
 	}
 	if len(page.Items) == 0 || page.Items[0].Slot != 0 || t.gone(page.Items[0]) {
 		return nil, nil

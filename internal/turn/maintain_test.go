@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -138,8 +141,8 @@ func TestNothingIsSentAgain(t *testing.T) {
 	}
 }
 
-// An activity that may run only once, and whose message was lost, is not run a second time: nobody knows whether it ran. It
-// ends as timed out when no queue can hold its message any more.
+// An activity that may run only once, and whose message was lost before an attempt began, is run a day later: the record says that
+// none has begun.
 func TestPurgeOfASingleAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,14 +159,155 @@ func TestPurgeOfASingleAttempt(t *testing.T) {
 			t.Fatal(err)
 		}
 		purge(d)
-		p := d.Start(turn.Options{}, code, once)
-		time.Sleep(14 * 24 * time.Hour)
-		if run := d.Runs("w")[0]; run.State.Status.Closed() {
-			t.Error("it ended when its message could still have come")
-		}
+		d.Start(turn.Options{}, code, once)
 		time.Sleep(3 * 24 * time.Hour)
-		if _, err := single.Get(p.Client, "w").Result(t.Context()); err == nil || ran > 0 {
-			t.Errorf("it ran %d times, and ended with %v", ran, err)
+		if status := d.Runs("w")[0].State.Status; status != history.Completed || ran != 1 {
+			t.Errorf("it ran %d times, and is %v", ran, status)
+		}
+	})
+}
+
+// An activity ends no earlier than its options say, also if the slow check comes by something else of its run that was lost.
+func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := maintained(t)
+		both := workflow.Declare[int, string]("both")
+		long := activity.New("long", func(ctx context.Context, _ int) (string, error) {
+			if activity.InfoOf(ctx).Attempt == 1 {
+				return "", errors.New("it takes two attempts")
+			}
+			time.Sleep(5 * 24 * time.Hour)
+			return "", nil
+		}, activity.Options{StartToClose: 6 * 24 * time.Hour, ScheduleToClose: 10 * 24 * time.Hour})
+		code := workflow.Bind(both, func(ctx workflow.Context, n int) (string, error) {
+			workflow.Go(ctx, func(ctx workflow.Context) { _ = workflow.Sleep(ctx, 10*time.Minute) })
+			return long.Run(ctx, n)
+		})
+		p := d.Start(turn.Options{}, code, long)
+		if _, err := both.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // the first attempt at the long one has failed
+		purge(d)
+		time.Sleep(6 * 24 * time.Hour)
+		if status := d.Runs("w")[0].State.Status; status != history.Completed {
+			t.Errorf("the run is %v", status)
+		}
+	})
+}
+
+// failingReads is a log whose reads fail while it is told to.
+type failingReads struct {
+	store.Log
+	fail bool
+}
+
+func (l *failingReads) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	if l.fail {
+		return store.Page{}, errors.New("the store does not answer")
+	}
+	return l.Log.Backward(ctx, workflow, before, until, limit)
+}
+
+// What a round of the check could not send the next one sends, once: for each of a few runs, and for more than its place can name.
+func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	for _, runs := range []int{1, 60} {
+		synctest.Test(t, func(t *testing.T) {
+			d := maintained(t)
+			reads := &failingReads{Log: d.Store}
+			d.Ports.Log = reads
+			p := d.Idle(turn.Options{CheckEvery: day, CacheEntries: -1}, counters()...)
+			for i := range runs {
+				id := fmt.Sprint("w", i)
+				if _, err := turntest.Counter.Start(t.Context(), p.Client, id, 10_000, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				if a := p.Do(http.MethodPost, "/v1/workflows/"+id+"/updates/nap", `{"input":"1m","waitFor":"accepted"}`); a.Status >= 300 {
+					t.Fatalf("%d %s", a.Status, a.Body)
+				}
+			}
+			purge(d)
+			time.Sleep(10 * day)
+			for round, want := range []turn.Upkeep{{Failed: runs}, {Failed: runs}, {Sent: runs}, {}} {
+				reads.fail = want.Failed > 0
+				did, err := p.Service.Maintain(t.Context())
+				if err != nil || did.Failed != want.Failed || did.Sent != want.Sent {
+					t.Errorf("round %d: %+v, %v, want %+v", round, did, err, want)
+				}
+				time.Sleep(day)
+			}
+		})
+	}
+}
+
+// The message that has claimed an attempt is lost. The slow check sends a copy of that message: another sending would wait for it for
+// ever if it had to be replaced in its turn.
+func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := maintained(t)
+		p := d.Idle(turn.Options{}, lostRegistrations("build-1")...)
+		if _, err := lostType.Start(t.Context(), p.Client, "w", 1); err != nil {
+			t.Fatal(err)
+		}
+		purge(d)
+		claim, err := history.EncodeBody(struct {
+			By   uint64 `cbor:"3,keyasint"`
+			Look int    `cbor:"8,keyasint"`
+			Copy uint64 `cbor:"9,keyasint"`
+		}{7, 1, 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := d.Runs("w")[0]
+		if err := d.Store.RecordAttempt(t.Context(), store.Attempt{Workflow: "w", Run: 1, RunID: string(run.State.RunID), Event: 5, Number: 1, Body: claim}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * day)
+		if did, err := p.Service.Maintain(t.Context()); err != nil || did.Sent != 1 {
+			t.Fatalf("%+v, %v", did, err)
+		}
+		sent, err := d.Queue.Receive(t.Context(), queue.Activities, 10)
+		if err != nil || len(sent) != 1 {
+			t.Fatal(sent, err)
+		}
+		m, err := turn.DecodeMessage(sent[0].Body)
+		if err != nil || m.Send != 7 || m.Look != 2 || m.Copy == 0 || m.Copy == 9 {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+// A copy that comes back from the dead letters is not replaced while the store does not answer: its duplicates would multiply.
+func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		reads := &failingReads{Log: d.Store}
+		d.Ports.Log = reads
+		p := d.Idle(turn.Options{CacheEntries: -1}, lostRegistrations("build-1")...)
+		if _, err := lostType.Start(t.Context(), p.Client, "w", 1); err != nil {
+			t.Fatal(err)
+		}
+		sent, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
+		if err != nil || len(sent) != 1 {
+			t.Fatal(sent, err)
+		}
+		m, err := turn.DecodeMessage(sent[0].Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		purge(d)
+		m.Look, m.Copy = 1, 2
+		reads.fail = true
+		if err := p.Service.HandleDead(t.Context(), m); err == nil || d.Queue.Len(queue.Activities) != 0 {
+			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
+		}
+		reads.fail = false
+		if err := p.Service.HandleDead(t.Context(), m); err != nil || d.Queue.Len(queue.Activities) != 1 {
+			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
 		}
 	})
 }

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -21,8 +22,10 @@ type Delivery struct {
 	// again.
 	Deadline time.Time
 	// Longest is how long an attempt at an activity may take where this message is delivered, whatever is left of the time
-	// now; 0 is without limit. One that may take longer fails, and is not tried again.
+	// now; 0 is without limit. One that may take longer is held (session.hold).
 	Longest time.Duration
+
+	begun bool // the attempt is known to have begun
 }
 
 // lookAgain is how long a message whose commit is not in the log is held before the next look, look by look. After the
@@ -64,7 +67,6 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 // there yet, and may still come.
 func (s *Service) handleNamed(ctx context.Context, d Delivery) (found bool, err error) {
 	m := *d.Message // which is the sender's as well, or another delivery's
-	m.Again = m.Again || d.Received > 1
 	d.Message = &m
 	switch d.Kind {
 	case engine.RunActivity:
@@ -134,9 +136,10 @@ func (t *session) find(m *engine.Message) (*engine.Run, place) {
 	run, number := t.run(), m.RunID.Number()
 	switch {
 	case run == nil || run.Number < number:
-		if number <= t.entry.highest {
-			return nil, never // a void run, or one that has expired
+		if t.moot[number] {
+			return nil, never // a void run, or one that is gone
 		}
+		// What the cache knows to have been void may have been deleted since: a start that is under way may take its number.
 		return nil, notYet
 	case run.Number > number:
 		return run, never // a run before the latest has closed: all it was waiting for is moot; see past
@@ -164,9 +167,10 @@ func (s *Service) fence(ctx context.Context, m *engine.Message) (fenced bool, er
 			return err
 		}
 		if run == nil {
-			if m.Slot != 0 || m.RunID.Number() != t.entry.highest+1 {
-				return nil // the slot before it is not there, so nobody can fill it
+			if m.Slot != 0 && t.entry.highest == 0 {
+				return nil // of a run that has been deleted: one that opens with several commits goes on from another, which would be here
 			}
+			// Its first slot is fenced, whichever slot the message names: who is to put the run puts that one, or has put it before.
 			run = engine.NewRun(m.WorkflowID, m.RunID.Number())
 		} else if m.Slot != run.State.NextSlot {
 			return nil
@@ -175,7 +179,7 @@ func (s *Service) fence(ctx context.Context, m *engine.Message) (fenced bool, er
 		w.RunID = m.RunID
 		c := run.Fence(w)
 		if c.Status == history.Void {
-			c.Expires = w.Now.Add(t.options.Retention)
+			c.Expires = w.Now.Add(t.keep(0))
 		}
 		t.options.Logger.WarnContext(ctx, "fenced a slot whose writer did not come", "workflowId", m.WorkflowID, "run", m.RunID, "slot", m.Slot)
 		return t.putFence(ctx, run, c)
@@ -190,12 +194,7 @@ func (t *session) putFence(ctx context.Context, run *engine.Run, c *history.Comm
 	if err := t.encode([]*change{ch}); err != nil {
 		return err
 	}
-	before := t.entry.run
-	err := t.put(ctx, []*change{ch})
-	if err == nil && c.Status == history.Void {
-		t.entry.run = before // a void run never was
-	}
-	return err
+	return t.put(ctx, []*change{ch})
 }
 
 // act does what a message asks for whose commit is in the log.
@@ -204,7 +203,7 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 		return t.repair(ctx, run, m)
 	}
 	if early := m.Due.Sub(t.now()); m.Due != 0 && early > 0 {
-		return t.send(ctx, []engine.Message{*m}) // delivered before its time
+		return t.sendBack(ctx, m)
 	}
 	if m.Kind != engine.EndRun {
 		if err := t.mine(ctx, run); err != nil {
@@ -256,10 +255,15 @@ func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Messag
 }
 
 // repairPast is repair for a message of a run before the latest. Whoever closed that run on its behalf may have died before
-// he sent what follows from that, also in the run that the same put opened.
+// he sent what follows from that, also in the run that the same put opened. The log says whether anybody has: that costs no read
+// if the latest run continues the message's run, and otherwise a read of one commit.
 func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.Message) error {
-	if !m.Again && m.Seen == 0 {
-		return t.repairNext(ctx, latest, m) // which needs no read: a message that comes for the first time has closed nothing
+	// A run that a reset opened has the start of the one that was reset: another put opened it.
+	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.Log[0].Waves, m.Wave) {
+		return nil // the put that closed its run opened this one: another message, or a request, has made it
+	}
+	if last, err := t.lastCommit(ctx, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.Waves, m.Wave) {
+		return err // what another wave has closed owes nothing on behalf of this one
 	}
 	run, err := t.other(ctx, m.RunID)
 	if err != nil {
@@ -295,28 +299,38 @@ func (t *session) repairNext(ctx context.Context, next *engine.Run, m *engine.Me
 	return t.send(ctx, next.OwedFirst(m))
 }
 
-// commitEvents commits what messages bring, with what the code does about it.
+// commitEvents commits what messages or a request bring, with what the code does about it.
 func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []history.Event, triggers ...*engine.Message) error {
-	return t.commitTask(ctx, run, engine.Task{Brought: events}, triggers...)
+	return t.commitTask(ctx, run, engine.Task{Brought: events, CheckSignals: len(triggers) == 0}, triggers...)
 }
 
 // commitTask runs a task that messages brought, and commits it.
 func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
 	transition := t.step(ctx, run, t.writer(triggers...), task)
+	if transition.Refused != nil {
+		return t.refuse(ctx, transition)
+	}
 	err := t.commit(ctx, run, transition, triggers...)
-	if errors.Is(err, errTooLarge) {
+	if !errors.Is(err, errTooLarge) {
+		return err
+	}
+	t.discard()
+	kept := t.deferred(run, transition, task, triggers...)
+	if kept == nil && len(triggers) == 0 && !task.First {
+		return err // a request, which is refused
+	}
+	if kept == nil {
 		// What the code wants to write at once is larger than a commit may be. The events are kept, and the code is at
 		// fault: the task fails, and is tried again when other code has been deployed.
-		t.discard()
-		err = t.commit(ctx, run, t.failTooLarge(ctx, run, task, triggers...), triggers...)
+		kept = t.failTooLarge(ctx, run, task, triggers...)
 	}
-	return err
+	return t.commit(ctx, run, kept, triggers...)
 }
 
 // failTooLarge is what a task comes to whose code wants to write more at once than a commit may have.
 func (t *session) failTooLarge(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) *engine.Transition {
 	w := t.writer(triggers...)
-	failed := run.Fail(w, task, tooLarge())
+	failed := run.Fail(w, task, t.tooLarge())
 	t.ran(ctx, run, w, task, t.world.Now(), failed)
 	return failed
 }
@@ -337,5 +351,5 @@ func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Mess
 	next := *m
 	next.Attempt++
 	next.Due, next.Sent = t.now().Add(engine.TaskRetryDelay(m.Attempt)), 0
-	return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure, run.State.Expires)
+	return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure)
 }

@@ -9,6 +9,7 @@ import (
 
 // orphan is an open run, as the slow check looks at it that asks whether its parent has closed.
 type orphan struct {
+	run       openPart
 	started   *history.WorkflowExecutionStarted
 	startTime history.Timestamp
 	asked     bool // to end
@@ -62,5 +63,5 @@ func (o orphan) overdue(r *round, parent *engine.Run, p *engine.PendingChild) bo
 	if p.Policy == history.RequestCancelChild && (o.asked || o.startTime > closed) {
 		return false
 	}
-	return doublings(r.Began.Sub(closed), overdue) > doublings(r.Before.Sub(closed), overdue)
+	return r.reaches(closed, o.run)
 }

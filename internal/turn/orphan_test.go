@@ -17,9 +17,10 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// forgetful is a queue that loses messages about children while it is told to.
+// forgetful is a queue that loses messages about children, or of other kinds, while it is told to.
 type forgetful struct {
 	queue.Sender
+	kinds []engine.MessageKind // nil is those about children
 	mu    sync.Mutex
 	loses bool
 	lost  int
@@ -36,7 +37,7 @@ func (q *forgetful) keep(messages []queue.Message) []queue.Message {
 	defer q.mu.Unlock()
 	kept := slices.DeleteFunc(slices.Clone(messages), func(m queue.Message) bool {
 		d, err := turn.DecodeMessage(m.Body)
-		loses := q.loses && err == nil && d.Kind == engine.SettleChild
+		loses := q.loses && err == nil && (q.kinds == nil && d.Kind == engine.SettleChild || slices.Contains(q.kinds, d.Kind))
 		if loses {
 			q.last = d
 		}

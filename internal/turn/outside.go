@@ -50,7 +50,7 @@ func (s *Service) endOutside(ctx context.Context, token string, result history.P
 			answer.Repeated = endedSo(run, k, result, f)
 			return t.final(ctx, notPending(run, k, answer.Repeated))
 		}
-		kept, err := t.recorded(ctx, t.workflowID, run.Number, k.EventID)
+		kept, err := t.recorded(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
 			return notPending(run, k, false)
 		}
-		kept, err := t.recorded(ctx, t.workflowID, run.Number, k.EventID)
+		kept, err := t.recorded(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,11 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 			return api.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", maxBeats)
 		}
 		kept.Details, kept.Heard = history.Payload(r.Details), t.now()
-		return recordProblem(t.keepPending(ctx, w, kept)) // a heartbeat that came at the same time is as good
+		err = t.keepPending(ctx, w, kept)
+		if errors.Is(err, store.ErrStale) {
+			return errStale // another heartbeat, or whoever looks after the attempt, was faster
+		}
+		return recordProblem(err)
 	})
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -45,7 +46,7 @@ func notNamed(w *work) *failure.Failure {
 
 // pend is what follows from an attempt that goes on outside: it is recorded, and a message is sent that looks after it. A
 // crash before the record has the attempt made again; one after it leaves the message that began it, whose next delivery
-// finds the record and sends the other (session.redelivered).
+// finds the record and sends the other (session.compare).
 func (s *Service) pend(ctx context.Context, w *work) error {
 	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
 	defer cancel()
@@ -55,14 +56,35 @@ func (s *Service) pend(ctx context.Context, w *work) error {
 		limit = time.Duration(a.StartToClose)
 	}
 	h.mu.Lock()
-	kept := &attemptState{Failure: w.last, Details: h.details, By: w.delivery.Send, Deadline: w.began.Add(limit), Heard: s.now()}
-	kept.stored = attemptNumber(w.number-1) + h.beats + 1
+	kept := h.state()
+	kept.Deadline, kept.Heard = w.began.Add(limit), s.now()
+	kept.Look, kept.Copy = 0, 0 // from now on they are those of the message that looks after it
+	kept.stored++
 	h.mu.Unlock()
-	err := s.keepPending(ctx, w, kept)
-	if err != nil && !errors.Is(err, store.ErrStale) { // stale: it is recorded, or has ended already
-		return err
+	for {
+		err := s.keepPending(ctx, w, kept)
+		if err == nil {
+			return s.send(ctx, []engine.Message{s.watch(w, kept)})
+		}
+		if !errors.Is(err, store.ErrStale) {
+			return err
+		}
+		m := w.delivery.Message
+		there, err := s.recordedOf(ctx, m, m.EventID)
+		if err != nil {
+			return err
+		}
+		if there != nil && (there.number >= w.number || there.Deadline != 0) { // it is recorded, or has ended already
+			_, err = s.compare(ctx, w, there)
+			return err
+		}
+		if there != nil {
+			kept.stored = there.stored + 1
+		}
+		if err := s.world.Wait(ctx, backoff(s.world, 0), nil); err != nil {
+			return err
+		}
 	}
-	return s.send(ctx, []engine.Message{w.lookAfter(kept)})
 }
 
 // keepPending records an attempt that goes on outside.
@@ -72,15 +94,20 @@ func (s *Service) keepPending(ctx context.Context, w *work, kept *attemptState) 
 		return err
 	}
 	m := w.delivery.Message
-	return s.keepAttempt(ctx, store.Attempt{
-		Workflow: m.WorkflowID, Run: m.RunID.Number(), Event: m.EventID, Number: kept.stored, Body: body, Expires: w.expires.Time(),
-	})
+	return s.keepAttempt(ctx, record(m, m.EventID, kept.stored, body))
+}
+
+// watch is the first message that looks after an attempt. It takes the place of the message that asked for the attempt: if another
+// delivery of that has failed, and has died before it sent the next attempt's message, this one sends it.
+func (s *Service) watch(w *work, kept *attemptState) engine.Message {
+	m := w.lookAfter(kept)
+	return s.copyOf(&m)
 }
 
 // lookAfter is the message that looks after an attempt which goes on outside, when its time is over.
 func (w *work) lookAfter(kept *attemptState) engine.Message {
 	m := *w.delivery.Message
-	m.Kind, m.Activity, m.Details, m.Sent = engine.CloseAttempt, nil, nil, 0
+	m.Kind, m.Activity, m.Details, m.Sent, m.Look, m.Copy = engine.CloseAttempt, nil, nil, 0, 0, 0
 	m.Attempt = w.number
 	m.Due, _ = kept.over(w.activity)
 	return m
@@ -97,20 +124,20 @@ func (k *attemptState) over(a *engine.PendingActivity) (at history.Timestamp, li
 // closeAttempt ends an attempt that goes on outside and has taken too long. Heartbeats have moved that moment, perhaps: then
 // the message is sent once more. It is the message that sends the next attempt, so that one delivered again does so again.
 func (t *session) closeAttempt(ctx context.Context, run *engine.Run, m *engine.Message) error {
-	kept, err := t.recorded(ctx, t.workflowID, run.Number, m.EventID)
+	kept, err := t.recorded(ctx, run, m.EventID)
 	if err != nil || kept == nil {
 		return err
 	}
 	w := outsideWork(run, m, kept)
 	switch {
-	case kept.number == m.Attempt && kept.By == m.Send:
+	case kept.number == m.Attempt && kept.by(m):
 		return t.send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
 	case kept.number >= m.Attempt || kept.Deadline == 0:
-		return nil // it has ended otherwise, and whoever ended it has sent what follows
+		return errDropped // it has ended otherwise, and whoever ended it has sent what follows
 	}
 	at, limit := kept.over(w.activity)
 	if at > t.now() {
-		return t.send(ctx, []engine.Message{w.lookAfter(kept)})
+		return t.lookAgain(ctx, w, kept)
 	}
 	text := "the attempt, which went on outside, was not completed in time"
 	if limit == failure.Heartbeat {
@@ -119,15 +146,40 @@ func (t *session) closeAttempt(ctx context.Context, run *engine.Run, m *engine.M
 	f := timeout(limit, text, kept.Failure)
 	e, next := w.verdict(t.now(), nil, f)
 	if next != nil {
-		return t.nextAttempt(ctx, m, m.EventID, *next, f, run.State.Expires)
+		return t.nextAttempt(ctx, m, m.EventID, *next, f)
 	}
 	return t.commitEvents(ctx, run, []history.Event{e}, m)
+}
+
+// lookAgain sends a copy of the message that looks after an attempt for when the attempt's time is over by now. Of copies with the
+// same Look one goes on, as of those of an attempt's own message (replace). The claim of a copy costs a write; a heartbeat that
+// comes at the same time has this looked at again.
+func (t *session) lookAgain(ctx context.Context, w *work, kept *attemptState) error {
+	m := w.delivery.Message
+	switch {
+	case kept.ahead(w) && kept.By == m.Send:
+		return nil
+	case kept.ahead(w):
+		return errOther
+	case m.Look > 0 && kept.Copy != m.Copy:
+		claim := *kept
+		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
+		claim.stored++
+		if err := t.keepPending(ctx, w, &claim); errors.Is(err, store.ErrStale) {
+			return errStale
+		} else if err != nil {
+			return fmt.Errorf("%w: record a copy: %w", errBusy, err)
+		}
+	}
+	again := w.lookAfter(kept)
+	again.Look, again.Copy = m.Look, m.Copy
+	return t.send(ctx, []engine.Message{t.copyOf(&again)})
 }
 
 // outsideWork is an attempt that goes on outside, for whoever ends it or looks after it.
 func outsideWork(run *engine.Run, m *engine.Message, kept *attemptState) *work {
 	w := &work{
-		delivery: Delivery{Message: m}, activity: run.State.Activities[m.EventID], number: m.Attempt, expires: run.State.Expires,
+		delivery: Delivery{Message: m}, activity: run.State.Activities[m.EventID], number: m.Attempt,
 	}
 	if kept != nil {
 		w.details, w.last = kept.Details, kept.Failure

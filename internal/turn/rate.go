@@ -17,18 +17,16 @@ import (
 // the rate allows in w and this time, and the burst.
 const slotKept = 5 * time.Second
 
-// errUnsure is an attempt whose message, which waits for its slot, may have been sent or not. It must not be sent again by this
-// delivery: that it counts as an attempt when it is delivered again is what keeps there from being two.
-var errUnsure = errors.New("turn: it is not known whether the message that waits for its slot was sent")
-
 // paced returns an attempt that may begin now at the rate of its task queue, and nil for one that has to wait: a message that
-// has its slot is sent in the place of the one that came. Not that one is delayed, because each time that it comes again
-// counts as an attempt. Slots are given out by the store, one after the other, so that all processes together keep to the
-// rate. A crash leaves a slot that nobody uses, or a copy of the message, which takes another.
-func (t *session) paced(ctx context.Context, w *work) (*work, error) {
+// has its slot is sent in the place of the one that came. Slots are given out by the store, one after the other, so that all
+// processes together keep to the rate. A crash leaves a slot that nobody uses, or a copy of the message, which takes another.
+func (t *session) paced(ctx context.Context, run *engine.Run, w *work) (*work, error) {
 	rate := t.rateOf(w.activity.TaskQueue)
 	if !rate.Limited() || w.hasSlot(rate, t.now()) {
 		return w, nil
+	}
+	if mine, err := t.claim(ctx, run, w); !mine || err != nil {
+		return nil, err // a copy that is not to go on takes no slot
 	}
 	slot, err := t.reserve(ctx, w, rate)
 	late := errors.Is(err, store.ErrStale)
@@ -44,14 +42,11 @@ func (t *session) paced(ctx context.Context, w *work) (*work, error) {
 		return w, nil
 	}
 	m := *w.delivery.Message
-	m.Attempt, m.Details, m.Due, m.Reserved = w.number, w.details, slot, slot
+	m.Details, m.Due, m.Reserved = w.details, slot, slot
 	if late { // it waits until it is given up
 		m.Due, m.Reserved = w.latest().Add(time.Millisecond), 0
 	}
-	if err := t.send(ctx, []engine.Message{m}); err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnsure, err)
-	}
-	return nil, nil
+	return nil, t.replace(ctx, run, w, m)
 }
 
 // rateOf is the rate of a task queue.
@@ -62,7 +57,8 @@ func (s *Service) rateOf(taskQueue string) limits.Rate {
 	return s.options.Rate(taskQueue)
 }
 
-// hasSlot reports whether the message has a slot that may be used now. That of one which was delivered before may have been.
+// hasSlot reports whether the message has a slot that may be used now. That of one which was delivered before may have been: if
+// the count of receives is too low, two attempts begin in one slot.
 func (w *work) hasSlot(rate limits.Rate, now history.Timestamp) bool {
 	slot := w.delivery.Reserved
 	return slot != 0 && w.delivery.Received == 1 && slot <= now && now.Sub(slot) <= max(slotKept, rate.Every())

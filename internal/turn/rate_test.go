@@ -230,46 +230,74 @@ func TestRateAndTheLastMomentToBegin(t *testing.T) {
 	}
 }
 
-// A message that is delivered again takes another slot: it may have used the one that it had. What waits then is the
-// attempt after the one that counts as interrupted; where there may be no other, none is made.
+// A message that is delivered again takes another slot: it may have used the one that it had. No attempt has begun, so none
+// counts, whatever the count of receives says.
 func TestRateOfWhatIsDeliveredAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newPaced(t, 1, 1)
 		p := d.Idle(d.options(), d.registrations(activity.Options{Retry: activity.Retry{MaxAttempts: 2}})...)
 		run := d.start(p, "a", 1)
-		first := d.take()
-		handle := func(received int) {
-			t.Helper()
-			if err := p.Service.Handle(t.Context(), turn.Delivery{Message: first, Received: received}); err != nil {
+		message := d.take()
+		for look := range 3 {
+			if _, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Minute}); err != nil { // another has taken it
+				t.Fatal(err)
+			}
+			if err := p.Service.Handle(t.Context(), turn.Delivery{Message: message, Received: 1 + 5*look}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+			waiting := d.take()
+			if waiting.Attempt != 1 || waiting.Reserved <= message.Reserved || waiting.Due != waiting.Reserved || waiting.Sent != message.Sent || waiting.Look != look+1 {
+				t.Errorf("what waits is %+v", waiting)
+			}
+			message = waiting
+		}
+		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: message, Received: 9}); err != nil {
+			t.Fatal(err)
+		}
+		d.Drain(t.Context(), func(string) *turntest.Process { return p })
+		if ran := d.result(run); ran != 1 || len(d.begun) != 1 {
+			t.Errorf("%d ran, in %d attempts", ran, len(d.begun))
+		}
+	})
+}
+
+// Copies of a message do not multiply: of those that wait at the same time for a slot one goes on, however often each is delivered.
+func TestRateOfCopies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newPaced(t, 1, 1)
+		p := d.Idle(d.options(), d.registrations(activity.Options{})...)
+		run := d.start(p, "a", 1)
+		all := []*engine.Message{d.take()}
+		for look := range 20 {
+			if _, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range all {
+				for range 2 { // each is duplicated
+					if err := p.Service.Handle(t.Context(), turn.Delivery{Message: m, Received: 1}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			time.Sleep(5 * time.Minute)
+			for all = nil; d.Queue.Ready(queue.Activities); {
+				all = append(all, d.take())
+			}
+			if len(all) == 0 || len(all) > 2 {
+				t.Fatalf("after look %d %d messages wait", look, len(all))
+			}
+		}
+		for _, m := range all {
+			if err := p.Service.Handle(t.Context(), turn.Delivery{Message: m, Received: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		_, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Second}) // another has taken it
-		if err != nil {
-			t.Fatal(err)
-		}
-		handle(1)
-		time.Sleep(2 * time.Second)
-		waiting := d.take()
-		if waiting.Attempt != 1 || waiting.Reserved == 0 || waiting.Due != waiting.Reserved || waiting.Sent != first.Sent {
-			t.Errorf("what waits is %+v", waiting)
-		}
-		if _, err := d.Store.Reserve(t.Context(), store.Slot{Floor: time.Now(), By: time.Minute}); err != nil {
-			t.Fatal(err)
-		}
-		first = waiting
-		handle(2)
-		time.Sleep(2 * time.Minute)
-		again := d.take()
-		if again.Attempt != 2 || again.Reserved <= waiting.Reserved || len(d.begun) != 0 {
-			t.Errorf("what waits is %+v, after %d attempts", again, len(d.begun))
-		}
-		first = again
-		handle(2)
 		d.Drain(t.Context(), func(string) *turntest.Process { return p })
-		if ran := d.result(run); ran != 0 || len(d.begun) != 0 {
-			t.Errorf("%d ran, in %d attempts", ran, len(d.begun))
+		if ran := d.result(run); ran != 1 {
+			t.Errorf("%d ran", ran)
 		}
 	})
 }

@@ -16,25 +16,47 @@ func (s *Service) look(ctx context.Context, workflowID string, runID history.Run
 	if err := checkIDs(workflowID, runID); err != nil {
 		return err
 	}
-	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+	return s.request(ctx, workflowID, func(ctx context.Context, t *session) error { return t.lookAt(ctx, runID, fn) })
+}
+
+// besideAfter is how long what only reads the log waits for the gate of a workflow: a task seldom takes longer. It reads beside the
+// holder then, and reads the whole run anew.
+const besideAfter = 100 * time.Millisecond
+
+// lookIn is look for fn that runs no code. It waits for the gate no longer than wait, and then reads beside it. A read that has not
+// ended after limit fails, and so it does at the soft limit.
+func (s *Service) lookIn(ctx context.Context, wait, limit time.Duration, workflowID string, runID history.RunID, fn func(*session, *engine.Run) error) error {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return err
+	}
+	limited, cancel := s.world.WithTimeout(ctx, max(wait, 0))
+	defer cancel()
+	t, err := s.open(limited, workflowID)
+	if err != nil {
+		t = s.readBeside(workflowID)
+	}
+	return s.carry(ctx, t, limit, func(ctx context.Context, t *session) error { return t.lookAt(ctx, runID, fn) })
+}
+
+// lookAt is look in a session.
+func (t *session) lookAt(ctx context.Context, runID history.RunID, fn func(*session, *engine.Run) error) error {
+	if err := t.current(ctx); err != nil {
+		return err
+	}
+	run := t.run()
+	if run == nil {
+		return noSuchWorkflow(t.workflowID)
+	}
+	if runID != "" && runID != run.State.RunID {
+		var err error
+		if run, err = t.other(ctx, runID); err != nil {
 			return err
 		}
-		run := t.run()
 		if run == nil {
-			return noSuchWorkflow(workflowID)
+			return api.NotFound.New("workflow %q has no run %q", t.workflowID, runID)
 		}
-		if runID != "" && runID != run.State.RunID {
-			var err error
-			if run, err = t.other(ctx, runID); err != nil {
-				return err
-			}
-			if run == nil {
-				return api.NotFound.New("workflow %q has no run %q", workflowID, runID)
-			}
-		}
-		return fn(t, run)
-	})
+	}
+	return fn(t, run)
 }
 
 // pollEvery is how long a waiting caller waits at most before it looks again: commits of other processes wake nobody
@@ -45,24 +67,31 @@ const pollEvery = 2 * time.Second
 // only time has brought about, is a read. A commit of this process ends the wait between two looks, and needs none: it is
 // known here, and so it is if known says that this process has just written to the run. What fn waits for never
 // changes once it is in the log.
+//
+// A read that begins at the end of the wait has leastTime. If the store does not answer by then, what fn has seen before stands; the error
+// is busy if it has seen nothing.
 func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, known bool, fn func(*engine.Run) (bool, error)) error {
-	end, pinned := s.world.Now().Add(min(wait, s.options.SoftLimit)), runID != ""
+	end, pinned, looked := s.world.Now().Add(min(wait, s.options.SoftLimit)), runID != "", false
 	for pause := 50 * time.Millisecond; ; {
 		changed, stop := s.watchers.watch(workflowID)
 		done := false
 		see := func(run *engine.Run) (err error) {
 			runID = run.State.RunID // the same run, also if another one follows
 			done, err = fn(run)
+			looked = looked || err == nil
 			return err
 		}
 		seen, err := false, error(nil)
 		if runID != "" {
-			seen, err = s.glance(ctx, workflowID, runID, see)
+			seen, err = s.glance(ctx, end.Sub(s.world.Now()), workflowID, runID, see)
 		}
 		if err == nil && !done && !(seen && known) {
-			err = s.look(ctx, workflowID, runID, func(t *session, run *engine.Run) error { return t.lookBack(ctx, run, pinned, see) })
+			err = s.lookUntil(ctx, end, workflowID, runID, func(t *session, run *engine.Run) error { return t.lookBack(ctx, run, pinned, see) })
 		}
 		left := end.Sub(s.world.Now())
+		if errors.Is(err, api.Busy) && looked && left <= 0 {
+			err = nil
+		}
 		if err != nil || done || left <= 0 {
 			stop()
 			return err
@@ -76,6 +105,12 @@ func (s *Service) await(ctx context.Context, workflowID string, runID history.Ru
 			pause = min(2*pause, pollEvery)
 		}
 	}
+}
+
+// lookUntil is lookIn for a caller whose time is over at end.
+func (s *Service) lookUntil(ctx context.Context, end time.Time, workflowID string, runID history.RunID, fn func(*session, *engine.Run) error) error {
+	left := end.Sub(s.world.Now())
+	return s.lookIn(ctx, left, max(left, leastTime), workflowID, runID, fn)
 }
 
 // lookBack calls see with a run, and then, if it is not there what the caller is after, with the run that this one
@@ -104,8 +139,11 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// glance calls fn with a run as far as this process knows it. It reports false where it does not.
-func (s *Service) glance(ctx context.Context, workflowID string, runID history.RunID, fn func(*engine.Run) error) (bool, error) {
+// glance calls fn with a run as far as this process knows it. It reports false where it does not, or somebody holds the gate for longer
+// than wait.
+func (s *Service) glance(ctx context.Context, wait time.Duration, workflowID string, runID history.RunID, fn func(*engine.Run) error) (bool, error) {
+	ctx, cancel := s.world.WithTimeout(ctx, max(wait, 0))
+	defer cancel()
 	t, err := s.open(ctx, workflowID)
 	if err != nil {
 		return false, nil
@@ -193,12 +231,12 @@ func queryProblem(err error) error {
 	return api.QueryFailed.New("%v", q.Err).With(failure.FromError(q.Err))
 }
 
-// historyPage is how many events a page of a history has.
+// historyPage is how many events a page of a history has at most. Whoever encodes the page bounds its bytes.
 const historyPage = 1000
 
-// History returns the events of a run, from the one with the id from on.
+// History returns the events of a run, from the one with the id from on. It does not wait behind a busy run.
 func (s *Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
-	err = s.look(ctx, workflowID, runID, func(_ *session, run *engine.Run) error {
+	err = s.lookIn(ctx, besideAfter, s.options.SoftLimit, workflowID, runID, func(_ *session, run *engine.Run) error {
 		id = run.State.RunID
 		events, more = api.Events(run.Log, from, historyPage)
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -23,24 +24,56 @@ func (s *Service) request(ctx context.Context, workflowID string, fn func(contex
 	defer cancel()
 	t, err := s.open(limited, workflowID)
 	if err != nil {
-		return s.problem(errBusy)
+		return errWaited
 	}
+	return s.carry(ctx, t, s.options.SoftLimit, fn)
+}
+
+// carry carries out fn in a session, which it closes. It goes on for limit at most, and never for longer than the soft limit.
+func (s *Service) carry(ctx context.Context, t *session, limit time.Duration, fn func(context.Context, *session) error) error {
 	defer t.close()
-	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
+	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), min(limit, s.options.SoftLimit))
 	defer cancel()
-	err = t.insist(ctx, fn)
+	err := t.insist(ctx, fn)
 	t.worked(ctx)
 	return s.problem(err)
 }
 
+// leastTime is how long a request may take that is to wait for nothing.
+const leastTime = time.Second
+
+// bounded carries out work, which holds the gate of a workflow and gives it back, for a caller whose time is over at end. If it has not
+// ended by then, it goes on by itself, and the outcome is unknown: nothing of what it writes may be read.
+func (s *Service) bounded(end time.Time, wait time.Duration, work func()) error {
+	left := max(end.Sub(s.world.Now()), 0)
+	if wait == 0 {
+		left = leastTime
+	}
+	if wait >= s.options.SoftLimit {
+		work()
+	} else if !s.world.Within(left, work) {
+		return errStillRuns
+	}
+	return nil
+}
+
+// errWaited is a request whose time was over while it waited behind others. It was not carried out.
+var errWaited = api.Busy.New("the request waited behind others to this workflow until its time was over; nothing was written: send the request again")
+
+// errStillRuns is a request that is still being carried out when the caller's time is over.
+var errStillRuns = api.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
+
 // insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.
 func (t *session) insist(ctx context.Context, fn func(context.Context, *session) error) error {
 	var r rivals
-	end := t.world.Now().Add(t.options.SoftLimit)
+	end := t.world.Now().Add(t.patience)
 	for begun := t.world.Now(); ; {
 		err := fn(ctx, t)
-		if errors.Is(err, errTooLarge) {
+		switch {
+		case errors.Is(err, errTooLarge):
 			err = t.final(ctx, err) // it writes nothing either
+		case errors.Is(err, errDropped):
+			err = t.final(ctx, nil) // nor does this
 		}
 		switch {
 		case errors.Is(err, errStale):
@@ -51,7 +84,7 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 		now := t.world.Now()
 		r.won(now.Sub(begun), t.run(), t.fresh)
 		t.fresh = false
-		if t.world.Wait(ctx, r.wait(t.world, end.Sub(now)), nil) != nil || ctx.Err() != nil {
+		if !now.Before(end) || t.world.Wait(ctx, r.wait(t.world, end.Sub(now)), nil) != nil || ctx.Err() != nil {
 			return errBusy
 		}
 		begun = t.world.Now()
@@ -116,7 +149,7 @@ func (s *Service) problem(err error) error {
 	case errors.Is(err, errUnknown):
 		return api.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
 	case errors.Is(err, errTooLarge):
-		return api.TooLarge.New("what this request makes the workflow write is larger than a commit may be; nothing was written")
+		return api.TooLarge.New("%s; nothing was written", s.tooLargeText())
 	case errors.Is(err, history.ErrNewer):
 		return api.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
 	case errors.Is(err, history.ErrSealed):

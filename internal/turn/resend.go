@@ -13,14 +13,9 @@ import (
 // a message whose handlers crash, but not than a backlog of days. Where the message is only late, its receivers bear
 // another. They are few: a message is sent again when it is late by this, and then each time its lateness has doubled.
 //
-// An activity that may be tried only once more is another matter, because whoever lost the message may have run it. It
-// waits until no queue can hold the message any more, and then the attempt counts as one that was interrupted: the
-// activity ends as timed out, instead of running twice.
-const (
-	overdue        = 24 * time.Hour
-	queueRetention = 14 * 24 * time.Hour // the longest that SQS has; infra sets it
-	lostAfter      = queueRetention + overdue
-)
+// An attempt that is counted and has begun, or that goes on outside, is on record: a message of it that was only late begins no other
+// (see begin.go). Any other attempt may be made twice.
+const overdue = 24 * time.Hour
 
 // resend sends again what an open run waits for and should long have come, and what ends it where its parent has closed. A crash
 // in the middle leaves the walk where it was, and the rest is sent in its next step.
@@ -54,6 +49,63 @@ func (s *Service) resend(ctx context.Context, r *round, workflowID string, numbe
 	return nil
 }
 
+// resendClosed sends again what the commit that closed a run sends to workflows that do not ask for it: signals, requests to end, and
+// starts of children that outlive the run. It does so when the run has been closed for a day, and each time that has doubled. Nobody
+// waits for an answer, so the log does not say whether the first message arrived; the receiver finds that out (see Message.Late).
+// Parents and children look after each other instead (see policy).
+//
+// It reads nothing if the page has all commits of the run, and otherwise the run. A crash in the middle has the step made again.
+func (s *Service) resendClosed(ctx context.Context, r *round, part []store.Item, last *history.Commit, did *Upkeep) error {
+	if !r.reaches(last.Time, openPart{part[0].Workflow, part[0].Run}) {
+		return nil
+	}
+	run := runOf(part)
+	if run == nil {
+		t, err := s.open(ctx, part[0].Workflow)
+		if err != nil {
+			return err
+		}
+		run, err = t.other(ctx, last.RunID)
+		t.close()
+		if run == nil || err != nil {
+			return err
+		}
+	}
+	messages := unconfirmed(run)
+	if len(messages) == 0 {
+		return nil
+	}
+	if err := s.send(ctx, messages); err != nil {
+		return err
+	}
+	did.Late += len(messages)
+	return nil
+}
+
+// runOf is the run whose commits a page has; nil if the page lacks some.
+func runOf(part []store.Item) *engine.Run {
+	run := engine.NewRun(part[0].Workflow, part[0].Run)
+	for _, item := range part {
+		c, err := history.Decode(item.Slot, item.Body)
+		if err != nil || run.Append(c, len(item.Body)) != nil {
+			return nil
+		}
+	}
+	return run
+}
+
+// unconfirmed lists what a closed run has sent to workflows that do not ask for it, as messages that are marked as late.
+func unconfirmed(run *engine.Run) (messages []engine.Message) {
+	for _, m := range run.Messages(run.Log[len(run.Log)-1]) {
+		starts := m.Kind == engine.SettleChild && run.State.Children[m.EventID] != nil && run.State.Children[m.EventID].Policy == history.AbandonChild
+		if (starts || m.Kind == engine.ReachOut) && run.Needed(&m) {
+			m.Late = true
+			messages = append(messages, m)
+		}
+	}
+	return messages
+}
+
 // missed is what an open run waits for and should long have come, and what the run is to its parent. It looks at the log itself,
 // because what a scan has seen may be old.
 func (s *Service) missed(ctx context.Context, r *round, workflowID string, number uint32) (messages []engine.Message, child orphan, err error) {
@@ -65,34 +117,19 @@ func (s *Service) missed(ctx context.Context, r *round, workflowID string, numbe
 		if run == nil || run.Number != number || run.State.Status.Closed() {
 			return nil
 		}
-		child = orphan{run.State.Started, run.State.StartTime, run.State.CancelRequested}
+		child = orphan{openPart{run.WorkflowID, run.Number}, run.State.Started, run.State.StartTime, run.State.CancelRequested}
 		kept, err := s.attemptsOf(ctx, run)
 		if err != nil {
 			return err
 		}
 		for _, m := range waiting(run) {
-			if r.lost(run, &m, kept) {
+			if m = s.inPlaceOf(m, run, kept); r.lost(run, &m) {
 				messages = append(messages, m)
 			}
 		}
 		return nil
 	})
 	return messages, child, err
-}
-
-// attemptsOf is what is recorded of the attempts of a run, by event.
-func (s *Service) attemptsOf(ctx context.Context, run *engine.Run) (map[int64]*attemptState, error) {
-	all, err := s.Attempts.ReadAttempts(ctx, run.WorkflowID, run.Number)
-	if err != nil {
-		return nil, err
-	}
-	kept := map[int64]*attemptState{}
-	for _, a := range all {
-		if kept[a.Event], err = decodeAttempt(a); err != nil {
-			return nil, err
-		}
-	}
-	return kept, nil
 }
 
 // waiting lists what an open run waits for, as messages: each as it was sent first.
@@ -115,22 +152,42 @@ func end(m *engine.Message) history.Timestamp {
 	return max(m.Scheduled, m.Due).Add(time.Duration(max(m.Activity.StartToClose, m.Activity.ScheduleToClose)))
 }
 
-// lost reports whether a message is to be sent again in this round, and makes it that of the next attempt.
-func (r *round) lost(run *engine.Run, m *engine.Message, kept map[int64]*attemptState) bool {
-	event := m.EventID
-	if m.Kind == engine.RetryTask {
+// inPlaceOf is what is to be sent in the place of a message that may be lost, by what is recorded of its activity or of the task that
+// failed: the message of the next attempt, or the one that looks after an attempt which goes on outside. Such an attempt is not made
+// again: it may go on for as long as its options allow. Where a message has claimed the attempt, the new one is a copy of that: another
+// sending would have to wait for it (see claim).
+func (s *Service) inPlaceOf(m engine.Message, run *engine.Run, kept map[int64]*attemptState) engine.Message {
+	event := int64(0)
+	switch m.Kind {
+	case engine.RunActivity:
+		event = m.EventID
+	case engine.RetryTask:
 		event = run.State.LastTask.TaskScheduledID()
 	}
-	if a := kept[event]; a != nil && event != 0 {
-		m.Attempt, m.Due = a.number+1, a.Next
+	a := kept[event]
+	if event == 0 || a == nil {
+		return m
 	}
-	span := overdue
-	if m.Kind == engine.RunActivity {
-		if most := m.Activity.Retry.MaximumAttempts; most > 0 && m.Attempt >= most {
-			m.Attempt, span = most+1, lostAfter
-		}
+	m.Attempt, m.Due = a.number+1, a.Next
+	if a.Deadline != 0 {
+		m = outsideWork(run, &m, a).lookAfter(a)
 	}
-	return doublings(r.Began.Sub(end(m)), span) > doublings(r.Before.Sub(end(m)), span)
+	if m.Kind != engine.RetryTask && a.stored > attemptNumber(a.number) {
+		m.Send, m.Look, m.Copy = a.By, a.Look, a.Copy
+		m = s.copyOf(&m)
+	}
+	return m
+}
+
+// lost reports whether a message is to be sent again in this round.
+func (r *round) lost(run *engine.Run, m *engine.Message) bool {
+	return r.reaches(end(m), openPart{run.WorkflowID, run.Number})
+}
+
+// reaches reports whether this round is the first that could look after a run since a moment was a day ago, or since its age has
+// doubled again.
+func (r *round) reaches(moment history.Timestamp, run openPart) bool {
+	return doublings(r.Began.Sub(moment), overdue) > doublings(r.since(run).Sub(moment), overdue)
 }
 
 // doublings is how often something that is late by d has been found to be late: after a span, and each time that doubles.
@@ -144,12 +201,9 @@ func doublings(d, span time.Duration) (n int) {
 // mayWait reports whether a run, as a scan has seen it, may wait for something in vain. It is asked of every open run, and
 // reads nothing.
 func (s *Service) mayWait(r *round, part []store.Item) bool {
-	run := engine.NewRun(part[0].Workflow, part[0].Run)
-	for _, item := range part {
-		c, err := history.Decode(item.Slot, item.Body)
-		if err != nil || run.Append(c, len(item.Body)) != nil {
-			return true // the log itself decides
-		}
+	run := runOf(part)
+	if run == nil {
+		return true // the log itself decides
 	}
 	for _, m := range waiting(run) {
 		if r.Began.Sub(end(&m)) >= overdue {

@@ -43,7 +43,7 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 	}
 	how := &engine.Reset{
 		LeaveUpdates: slices.Contains(r.Exclude, excludeUpdates), LeaveSignals: slices.Contains(r.Exclude, excludeSignals),
-		Reason: r.Reason, RequestID: requestID, MaxCommit: s.options.MaxCommit, MaxTotal: max(maxReset, 2*s.options.MaxCommit),
+		Reason: r.Reason, RequestID: requestID, MaxCommit: s.options.MaxCommit, MaxTotal: s.options.maxPut(),
 	}
 	if err := checkReset(&r); err != nil {
 		return nil, err

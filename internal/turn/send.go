@@ -19,17 +19,19 @@ const inlineInput = 32 << 10
 
 // sendLater sends a copy of a message, for after a delay.
 func (s *Service) sendLater(ctx context.Context, m *engine.Message, delay time.Duration) error {
-	later := *m
-	later.Due = max(m.Due, s.now().Add(delay))
-	return s.send(ctx, []engine.Message{later})
+	again := later(m, s.now().Add(delay))
+	return s.send(ctx, []engine.Message{s.copyOf(&again)})
 }
 
 // send sends messages: those that are due soon to their queue, those that are due later to the store of timers. It
-// returns nil only when all of them are on their way. What is sent again begins a wave.
+// returns nil only when all of them are on their way. What is sent again begins a wave; a copy that takes a message's place
+// keeps its sending.
 func (s *Service) send(ctx context.Context, messages []engine.Message) error {
 	for i := range messages {
 		m := &messages[i]
-		m.Send = s.sending()
+		if m.Look == 0 || m.Send == 0 {
+			m.Send = s.sending()
+		}
 		if m.Wave == 0 {
 			m.Wave = history.Wave(m.Send)
 		}
@@ -41,6 +43,12 @@ func (s *Service) send(ctx context.Context, messages []engine.Message) error {
 // the store meanwhile, or are handed back. What was done about those was done about these.
 func (s *Service) sendOn(ctx context.Context, messages []engine.Message) error {
 	return s.sendWithin(ctx, messages, forever)
+}
+
+// sendBack sends a message that was delivered before its time. It stays the same sending: the one that has ended an attempt sends the
+// next one when it is delivered again, and no other does (see closeAttempt). A crash before it leaves the message to be delivered again.
+func (s *Service) sendBack(ctx context.Context, m *engine.Message) error {
+	return s.sendWithin(ctx, []engine.Message{*m}, s.options.LongTimer)
 }
 
 func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, longest time.Duration) error {
@@ -86,13 +94,12 @@ func keptTimer(m *engine.Message, body []byte, again bool) store.Timer {
 }
 
 // nowhere reports whether a message is for a task queue that the deployment no longer has, and makes it due later: it is kept
-// in the store, and looks for its queue again from time to time. Each time has a name of its own among the timers, so that
-// what a sweep keeps is not what it deletes.
+// in the store, and looks for its queue again from time to time.
 func (s *Service) nowhere(ctx context.Context, m *engine.Message) bool {
 	if m.Kind != engine.RunActivity || s.options.Engine.HasTaskQueue(m.TaskQueue) {
 		return false
 	}
-	m.Due = history.At(max(m.Due, s.now()).Time().Truncate(parkedFor).Add(parkedFor))
+	m.Due = s.parkedUntil(m)
 	s.options.Logger.ErrorContext(ctx, "an activity waits for a task queue that this deployment does not have: add it again, or reset the run to before it",
 		"workflowId", m.WorkflowID, "runId", m.RunID, "eventId", m.EventID, "taskQueue", m.TaskQueue)
 	return true
@@ -172,9 +179,13 @@ func route(m *engine.Message) (name, group string) {
 	return queue.Timers, ""
 }
 
-// timerID names a message among those that are due at the same moment. Sent again, it has the same name.
+// timerID names a message among those that are due at the same moment. Sent again, it has the same name. Copies that take the place of
+// one message differ: the one that has claimed the attempt is the only one that goes on with it (see claim).
 func timerID(m *engine.Message) string {
 	id := fmt.Sprintf("%s-%d-%d-%d", hex.EncodeToString(m.Commit[:]), m.Kind, m.EventID, m.Attempt)
+	if m.Look > 0 {
+		id += fmt.Sprintf("-%x-%d-%x", m.Send, m.Look, m.Copy)
+	}
 	if m.Result != nil {
 		id += fmt.Sprintf("-%d", m.Result.Type()) // of a child there is news twice: that it has started, and how it ended
 	}

@@ -95,3 +95,30 @@ func TestSendsAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// A message that is delivered before its time stays the same sending: the sending that has ended an attempt sends the next one.
+func TestTooEarlyStaysTheSameSending(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		sleeper := workflow.Declare[int, string]("sleeper")
+		p := d.Idle(turn.Options{}, workflow.Bind(sleeper, func(ctx workflow.Context, _ int) (string, error) {
+			return "", workflow.Sleep(ctx, time.Minute)
+		}))
+		if _, err := sleeper.Start(t.Context(), p.Client, "w", 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		first := messages(t, d, queue.Timers)[0]
+		early := *first
+		early.Due = first.Due.Add(10 * time.Second) // by the clock of whoever sent it
+		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: &early, Received: 1}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		all := messages(t, d, queue.Timers)
+		if again := all[len(all)-1]; again.Due != early.Due || again.Send != first.Send || again.Wave != first.Wave {
+			t.Errorf("sent as %+v, and again as %+v", first, again)
+		}
+	})
+}

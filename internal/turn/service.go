@@ -43,12 +43,13 @@ type Options struct {
 	SoftLimit time.Duration
 	// DeadlockAfter is how long workflow code may run before it is taken to be stuck.
 	DeadlockAfter time.Duration
+	// ValidateFor is how long a validator may run before its task fails.
+	ValidateFor time.Duration
 	// Grace is how long a message waits for the commit that schedules it before its slot is fenced.
 	Grace time.Duration
 	// LongTimer is the delay from which a message is kept in the store until it is near.
 	LongTimer time.Duration
-	// Retention is how long a run that has a deadline is kept after it, and any other after it has closed: those are kept
-	// for two hours at least.
+	// Retention is how long a run is kept after it has closed: two hours at least. It is fixed when the run opens.
 	Retention time.Duration
 	// CheckEvery is how often Maintain goes through all runs, at most, and CheckAtOnce how many commits one call looks at.
 	CheckEvery  time.Duration
@@ -56,7 +57,7 @@ type Options struct {
 	// MaxPayload is the largest input or result, and MaxCommit the largest commit, in bytes.
 	MaxPayload, MaxCommit int
 	// CacheEntries and CacheBytes bound the runs that are kept in memory; negative keeps none. CacheAge is how long one is
-	// used; longer than the default it may be only where nothing expires.
+	// used; longer than the default it may be only where nothing is deleted.
 	CacheEntries int
 	CacheBytes   int
 	CacheAge     time.Duration
@@ -80,6 +81,7 @@ func Defaults() Options {
 		},
 		SoftLimit:     20 * time.Second,
 		DeadlockAfter: 10 * time.Second,
+		ValidateFor:   time.Second,
 		Grace:         time.Minute,
 		LongTimer:     queue.MaxDelay,
 		Retention:     7 * 24 * time.Hour,
@@ -90,6 +92,9 @@ func Defaults() Options {
 	}
 }
 
+// maxPut is how many bytes the commits of one put may have together.
+func (o *Options) maxPut() int { return max(maxReset, 2*o.MaxCommit) }
+
 // Service carries out requests and messages: it loads a run, runs its code, commits, and sends. It is the only part of
 // Weft that does these in order; see the package comment.
 type Service struct {
@@ -99,6 +104,7 @@ type Service struct {
 	options  Options
 	cache    *cache
 	gates    gates
+	results  results
 	watchers watchers
 	hung     atomic.Int64
 	signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
@@ -109,6 +115,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	d := Defaults()
 	setDefault(&o.SoftLimit, d.SoftLimit)
 	setDefault(&o.DeadlockAfter, d.DeadlockAfter)
+	setDefault(&o.ValidateFor, d.ValidateFor)
 	setDefault(&o.Grace, d.Grace)
 	setDefault(&o.LongTimer, d.LongTimer)
 	setDefault(&o.Retention, d.Retention)
@@ -117,6 +124,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.MaxPayload, d.MaxPayload)
 	o.Engine.MaxPayload = o.MaxPayload
 	setDefault(&o.MaxCommit, d.MaxCommit)
+	o.Engine.MaxCommit = o.MaxCommit
 	setDefault(&o.CacheEntries, d.CacheEntries)
 	setDefault(&o.CacheBytes, d.CacheBytes)
 	setDefault(&o.CacheAge, d.CacheAge)

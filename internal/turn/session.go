@@ -18,12 +18,18 @@ type session struct {
 	entry *entry
 	// fresh says that the entry was read since the session began. An answer that writes nothing needs that.
 	fresh bool
+	// moot has the numbers of the runs that the last read of the log saw and that are void or gone.
+	moot map[uint32]bool
 	// expect is how many commits the latest run is known to have, at least: a read asks for that many.
 	expect int
 	// tainted says that code which did not come back still holds the entry's run.
 	tainted bool
 	// follows takes the activity that follows, if it is to be run here; nil where none is.
 	follows *continuation
+	// patience is how long the session tries again after lost races; 0 is not at all.
+	patience time.Duration
+	// gateless says that the session holds no gate, and keeps nothing: it only reads.
+	gateless bool
 	// began is when the session did.
 	began time.Time
 	// tasks are those that were run, and of which it is not known yet what comes of them: see told.
@@ -40,22 +46,28 @@ func (s *Service) open(ctx context.Context, workflowID string) (*session, error)
 
 // begin starts a session at a gate that the caller holds.
 func (s *Service) begin(workflowID string) *session {
-	t := &session{Service: s, workflowID: workflowID, began: s.world.Now(), entry: s.cache.take(workflowID)}
-	if t.entry == nil || t.began.Sub(t.entry.loaded) > s.options.CacheAge || t.expired() {
+	t := &session{Service: s, workflowID: workflowID, patience: s.options.SoftLimit, began: s.world.Now(), entry: s.cache.take(workflowID)}
+	if t.entry == nil || t.began.Sub(t.entry.loaded) > s.options.CacheAge || t.expired(t.entry.run.State.Expires) {
 		t.forget()
 	}
 	return t
 }
 
-func (t *session) expired() bool {
-	expires := t.entry.run.State.Expires
-	return expires != 0 && t.now().Add(clockSkew) > expires
+// readBeside starts a session that reads without the gate of its workflow, which somebody else holds.
+func (s *Service) readBeside(workflowID string) *session {
+	t := &session{Service: s, workflowID: workflowID, patience: s.options.SoftLimit, began: s.world.Now(), gateless: true}
+	t.forget()
+	return t
 }
 
 // close gives what is known back to the cache and leaves the gate. Code that is ahead of the log is not kept, whatever
 // happened: a handler may have panicked between the code and the put.
 func (t *session) close() {
 	t.told(nil)
+	if t.gateless {
+		t.dropInstance()
+		return
+	}
 	if t.entry.run != nil && !t.tainted {
 		if in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot {
 			t.dropInstance()
@@ -120,6 +132,7 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 		started = task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
 	}
 	in, began := t.instance(run, w, started), t.world.Now()
+	in.BoundValidators(func(fn func()) bool { return t.validated(in, fn) })
 	var transition *engine.Transition
 	if ended := t.guard(in, func() { transition = run.Step(in, w, task) }); !ended || transition == nil {
 		transition = run.Fail(w, task, t.lost(in, ended))
@@ -137,6 +150,18 @@ func (t *session) guard(in *engine.Instance, fn func()) bool {
 	}
 	t.hangs(t.workflowID, in)
 	t.entry.instance, t.tainted = nil, true
+	return false
+}
+
+// validated runs a validator. It returns false if that does not come back in time. It holds only its instance then, which is thrown
+// away with the task.
+func (t *session) validated(in *engine.Instance, fn func()) bool {
+	if t.world.Guard(t.options.ValidateFor, fn) {
+		return true
+	}
+	t.hung.Add(1)
+	t.Observed().Observe(context.Background(), &observe.Hung{WorkflowID: t.workflowID})
+	t.options.Logger.Error("a validator does not come back; its instance is abandoned", "workflowId", t.workflowID, "after", t.options.ValidateFor)
 	return false
 }
 

@@ -109,18 +109,25 @@ func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event, t
 	if err := t.mine(ctx, run); err != nil {
 		return err
 	}
-	if len(triggers) > 0 {
-		return t.commitEvents(ctx, run, []history.Event{e}, triggers...)
+	return t.commitEvents(ctx, run, []history.Event{e}, triggers...)
+}
+
+// refuse tells the sender of a signal that it is refused. Nothing is written.
+func (t *session) refuse(ctx context.Context, transition *engine.Transition) error {
+	current := t.fresh
+	t.discard()
+	if !current {
+		return t.final(ctx, nil) // the run may be another by now
 	}
-	return t.commit(ctx, run, t.step(ctx, run, t.writer(), engine.Task{Brought: []history.Event{e}}))
+	return api.Invalid.New("%v", transition.Refused)
 }
 
 // settle is what is left to do after a transition's commit has landed: code that failed is thrown away.
-func (t *session) settle(transition *engine.Transition) {
+func (t *session) settle(run *engine.Run, transition *engine.Transition) {
 	if transition.Failure != nil {
 		t.dropInstance()
 	}
-	t.warn(transition)
+	t.warn(run, transition)
 }
 
 // Terminate closes a run without asking its code. It has closed when Terminate returns nil.

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/cron"
+	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // The policies of a start.
@@ -89,7 +90,7 @@ func (s *Service) checkStart(ctx context.Context, r *api.StartRequest) (*history
 		Build: build, WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
 		StartDelay: history.Duration(r.StartDelay), TraceParent: s.Observed().TraceParent(ctx),
 		Memo: r.Memo, SearchAttributes: r.SearchAttributes, Header: r.Header, Retry: retry, Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
-		MaxPayload: s.options.Engine.Largest(),
+		MaxPayload: s.options.Engine.Largest(), Retention: history.Duration(s.options.Retention),
 	}, nil
 }
 
@@ -180,17 +181,17 @@ func (t *session) start(ctx context.Context, r *api.StartRequest, started *histo
 			return err
 		}
 	}
-	ended, err := t.room(ctx, r, started.RequestID, answer)
+	replaced, err := t.room(ctx, r, started.RequestID, answer)
 	if err != nil || answer.RunID != "" {
 		return err
 	}
-	_, _, err = t.open(ctx, ended, answer, engine.Task{Brought: []history.Event{history.Of(started)}})
+	_, _, err = t.open(ctx, replaced, answer, engine.Task{Brought: []history.Event{history.Of(started)}})
 	return err
 }
 
-// room says whether there is room for another run: ended is what closes the one that is open. The run that an earlier
+// room says whether there is room for another run: replaced is the one that is open and to be terminated. The run that an earlier
 // sending of the same start opened, or one that is to be used in its place, is in the answer.
-func (t *session) room(ctx context.Context, r *api.StartRequest, requestID string, answer *api.StartResponse) (ended *change, err error) {
+func (t *session) room(ctx context.Context, r *api.StartRequest, requestID string, answer *api.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.run()
 	if latest == nil {
 		return nil, nil
@@ -204,34 +205,40 @@ func (t *session) room(ctx context.Context, r *api.StartRequest, requestID strin
 	return t.mayReplace(latest, r.IDConflictPolicy, answer)
 }
 
-// open opens a run with a task, and closes the one that stands in its way, if any, in the same put. Without triggers, a
-// request brought the task.
-func (t *session) open(ctx context.Context, ended *change, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
+// open opens a run with a task, and terminates the one that it replaces, if any, in the same put. Without triggers, a request
+// brought the task.
+func (t *session) open(ctx context.Context, replaced *engine.Run, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
 	random := t.world.ID()
 	id := history.NewRunID(t.entry.highest+1, [8]byte(random[:8]))
-	opened, transition := t.opening(ctx, id, 0, task, triggers...)
-	changes := []*change{opened}
-	if ended != nil {
-		changes = []*change{ended, opened}
-	} else if void := t.first(); void != nil {
-		changes = []*change{void, opened}
+	opening, transition := t.opening(ctx, id, 0, task, triggers...)
+	if transition.Refused != nil {
+		t.discard()
+		return nil, nil, api.Invalid.New("%v", transition.Refused)
+	}
+	opened := opening[0].run
+	var changes []*change
+	if replaced != nil {
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "another run was started with idConflictPolicy terminateExisting", ReplacedBy: id})
+		changes = append([]*change{{run: replaced, commit: replaced.End(t.writer(), end)}}, opening...)
+	} else {
+		changes = append(t.beside(), opening...)
 	}
 	if err := t.inOrder(ctx, changes, triggers); err != nil {
 		return nil, nil, err
 	}
-	t.settle(transition)
+	t.settle(opened, transition)
 	answer.RunID, answer.Started = id, true
-	return opened.run, transition, nil
+	return opened, transition, nil
 }
 
 // opening makes the first commit of a new run, and runs its first task with that, if it is not to wait. One that waits begins
-// at the moment at which the run before it closed, if there is one.
-func (t *session) opening(ctx context.Context, id history.RunID, closed history.Timestamp, task engine.Task, triggers ...*engine.Message) (*change, *engine.Transition) {
+// at the moment at which the run before it closed, if there is one. What opens it may take several commits: one put has them all.
+func (t *session) opening(ctx context.Context, id history.RunID, closed history.Timestamp, task engine.Task, triggers ...*engine.Message) ([]*change, *engine.Transition) {
 	t.dropInstance() // of the run before
 	run := engine.NewRun(t.workflowID, id.Number())
 	writer := func() *engine.Writer {
 		w := t.writer(triggers...)
-		w.RunID = id
+		w.RunID, w.Now = id, max(w.Now, closed) // the clock of another process may be behind
 		return w
 	}
 	w := writer()
@@ -239,27 +246,64 @@ func (t *session) opening(ctx context.Context, id history.RunID, closed history.
 	task.Brought[0] = history.Of(started)
 	if started.StartDelay == 0 {
 		transition := t.step(ctx, run, w, task)
-		if transition.Next == nil {
-			return &change{run: run, commit: transition.Commit}, transition
+		if transition.Refused != nil {
+			return nil, transition
 		}
-		t.dropInstance() // it goes on in another run at once: one put opens one run, and a message goes on
+		opened := &change{run: run, commit: transition.Commit}
+		if transition.Next == nil && t.fit(opened) {
+			return []*change{opened}, transition
+		}
+		// It goes on in another run at once, and one put opens one run; or what its first task writes does not fit beside what opens
+		// it. A message runs that task.
+		t.dropInstance()
 		w = writer()
 	} else if closed != 0 {
 		w.Now = closed // from which the delay counts
 	}
-	held := &engine.Transition{Commit: run.Hold(w, task.Brought)}
-	return &change{run: run, commit: held.Commit}, held
+	held := t.held(run, w, task.Brought)
+	return held, &engine.Transition{Commit: held[0].commit}
 }
 
-// sameStart returns the run that an earlier sending of the same start opened: the latest, or the one before it.
+// held makes the commits that open a run whose first task waits: one, or as many as hold the signals that come with it.
+func (t *session) held(run *engine.Run, w *engine.Writer, brought []history.Event) []*change {
+	whole := &change{run: run, commit: run.Hold(w, brought)}
+	if len(brought) == 1 || t.fit(whole) {
+		return []*change{whole}
+	}
+	var all []*change
+	draft := engine.NewRun(run.WorkflowID, run.Number)
+	for len(brought) > 0 {
+		n := t.together(brought)
+		c := &change{run: run, commit: draft.Hold(w, brought[:n]), folds: true}
+		t.fit(c)
+		if err := draft.Append(c.commit, len(c.body)); err != nil {
+			return []*change{whole} // which is too large, and so does not land
+		}
+		all, brought = append(all, c), brought[n:]
+		next := *w
+		next.Commit, w = t.world.ID(), &next
+	}
+	return all
+}
+
+// together is how many of these events, at least one, a commit has a place for.
+func (t *session) together(events []history.Event) int {
+	size := 0
+	for n, e := range events {
+		body, err := history.EncodeBody(e)
+		if size += len(body); n > 0 && (err != nil || size > t.options.MaxCommit/16*15) {
+			return n
+		}
+	}
+	return len(events)
+}
+
+// sameStart returns the run that an earlier sending of the same start opened: the latest, or the one before it. A void run is none.
 func (t *session) sameStart(ctx context.Context, latest *engine.Run, requestID string) (history.RunID, error) {
 	if latest.State.Started.RequestID == requestID {
 		return cmp.Or(latest.State.Started.FirstRunID, latest.State.RunID), nil
 	}
-	if latest.Number == 1 {
-		return "", nil
-	}
-	before, err := t.firstCommit(ctx, latest.Number-1)
+	before, err := t.runBefore(ctx, latest.Number)
 	if err != nil || before == nil {
 		return "", err
 	}
@@ -278,21 +322,31 @@ func mayReuse(latest *engine.Run, policy string) error {
 }
 
 // mayReplace says what becomes of an open run that stands in the way of a start.
-func (t *session) mayReplace(latest *engine.Run, policy string, answer *api.StartResponse) (*change, error) {
+func (t *session) mayReplace(latest *engine.Run, policy string, answer *api.StartResponse) (*engine.Run, error) {
 	switch policy {
 	case useExisting:
 		answer.RunID = latest.State.RunID
 		return nil, nil
 	case terminateExisting:
-		reason := history.Of(&history.WorkflowExecutionTerminated{Reason: "another run was started with idConflictPolicy terminateExisting"})
-		return &change{run: latest, commit: latest.End(t.writer(), reason)}, nil
+		return latest, nil
 	}
 	return nil, api.AlreadyOpen.New("run %q of workflow %q is open: wait for it, use another workflowId, or give an idConflictPolicy", latest.State.RunID, latest.WorkflowID)
 }
 
-// warn tells operators of update handlers that were running when the run closed: their callers are told that the run
-// closed first, which the author probably did not mean. It is called after the closing commit has landed.
-func (t *session) warn(transition *engine.Transition) {
+// warn reports what an author probably did not mean. It is called after the commit has landed.
+//
+//   - A signal waits of a name that no code has asked for.
+//   - A signal was set aside. One that is refused is not: its sender gets the reason.
+//   - Update handlers ran when the run closed: their callers are told that the run closed first.
+func (t *session) warn(run *engine.Run, transition *engine.Transition) {
+	for _, name := range transition.Unhandled {
+		t.Observed().Observe(context.Background(), &observe.Unhandled{Run: ident(run, "", nil), Signal: name})
+		t.options.Logger.Info("a signal waits: the workflow's code has not asked for signals of its name", "workflowId", t.workflowID, "signal", name)
+	}
+	for _, s := range transition.SetAside {
+		t.options.Logger.Warn("a signal was set aside: its value does not decode",
+			"workflowId", t.workflowID, "runId", transition.Commit.RunID, "signal", s.Name, "count", s.Count, "want", s.Want)
+	}
 	if len(transition.Unfinished) > 0 {
 		t.options.Logger.Warn("a run closed while update handlers ran: call workflow.AwaitHandlers before returning",
 			"workflowId", t.workflowID, "handlers", transition.Unfinished)

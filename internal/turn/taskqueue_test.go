@@ -177,3 +177,52 @@ func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
 		}
 	})
 }
+
+// ScheduleToClose ends an activity on a task queue that nobody serves: nobody receives its message, or the deployment no longer has the
+// queue. ScheduleToStart does not: it is checked when a function gets the message.
+func TestActivitiesThatNobodyServes(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []string{`"close":"10m"`, `"start":"10m"`} {
+		for _, has := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, the deployment has the queue: %v", limit, has), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { serveNobody(t, limit, has) })
+			})
+		}
+	}
+}
+
+func serveNobody(t *testing.T, limit string, has bool) {
+	d := turntest.New(t)
+	with := d.Idle(turn.Options{}, turntest.Workload("build-2")...)
+	p := with
+	if !has {
+		p = d.Idle(turn.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, turntest.Workload("build-2")...)
+	}
+	reporting(t, with, `"name":"x",`+limit, 0)
+	first := messages(t, d, queue.ForTasks("reports"))[0]
+	told := string(p.Do(http.MethodGet, "/v1/workflows/a", "").Body)
+	if held := strings.Contains(told, `"held":"it is to run on the task queue \"reports\", and this deployment has only`); held == has {
+		t.Errorf("what it waits for is told: %v; %s", held, told)
+	}
+	time.Sleep(11 * time.Minute)
+	ends := strings.Contains(limit, "close")
+	if due := d.Queue.Len(queue.Timers); due != map[bool]int{true: 1}[ends] {
+		t.Fatalf("%d messages are due", due)
+	}
+	if ends {
+		m := messages(t, d, queue.Timers)[0]
+		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: m, Received: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := resultText(with); strings.Contains(got, `"completed"`) != ends {
+		t.Errorf("when its time is over: %s", got)
+	}
+	if err := with.Service.Handle(t.Context(), turn.Delivery{Message: first, Received: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got := resultText(with); !strings.Contains(got, `"completed"`) || strings.Contains(got, "did x") {
+		t.Errorf("when the queue is served at last: %s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,14 +37,17 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 	if err != nil {
 		return nil, err
 	}
-	wait, err := s.checkWait(time.Duration(r.Timeout))
+	wait, err := s.checkWait(r.Timeout)
 	if err != nil {
 		return nil, err
 	}
 	if r.Start == nil {
-		err = s.carryOut(ctx, workflowID, call)
+		err = s.carryOut(ctx, workflowID, call, wait)
 	} else {
-		err = s.carryOutWithStart(ctx, workflowID, runID, r.Start, call)
+		err = s.carryOutWithStart(ctx, workflowID, runID, r.Start, call, wait)
+	}
+	if err == errStillRuns {
+		return nil, err // who carries it out still writes to the call
 	}
 	s.tellUpdate(ctx, call)
 	if err != nil {
@@ -52,7 +56,10 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 	if call.answer.Stage != api.StageAccepted || r.WaitFor == api.StageAccepted {
 		return &call.answer, nil
 	}
-	left := wait - s.world.Now().Sub(call.began)
+	left := call.began.Add(wait).Sub(s.world.Now())
+	if left <= 0 {
+		return &call.answer, nil
+	}
 	if answer, err := s.pollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left, true); err == nil {
 		answer.Started = call.answer.Started
 		return answer, nil
@@ -87,55 +94,82 @@ func (s *Service) newCall(workflowID string, runID history.RunID, name string, r
 }
 
 // checkWait is how long a caller waits: the soft limit, or less if it says so.
-func (s *Service) checkWait(wait time.Duration) (time.Duration, error) {
-	if wait < 0 {
+func (s *Service) checkWait(timeout *api.Duration) (time.Duration, error) {
+	switch {
+	case timeout == nil:
+		return s.options.SoftLimit, nil
+	case *timeout < 0:
 		return 0, api.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
 	}
-	if wait == 0 || wait > s.options.SoftLimit {
-		wait = s.options.SoftLimit
-	}
-	return wait, nil
+	return min(time.Duration(*timeout), s.options.SoftLimit), nil
 }
 
 // carryOut has the update run at its workflow's gate: by this call, together with those that wait behind it, or by one
-// before it that took it along.
-func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateCall) error {
-	limited, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+// before it that took it along. It returns errStillRuns if the caller's time is over while the update may still be accepted.
+func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateCall, wait time.Duration) error {
+	limited, cancel := s.world.WithTimeout(ctx, wait)
 	defer cancel()
 	mine, err := s.enter(limited, workflowID, call)
-	if err != nil {
-		return s.problem(errBusy)
-	}
-	if !mine {
+	switch {
+	case errors.Is(err, errTaken):
+		return errStillRuns
+	case err != nil:
+		return errWaited
+	case !mine:
 		return call.err
 	}
+	if err := s.bounded(call.began.Add(wait), wait, func() { s.carryOutHere(ctx, workflowID, call, wait) }); err != nil {
+		return err
+	}
+	return call.err
+}
+
+// carryOutHere is carryOut at the gate, which it leaves.
+func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *updateCall, wait time.Duration) {
 	taken := s.gates.take(workflowID, s.options.UpdatesTogether-1)
 	calls := []*updateCall{call}
 	for _, w := range taken {
 		calls = append(calls, w.call)
 	}
 	t := s.begin(workflowID)
+	if len(taken) == 0 {
+		t.patience = wait
+	}
 	defer func() {
 		t.close()
 		s.gates.release(taken)
 	}()
-	ctx, cancel = s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
+	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
 	t.updates(ctx, calls)
 	t.worked(ctx)
-	return call.err
 }
 
 // carryOutWithStart carries an update out that may open the run which it is for.
-func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runID history.RunID, r *api.StartRequest, call *updateCall) error {
+func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runID history.RunID, r *api.StartRequest, call *updateCall, wait time.Duration) error {
 	if r.IDConflictPolicy == "" {
 		return api.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", conflictFail, useExisting, terminateExisting)
+	}
+	if r.Cron != "" {
+		return api.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
 	w, err := s.checkWithStart(ctx, workflowID, runID, r)
 	if err != nil {
 		return err
 	}
-	err = s.request(ctx, workflowID, func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
+	limited, cancel := s.world.WithTimeout(ctx, wait)
+	defer cancel()
+	t, err := s.open(limited, workflowID)
+	if err != nil {
+		return errWaited
+	}
+	t.patience = wait
+	late := s.bounded(call.began.Add(wait), wait, func() {
+		err = s.carry(ctx, t, s.options.SoftLimit, func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
+	})
+	if late != nil {
+		return late // and err is not ours any more
+	}
 	if err != nil {
 		return err
 	}
@@ -230,8 +264,16 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 		}
 		return err
 	}
+	var others []*updateCall
 	for i, c := range calls {
-		t.answer(run, c, transition, i)
+		if transition.ClosedBefore(i) {
+			others = append(others, c)
+		} else {
+			t.answer(run, c, transition, i)
+		}
+	}
+	if len(others) > 0 {
+		return t.updateTogether(ctx, others) // the run that continues this one takes them, or they are told that it has closed
 	}
 	return nil
 }
@@ -384,4 +426,53 @@ func (s *Service) pollUpdate(ctx context.Context, workflowID string, runID histo
 		return call.answer.Stage == api.StageCompleted, nil
 	})
 	return &call.answer, err
+}
+
+// FailUpdate fails an accepted update of an open run for an operator: its caller gets the failure, and its handler does not run any
+// more, nor when the run is rebuilt. The update has failed when FailUpdate returns. One that has completed keeps its outcome, which
+// is returned: so a request that is sent again does nothing.
+func (s *Service) FailUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID, reason string) (*api.UpdateResponse, error) {
+	if err := checkIDs(workflowID, runID); err != nil {
+		return nil, err
+	}
+	if err := engine.CheckID("updateId", updateID); err != nil {
+		return nil, api.Invalid.New("%v", err)
+	}
+	if err := checkReason(reason); err != nil {
+		return nil, err
+	}
+	call := &updateCall{request: engine.UpdateRequest{ID: updateID}, runID: runID}
+	err := s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
+		if err := t.known(ctx); err != nil {
+			return err
+		}
+		call.answer, call.err = api.UpdateResponse{UpdateID: updateID}, nil
+		run := t.run()
+		switch {
+		case run == nil:
+			return t.final(ctx, noSuchWorkflow(workflowID))
+		case call.pinsOther(run):
+			return t.final(ctx, notLatest(workflowID, runID))
+		}
+		u := run.State.Updates[updateID]
+		if u == nil {
+			return t.final(ctx, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID))
+		}
+		if _, _, done := run.State.UpdateOutcome(u); done {
+			call.outcome(run)
+			return t.final(ctx, nil)
+		}
+		failed := failure.FromError(failure.New("UpdateFailedByOperator", cmp.Or(reason, "an operator has failed the update")))
+		failed.NonRetryable = true
+		event := history.Of(&history.WorkflowExecutionUpdateFailed{UpdateID: updateID, AcceptedEventID: u.AcceptedEventID, Failure: failed})
+		if err := t.bring(ctx, run, event); err != nil {
+			return err
+		}
+		call.outcome(run)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &call.answer, nil
 }

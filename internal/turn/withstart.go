@@ -52,17 +52,20 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 			return t.updateTogether(ctx, []*updateCall{call})
 		}
 	}
-	ended, err := t.room(ctx, w.request, w.started.RequestID, &w.answer)
+	replaced, err := t.room(ctx, w.request, w.started.RequestID, &w.answer)
 	if err != nil {
 		return err
 	}
 	call.answer, call.err = api.UpdateResponse{UpdateID: call.request.ID}, nil
-	run, transition, err := t.open(ctx, ended, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
+	run, transition, err := t.open(ctx, replaced, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
 	}
 	if transition.Failure == nil && transition.Updates == nil {
 		return t.updateTogether(ctx, []*updateCall{call}) // its first task waits
+	}
+	if transition.Failure == nil && transition.ClosedBefore(0) {
+		return t.updateTogether(ctx, []*updateCall{call})
 	}
 	t.answer(run, call, transition, 0)
 	return nil
@@ -115,11 +118,11 @@ func (t *session) signalWithStart(ctx context.Context, w *withStart, requestID s
 		}
 		w.answer = api.StartResponse{}
 	}
-	ended, err := t.room(ctx, w.request, w.started.RequestID, &w.answer)
+	replaced, err := t.room(ctx, w.request, w.started.RequestID, &w.answer)
 	if err != nil {
 		return err
 	}
-	_, _, err = t.open(ctx, ended, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started), signal}})
+	_, _, err = t.open(ctx, replaced, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started), signal}, CheckSignals: true})
 	return err
 }
 

@@ -73,7 +73,11 @@ func (d *Deployment) Runs(workflowID string) []*engine.Run {
 
 func (d *Deployment) items(workflowID string) []store.Item {
 	d.t.Helper()
-	items, err := Items(context.Background(), d.kept, workflowID)
+	log := store.Log(d.kept)
+	if d.sealer != nil {
+		log = d.sealer.Log(log)
+	}
+	items, err := Items(context.Background(), log, workflowID)
 	if err != nil {
 		d.t.Fatal(err)
 	}

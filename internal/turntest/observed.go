@@ -72,6 +72,10 @@ func inShort(e observe.Event) string {
 		return "hung"
 	case *observe.DeadLetter:
 		return "dead letter " + e.Kind
+	case *observe.Held:
+		return "held " + e.ActivityType
+	case *observe.Unhandled:
+		return "unhandled " + e.Signal
 	}
 	return ""
 }

@@ -284,7 +284,7 @@ var short = map[string]string{
 	"WorkflowExecutionSignaled":        "Signaled",
 	"WorkflowExecutionCancelRequested": "CancelReq", "WorkflowExecutionOptionsUpdated": "OptsUpdated", "WorkflowExecutionUpdateAccepted": "UpdAccepted",
 	"WorkflowExecutionUpdateAdmitted":  "UpdReadmitted",
-	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
+	"WorkflowExecutionUpdateCompleted": "UpdCompleted", "WorkflowExecutionUpdateFailed": "UpdFailed", "WorkflowTaskScheduled": "TaskSched", "WorkflowTaskStarted": "TaskStart",
 	"WorkflowTaskCompleted": "TaskDone", "WorkflowTaskFailed": "TaskFail", "ActivityTaskScheduled": "ActSched",
 	"ActivityTaskCompleted": "ActDone", "ActivityTaskFailed": "ActFailed", "ActivityTaskTimedOut": "ActTimedOut",
 	"ActivityTaskCancelRequested": "ActCancelReq", "ActivityTaskCanceled": "ActCanceled", "TimerStarted": "TimerSet",

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/apitest"
@@ -18,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
@@ -37,6 +39,8 @@ type Deployment struct {
 	// Ports can be changed before a process is started, to put faults between it and the stores.
 	Ports turn.Ports
 	kept  kept
+	// sealer offloads large payloads; nil where they are small.
+	sealer *seal.Sealer
 }
 
 // kept is where a deployment keeps its runs.
@@ -63,6 +67,9 @@ func New(t testing.TB) *Deployment {
 	})
 	return d
 }
+
+// Offload has the processes that are started from now on offload large payloads and commits, as with a bucket.
+func (d *Deployment) Offload() { d.sealer = seal.New(seal.Options{Blobs: blobmemory.New(nil)}) }
 
 // OnDisk returns a deployment without processes, on the embedded store and queue of a directory of its own, as the local
 // server has them.
@@ -137,13 +144,17 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	}
 	world := turn.RealWorld{}
 	registry := Registry(d.t, registrations...)
-	service := turn.New(d.Ports, registry, world, o)
+	ports, receiver := d.Ports, queue.Receiver(d.Queue)
+	if d.sealer != nil {
+		ports, receiver, o = d.sealer.Ports(ports), d.sealer.Receiver(receiver), d.sealer.Options(o)
+	}
+	service := turn.New(ports, registry, world, o)
 	total := &meter.Meter{}
 	handler := counted{apitest.Handler(d.t, httpapi.New(service, log)), total}
 	p := &Process{
 		Client: client.ForHandler(handler), Service: service, Handler: handler, Meter: total,
 		t: d.t, build: o.Build, registry: registry,
-		pump: &pump.Pump{Service: service, Receiver: d.Queue, World: world, Log: log, Concurrency: 16, TaskQueues: atOnce()},
+		pump: &pump.Pump{Service: service, Receiver: receiver, World: world, Log: log, Concurrency: 16, TaskQueues: atOnce()},
 		stop: service.Close,
 	}
 	d.t.Cleanup(func() { p.Stop() })

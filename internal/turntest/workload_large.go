@@ -19,7 +19,8 @@ var (
 	echo     = workflow.NewUpdate[string, string]("echo")         // returns its input
 	feed     = workflow.NewUpdate[int, int]("feed")               // hands so many bytes to an activity
 	spread   = workflow.NewUpdate[int, int]("spread")             // hands a kilobyte to so many activities at once
-	scatter  = workflow.NewUpdate[int, int]("scatter")            // ... after another; from build-2 on to a tenth of them
+	jot      = workflow.NewUpdate[int, int]("jot")                // records so many kilobytes that it finds out, in one task
+	scatter  = workflow.NewUpdate[int, int]("scatter")            // ... after an activity; from build-2 on a tenth of them
 	complain = workflow.NewUpdate[int, workflow.None]("complain") // fails with a text of so many bytes
 	blame    = workflow.NewUpdate[int, string]("blame")           // ... which an activity has failed with
 	doubt    = workflow.NewUpdate[int, workflow.None]("doubt")    // is refused with a text of so many bytes
@@ -91,8 +92,9 @@ func handleBulky(ctx workflow.Context, build string) {
 		if build != "build-1" {
 			n /= 10
 		}
-		return fanOut(ctx, n)
+		return sideEffects(ctx, n), nil
 	})
+	jot.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return sideEffects(ctx, n), nil })
 	complain.Handle(ctx, func(_ workflow.Context, n int) (workflow.None, error) { return workflow.None{}, errors.New(ofBytes(n)) })
 	blame.Handle(ctx, func(ctx workflow.Context, n int) (string, error) { return fail.Run(ctx, n) })
 	doubt.Handle(ctx, func(workflow.Context, int) (workflow.None, error) { return workflow.None{}, nil },
@@ -113,6 +115,14 @@ func fanOut(ctx workflow.Context, n int) (sum int, err error) {
 		sum += size
 	}
 	return sum, nil
+}
+
+// sideEffects records n values of a kilobyte.
+func sideEffects(ctx workflow.Context, n int) (sum int) {
+	for range n {
+		sum += len(workflow.SideEffect(ctx, func() string { return ofBytes(1 << 10) }))
+	}
+	return sum
 }
 
 // largeWorkload is what case 99 needs.

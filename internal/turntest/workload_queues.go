@@ -15,6 +15,8 @@ type Leg struct {
 	Times int `json:"times,omitempty"`
 	// Start is how long it may wait for its first attempt, as "1m"; empty is for ever.
 	Start string `json:"start,omitempty"`
+	// Close is how long all its attempts may take together, as "1m"; empty is for ever.
+	Close string `json:"close,omitempty"`
 }
 
 // Courier does jobs one after the other, each on its task queue, and in one process as far as that may be.
@@ -24,6 +26,7 @@ func courier(ctx workflow.Context, legs []Leg) (done []string, err error) {
 	for _, leg := range legs {
 		o := activity.Options{StartToClose: 2 * time.Hour, Inline: true, TaskQueue: leg.Queue, Retry: activity.Retry{MaxAttempts: leg.Times, NonRetryable: []*activity.Error{ErrBroken}}}
 		o.ScheduleToStart, _ = time.ParseDuration(leg.Start)
+		o.ScheduleToClose, _ = time.ParseDuration(leg.Close)
 		text, err := Work.With(o).Run(ctx, leg.Job)
 		if err != nil {
 			text = err.Error()

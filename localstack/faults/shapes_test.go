@@ -259,7 +259,7 @@ func approve(ctx context.Context, t *talk) error {
 	return send(ctx, t, approval.Retire, workflow.None{})
 }
 
-// bury runs an activity whose message dies. Its workflow is told so.
+// bury runs an activity that takes its process with it. Its workflow is told so.
 func bury(ctx context.Context, t *talk) error {
-	return begin(ctx, t, faults.Buried, workflow.None{}, is("DeadLetter"))
+	return begin(ctx, t, faults.Buried, workflow.None{}, is("interrupted"))
 }

@@ -20,7 +20,7 @@ var (
 	Chain = workflow.Declare[int, []int]("faults.chain")
 	// Flaky runs an activity that fails so many times; its result is the attempt that succeeded.
 	Flaky = workflow.Declare[int, int]("faults.flaky")
-	// Buried runs an activity that kills its process each time, until its message is a dead letter.
+	// Buried runs an activity that kills its process, and may be tried once.
 	Buried = workflow.Declare[workflow.None, string]("faults.buried")
 	// Relay squares a number and continues as new with the one below it; its result is the sum.
 	Relay = workflow.Declare[Lap, int]("faults.relay")
@@ -39,7 +39,7 @@ var (
 	square       = activity.New("faults.square", func(_ context.Context, n int) (int, error) { return n * n, nil })
 	squareInline = activity.New("faults.squareInline", func(_ context.Context, n int) (int, error) { return n * n, nil }, activity.Options{Inline: true})
 	stumble      = activity.New("faults.stumble", stumbleUntil, activity.Options{Retry: activity.Retry{InitialInterval: 100 * time.Millisecond}})
-	die          = activity.New("faults.die", dieAtOnce)
+	die          = activity.New("faults.die", dieAtOnce, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 )
 
 // errStumbled is why an attempt failed.
@@ -94,9 +94,9 @@ func runFlaky(ctx workflow.Context, failures int) (int, error) { return stumble.
 
 func runBuried(ctx workflow.Context, _ workflow.None) (string, error) {
 	_, err := die.Run(ctx, workflow.None{})
-	var failed *activity.Error
-	if errors.As(err, &failed) {
-		return failed.Type, nil
+	var timeout *workflow.TimeoutError
+	if errors.As(err, &timeout) {
+		return "interrupted", nil
 	}
 	return "", err
 }

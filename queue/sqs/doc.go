@@ -19,7 +19,7 @@
 // a send that is what the port permits. In a standard queue a repeat whose first try had won is a duplicate, which
 // receivers tolerate anyway; in a FIFO queue it has the same deduplication id, and SQS drops it for five minutes, longer
 // than a caller's context lasts. A receive whose answer was lost leaves its messages in flight until their time-out, and
-// counts: an activity sees it as an attempt that was interrupted.
+// counts towards maxReceiveCount. It is no attempt at an activity: only what has begun is.
 //
 // # Failures
 //

@@ -1,15 +1,19 @@
 package sqs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -21,6 +25,21 @@ type Options struct {
 	// MaxMessage is the largest text of a message that the queues take (their MaximumMessageSize) and the largest sum of
 	// a batch's, in bytes; 0 is what SQS takes, 1 MiB. Three quarters of it are the largest body.
 	MaxMessage int
+	// TryTimeout is how long one try of a request may take, the answer included, before it is made again on another connection. It
+	// doubles, up to fourfold, while one request after another gets no answer. 0 is 3 s. A poll has 20 s more.
+	TryTimeout time.Duration
+}
+
+// tryTimeout is the default of Options.TryTimeout.
+const tryTimeout = 3 * time.Second
+
+// limit is the timeout of one try.
+func (o *Options) limit(r *http.Request) time.Duration {
+	d := cmp.Or(o.TryTimeout, tryTimeout)
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ReceiveMessage") {
+		d += pollSeconds * time.Second
+	}
+	return d
 }
 
 // Queue holds the queues of a deployment. It is safe for concurrent use.
@@ -43,6 +62,7 @@ var (
 
 // New returns the queues that the client reaches. It makes no request: a URL that is wrong shows at its first use.
 func New(client *sqs.Client, o Options) *Queue {
+	client = sqs.New(client.Options(), func(c *sqs.Options) { c.HTTPClient = awstry.Wrap(c.HTTPClient, o.limit) })
 	q := &Queue{client: client, queues: map[string]target{}, max: o.MaxMessage}
 	if q.max == 0 {
 		q.max = maxRequest

@@ -23,15 +23,20 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	}
 	item := attributes{attrPartition: str(pk), attrSort: str(attemptSort(a.Run, a.Event)), attrNumber: num(int64(a.Number))}
 	setBody(item, a.Body, a.Expires)
+	condition, values := free+" OR #n < :n OR attribute_exists(#r)", attributes{":n": num(int64(a.Number))}
+	if a.RunID != "" {
+		item[attrRun] = str(a.RunID)
+		condition, values[":r"] = free+" OR #n < :n OR attribute_not_exists(#r) OR #r <> :r", str(a.RunID)
+	}
 	if err := fits(item); err != nil {
 		return err
 	}
 	err = write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &s.table, Item: item,
-			ConditionExpression:       aws.String(free + " OR #n < :n"),
-			ExpressionAttributeNames:  map[string]string{"#n": attrNumber},
-			ExpressionAttributeValues: attributes{":n": num(int64(a.Number))},
+			ConditionExpression:       aws.String(condition),
+			ExpressionAttributeNames:  map[string]string{"#n": attrNumber, "#r": attrRun},
+			ExpressionAttributeValues: values,
 		}, o)
 		return err
 	})
@@ -60,7 +65,7 @@ func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 				return nil, fmt.Errorf("store/dynamo: the sort key of an attempt: %w", err)
 			}
 			attempts = append(attempts, store.Attempt{
-				Workflow: workflow, Run: run, Event: int64(event), Number: int(numberOf(a, attrNumber)),
+				Workflow: workflow, Run: run, RunID: stringOf(a, attrRun), Event: int64(event), Number: int(numberOf(a, attrNumber)),
 				Body: bytesOf(a, attrBody), Expires: expiryOf(a),
 			})
 		}

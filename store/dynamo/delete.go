@@ -22,24 +22,33 @@ const deletesAtOnce = 8
 // call may then be made again.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	var all []*dynamodb.DeleteItemInput
-	add := func(workflow, sk, name string, value types.AttributeValue) error {
+	add := func(workflow, sk, name string, value types.AttributeValue) (*dynamodb.DeleteItemInput, error) {
 		pk, err := s.logPartition(workflow)
-		all = append(all, &dynamodb.DeleteItemInput{
+		in := &dynamodb.DeleteItemInput{
 			TableName: &s.table, Key: attributes{attrPartition: str(pk), attrSort: str(sk)},
 			ConditionExpression:       aws.String(free + " OR #v = :v"),
 			ExpressionAttributeNames:  map[string]string{"#v": name},
 			ExpressionAttributeValues: attributes{":v": value},
-		})
-		return err
+		}
+		all = append(all, in)
+		return in, err
 	}
 	for _, item := range items {
-		if err := add(item.Workflow, commitSort(item.Key), attrCommit, bin(bytes.Clone(item.Commit[:]))); err != nil {
+		if _, err := add(item.Workflow, commitSort(item.Key), attrCommit, bin(bytes.Clone(item.Commit[:]))); err != nil {
 			return err
 		}
 	}
 	for _, a := range attempts {
-		if err := add(a.Workflow, attemptSort(a.Run, a.Event), attrNumber, num(int64(a.Number))); err != nil {
+		in, err := add(a.Workflow, attemptSort(a.Run, a.Event), attrNumber, num(int64(a.Number)))
+		if err != nil {
 			return err
+		}
+		in.ExpressionAttributeNames["#r"] = attrRun
+		if a.RunID == "" {
+			in.ConditionExpression = aws.String(free + " OR #v = :v AND attribute_not_exists(#r)")
+		} else {
+			in.ConditionExpression = aws.String(free + " OR #v = :v AND #r = :r")
+			in.ExpressionAttributeValues[":r"] = str(a.RunID)
 		}
 	}
 	errs := make([]error, len(all))

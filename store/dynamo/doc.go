@@ -13,9 +13,10 @@
 // projects "summary" and "expires" (INCLUDE). [Schema] says the same in code, and infra declares it. Billing is per request.
 //
 //	pk                 sk                           further attributes
-//	NS/w/WORKFLOW      a/RUN/EVENT                  number, body, expires             an activity between its attempts
-//	NS/w/WORKFLOW      c/RUN/SLOT                   commit, body, expires             a commit
+//	NS/w/WORKFLOW      a/RUN/EVENT                  number, run, body                 an activity between its attempts
+//	NS/w/WORKFLOW      c/RUN/SLOT                   commit, body                      a commit
 //	NS/w/WORKFLOW      c/RUN/SLOT                   ... summary, list, place          one that opens, closes or changes a run
+//	NS/w/WORKFLOW      c/RUN/0                      ... expires                       one that makes its run void
 //	NS/t/SHARD         DUE/ID                       body                              a timer
 //	NS/t/SHARD         DUE#HASH                     body, timer                       a timer with a very long id
 //	NS/m               scan                         body                              the mark of the check over all runs

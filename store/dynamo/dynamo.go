@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -22,7 +23,14 @@ type Options struct {
 	NoList bool
 	// Clock tells the list which runs have expired; nil is time.Now. Nothing else here asks for the time.
 	Clock func() time.Time
+	// TryTimeout is how long one try of a request may take, the answer included, before it is made again on another connection (a
+	// read), or its outcome is unknown (a write). It doubles, up to fourfold, while one request after another gets no answer. 0 is 2 s.
+	TryTimeout time.Duration
 }
+
+// tryTimeout is the default of Options.TryTimeout: some hundred times what DynamoDB takes, and a tenth of what a request to Weft may
+// take.
+const tryTimeout = 2 * time.Second
 
 // Store keeps histories in a table. It is safe for concurrent use, and holds no state that anything depends on.
 type Store struct {
@@ -60,6 +68,9 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	client = dynamodb.New(client.Options(), func(c *dynamodb.Options) {
+		c.HTTPClient = awstry.Wrap(c.HTTPClient, awstry.For(o.TryTimeout, tryTimeout))
+	})
 	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock}, nil
 }
 

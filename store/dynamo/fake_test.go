@@ -229,21 +229,25 @@ func distinct(writes []batchWrite) bool {
 func (f *fake) check(in *request) (standing record, ok bool) {
 	pk, sk := in.Item.key()
 	standing = f.items[pk][sk]
+	sameRun := standing[in.ExpressionAttributeNames["#r"]].text() == in.ExpressionAttributeValues[":r"].text()
 	switch in.ConditionExpression {
 	case "attribute_not_exists(pk)":
 		return standing, standing == nil
-	case "attribute_not_exists(pk) OR #n < :n":
+	case "attribute_not_exists(pk) OR #n < :n OR attribute_exists(#r)",
+		"attribute_not_exists(pk) OR #n < :n OR attribute_not_exists(#r) OR #r <> :r":
 		if standing == nil {
 			return nil, true
 		}
 		old, _ := strconv.Atoi(*standing["number"].N)
 		n, _ := strconv.Atoi(*in.ExpressionAttributeValues[":n"].N)
-		return standing, old < n
+		return standing, old < n || !sameRun
 	}
 	same := standing != nil && encode(standing[in.ExpressionAttributeNames["#v"]]) == encode(in.ExpressionAttributeValues[":v"])
 	switch in.ConditionExpression {
 	case "attribute_not_exists(pk) OR #v = :v":
 		return standing, standing == nil || same
+	case "attribute_not_exists(pk) OR #v = :v AND attribute_not_exists(#r)", "attribute_not_exists(pk) OR #v = :v AND #r = :r":
+		return standing, standing == nil || same && sameRun
 	case "#v = :v":
 		return standing, same
 	}

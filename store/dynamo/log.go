@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,25 +23,35 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 	if len(items) == 0 {
 		return errors.New("store/dynamo: an Append of no items")
 	}
-	encoded := make([]attributes, len(items))
+	puts := make([]*types.Put, len(items))
 	for i, item := range items {
-		var err error
-		if encoded[i], err = s.encodeItem(item); err != nil {
+		encoded, err := s.encodeItem(item)
+		if err != nil {
 			return err
+		}
+		puts[i] = &types.Put{
+			TableName: &s.table, Item: encoded, ConditionExpression: aws.String(free),
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}
+		if item.Over != ([16]byte{}) {
+			puts[i].ConditionExpression = aws.String(free + " OR #v = :v")
+			puts[i].ExpressionAttributeNames = map[string]string{"#v": attrCommit}
+			puts[i].ExpressionAttributeValues = attributes{":v": bin(bytes.Clone(item.Over[:]))}
 		}
 	}
 	if len(items) == 1 {
-		return s.appendOne(ctx, encoded[0])
+		return s.appendOne(ctx, puts[0])
 	}
-	return s.appendAll(ctx, encoded)
+	return s.appendAll(ctx, puts)
 }
 
 // appendOne is the write of the hot path: one conditional put, which is the lock, the version check and the write.
-func (s *Store) appendOne(ctx context.Context, item attributes) error {
+func (s *Store) appendOne(ctx context.Context, put *types.Put) error {
 	err := write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &s.table, Item: item, ConditionExpression: aws.String(free),
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+			ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
 		}, o)
 		return err
 	})
@@ -53,16 +64,13 @@ func (s *Store) appendOne(ctx context.Context, item attributes) error {
 
 // appendAll puts items of two runs, all or none, for twice the units. The SDK gives each call a token of its own, so that a
 // call that is repeated after it was applied fails by its condition, as a single put does.
-func (s *Store) appendAll(ctx context.Context, items []attributes) error {
-	var puts []types.TransactWriteItem
-	for _, item := range items {
-		puts = append(puts, types.TransactWriteItem{Put: &types.Put{
-			TableName: &s.table, Item: item, ConditionExpression: aws.String(free),
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}})
+func (s *Store) appendAll(ctx context.Context, puts []*types.Put) error {
+	var items []types.TransactWriteItem
+	for _, put := range puts {
+		items = append(items, types.TransactWriteItem{Put: put})
 	}
 	err := write(ctx, func(ctx context.Context, o option) error {
-		_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: puts}, o)
+		_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items}, o)
 		return err
 	})
 	var f *failure

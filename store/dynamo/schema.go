@@ -23,6 +23,7 @@ const (
 	attrCommit  = "commit"  // binary: the commit's id
 	attrBody    = "body"    // binary; not there where it is empty
 	attrNumber  = "number"  // number: of an attempt; where the mark of a task queue stands, in microseconds since 1970
+	attrRun     = "run"     // string: the run id of an attempt's run; not there in records of earlier versions
 	attrTimer   = "timer"   // string: a timer's id that is too long for the sort key
 )
 

@@ -22,15 +22,18 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if err := fits(a.Body); err != nil {
 		return err
 	}
+	if len(a.RunID) > maxRunID {
+		return fmt.Errorf("store/embedded: a run id of %d bytes: at most %d", len(a.RunID), maxRunID)
+	}
 	key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
 	return s.write(ctx, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(attemptsBucket)
-		if standing := bucket.Get(key); standing != nil && int(binary.BigEndian.Uint64(standing)) >= a.Number {
-			return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
+		if standing := bucket.Get(key); standing != nil {
+			if there := decodeAttempt(standing); there.RunID == a.RunID && there.Number >= a.Number {
+				return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
+			}
 		}
-		value := binary.BigEndian.AppendUint64(nil, uint64(a.Number))
-		value = binary.BigEndian.AppendUint64(value, uint64(seconds(a.Expires)))
-		return bucket.Put(key, append(value, a.Body...))
+		return bucket.Put(key, encodeAttempt(a))
 	})
 }
 
@@ -41,16 +44,48 @@ func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 		attempts = nil
 		c := tx.Bucket(attemptsBucket).Cursor()
 		for k, v := c.Seek(prefix); len(k) == len(prefix)+8 && bytes.HasPrefix(k, prefix); k, v = c.Next() {
-			a := store.Attempt{
-				Workflow: workflow, Run: run, Event: int64(binary.BigEndian.Uint64(k[len(prefix):])),
-				Number: int(binary.BigEndian.Uint64(v)), Body: bytes.Clone(v[16:]),
-			}
-			if s := int64(binary.BigEndian.Uint64(v[8:])); s != 0 {
-				a.Expires = fromMicros(s * 1e6)
-			}
+			a := decodeAttempt(v)
+			a.Workflow, a.Run, a.Event = workflow, run, int64(binary.BigEndian.Uint64(k[len(prefix):]))
 			attempts = append(attempts, a)
 		}
 		return nil
 	})
 	return attempts, err
+}
+
+// maxRunID is the longest run id, in bytes: a run's id has 27 at most.
+const maxRunID = 255
+
+// withRunID is set in the number of a record that has a run id: its length in one byte, and the id, stand before the body. Earlier
+// versions wrote none.
+const withRunID = 1 << 63
+
+// encodeAttempt returns the value of a record: its number, its expiry in seconds, its run id, its body.
+func encodeAttempt(a store.Attempt) []byte {
+	number := uint64(a.Number)
+	if a.RunID != "" {
+		number |= withRunID
+	}
+	value := binary.BigEndian.AppendUint64(nil, number)
+	value = binary.BigEndian.AppendUint64(value, uint64(seconds(a.Expires)))
+	if a.RunID != "" {
+		value = append(append(value, byte(len(a.RunID))), a.RunID...)
+	}
+	return append(value, a.Body...)
+}
+
+// decodeAttempt reads what encodeAttempt wrote. What it returns does not share memory with value, which belongs to the file.
+func decodeAttempt(value []byte) (a store.Attempt) {
+	number := binary.BigEndian.Uint64(value)
+	a.Number = int(number &^ withRunID)
+	if s := int64(binary.BigEndian.Uint64(value[8:])); s != 0 {
+		a.Expires = fromMicros(s * 1e6)
+	}
+	rest := value[16:]
+	if number&withRunID != 0 {
+		n := int(rest[0])
+		a.RunID, rest = string(rest[1:1+n]), rest[1+n:]
+	}
+	a.Body = bytes.Clone(rest)
+	return a
 }

@@ -98,7 +98,9 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 		log := tx.Bucket(logBucket)
 		for _, item := range items {
 			if standing := log.Get(logKey(item.Key)); standing != nil {
-				return &store.Conflict{Existing: decodeItem(item.Key, standing)}
+				if there := decodeItem(item.Key, standing); item.Over == [16]byte{} || there.Commit != item.Over {
+					return &store.Conflict{Existing: there}
+				}
 			}
 		}
 		for _, item := range items {
@@ -112,6 +114,11 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 
 func put(tx *bbolt.Tx, item store.Item) error {
 	key := logKey(item.Key)
+	if standing := tx.Bucket(logBucket).Get(key); standing != nil {
+		if err := tx.Bucket(expiryBucket).Delete(expiryKey(decodeItem(item.Key, standing).Expires, key)); err != nil {
+			return err
+		}
+	}
 	if err := tx.Bucket(logBucket).Put(key, encodeItem(item)); err != nil {
 		return err
 	}

@@ -94,8 +94,8 @@ func deleteAttempts(tx *bbolt.Tx, attempts []store.Attempt) (deleted int, stale,
 		if standing == nil {
 			continue
 		}
-		if n := int(binary.BigEndian.Uint64(standing)); n != a.Number {
-			stale = fmt.Errorf("%w: attempt %d is recorded of event %d", store.ErrStale, n, a.Event)
+		if there := decodeAttempt(standing); there.Number != a.Number || there.RunID != a.RunID {
+			stale = fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, there.Number, there.RunID, a.Event)
 			continue
 		}
 		if err := bucket.Delete(key); err != nil {

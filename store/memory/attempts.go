@@ -35,7 +35,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 		s.attempts[run] = map[int64]*attempt{}
 	}
 	if old := s.attempts[run][a.Event]; old != nil {
-		if old.Number >= a.Number {
+		if old.RunID == a.RunID && old.Number >= a.Number {
 			return fmt.Errorf("%w: attempt %d is recorded, this is %d", store.ErrStale, old.Number, a.Number)
 		}
 		s.examineAttempt(old)

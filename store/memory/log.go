@@ -112,7 +112,13 @@ func (w *workflow) forward(from store.Key, limit int) store.Page {
 // More without having looked further, as DynamoDB does.
 func page(n, limit int, at func(i int) *record) store.Page {
 	var p store.Page
-	size := 0
+	size, most := 0, n
+	if limit > 0 {
+		most = min(n, limit)
+	}
+	if most > 0 {
+		p.Items = make([]store.Item, 0, min(most, 256))
+	}
 	for i := range n {
 		r := at(i)
 		if r == nil {

@@ -109,7 +109,7 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 		}
 	}
 	for _, item := range items {
-		if r := s.workflows[item.Workflow].at(item.Key); r != nil {
+		if r := s.workflows[item.Workflow].at(item.Key); r != nil && (item.Over == [16]byte{} || r.item.Commit != item.Over) {
 			return &store.Conflict{Existing: r.read()}
 		}
 	}
@@ -133,7 +133,11 @@ func (s *Store) put(item store.Item) {
 		w = &workflow{ends: map[uint32]uint32{}}
 		s.workflows[item.Workflow] = w
 	}
+	if standing := w.at(item.Key); standing != nil {
+		s.expire(w, standing)
+	}
 	s.puts++
+	item.Over = [16]byte{}
 	r := &record{item: item, digest: s.digest(item), number: s.puts}
 	w.insert(r)
 	if item.Summary != nil {

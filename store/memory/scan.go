@@ -65,8 +65,8 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 		kept := s.attempts[run][a.Event]
 		switch {
 		case kept == nil:
-		case kept.Number != a.Number:
-			stale = fmt.Errorf("%w: attempt %d is recorded of event %d", store.ErrStale, kept.Number, a.Event)
+		case kept.Number != a.Number || kept.RunID != a.RunID:
+			stale = fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, kept.Number, kept.RunID, a.Event)
 		default:
 			s.expiry.drop(kept.perishable)
 			s.forget(run, kept)

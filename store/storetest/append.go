@@ -1,11 +1,18 @@
 package storetest
 
-import "github.com/seed-41655fb1/weft/store"
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/store"
+)
 
 var appendTests = []test{
 	{"one item is put where none stands", appendOne},
 	{"a conflict returns the item that stands there", appendConflict},
 	{"a repeat conflicts with the caller's own item", appendRepeat},
+	{"an item takes the place of the one that it names", appendOver},
+	{"an item takes the place of no other", appendOverAnother},
+	{"two items of which one takes a place are put all or none", appendOverTwo},
 	{"two items are put together", appendTwo},
 	{"two items are put all or none", appendAllOrNone},
 	{"a repeat of two conflicts with one's own", appendRepeatTwo},
@@ -45,6 +52,47 @@ func appendRepeat(f *fixture) {
 		f.conflicts([]store.Item{next}, next)
 	}
 	f.holds("order", items[0], next)
+}
+
+// over is an item that may take the place of another.
+func (f *fixture) over(standing store.Item) store.Item {
+	item := f.item(standing.Workflow, standing.Run, standing.Slot)
+	item.Over = standing.Commit
+	return item
+}
+
+func appendOver(f *fixture) {
+	standing := f.item("order", 1, 0)
+	standing.Expires = f.now.Truncate(time.Second).Add(time.Hour)
+	f.put(standing)
+	second := f.over(standing)
+	f.put(second)
+	f.holds("order", second)
+	f.conflicts([]store.Item{second}, second) // a repeat
+	third := f.over(second)
+	third.Expires = f.now.Truncate(time.Second).Add(2 * time.Hour)
+	f.put(third)
+	f.holds("order", third)
+
+	free := f.over(f.item("parcel", 1, 0)) // nothing stands there
+	f.put(free)
+	f.holds("parcel", free)
+}
+
+func appendOverAnother(f *fixture) {
+	standing := f.fill("order", 1, 1)
+	f.conflicts(standing, f.over(f.item("order", 1, 0)))
+	f.holds("order", standing...)
+}
+
+func appendOverTwo(f *fixture) {
+	standing := f.fill("order", 1, 1)
+	f.conflicts(standing, f.over(f.item("order", 1, 0)), f.item("order", 2, 0))
+	f.holds("order", standing...)
+	first, next := f.over(standing[0]), f.item("order", 2, 0)
+	f.put(first, next)
+	f.holds("order", first, next)
+	f.conflicts([]store.Item{first, next}, first, next)
 }
 
 func appendTwo(f *fixture) {

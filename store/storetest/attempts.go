@@ -14,6 +14,8 @@ var attemptTests = []test{
 	{"the latest is read", attemptLatest},
 	{"the same number or a lower one is stale", attemptStale},
 	{"a number may be left out", attemptSkips},
+	{"a record of another run is replaced", attemptOfAnotherRun},
+	{"a record without a run id is replaced", attemptWithoutRun},
 	{"numbers may be large", attemptLarge},
 	{"they are listed by event id", attemptOrder},
 	{"runs and workflows are apart", attemptApart},
@@ -57,7 +59,7 @@ func (f *fixture) hasAttempts(workflow string, run uint32, want ...store.Attempt
 	}
 	for i, g := range got {
 		w := want[i]
-		if g.Workflow != w.Workflow || g.Run != w.Run || g.Event != w.Event || g.Number != w.Number ||
+		if g.Workflow != w.Workflow || g.Run != w.Run || g.RunID != w.RunID || g.Event != w.Event || g.Number != w.Number ||
 			!bytes.Equal(g.Body, w.Body) || !g.Expires.Equal(w.Expires) {
 			f.Errorf("attempt %d of %s/%d: event %d, number %d, body %s, expires %v\nwant event %d, number %d, body %s, expires %v",
 				i, g.Workflow, g.Run, g.Event, g.Number, brief(g.Body), g.Expires, w.Event, w.Number, brief(w.Body), w.Expires)
@@ -98,6 +100,32 @@ func attemptStale(f *fixture) {
 	}
 	f.hasAttempts("order", 1, attempt("order", 1, 5, 2))
 	f.record(attempt("order", 1, 5, 3))
+}
+
+func attemptOfAnotherRun(f *fixture) {
+	of := func(run string, number int) store.Attempt {
+		a := attempt("order", 1, 5, number)
+		a.RunID = run
+		return a
+	}
+	f.record(of("1-aa", 3))
+	f.stale(of("1-aa", 3))
+	f.stale(of("1-aa", 2))
+	f.hasAttempts("order", 1, of("1-aa", 3))
+	f.record(of("1-bb", 1))
+	f.hasAttempts("order", 1, of("1-bb", 1))
+	f.stale(of("1-bb", 1))
+	f.record(of("1-bb", 2))
+	f.hasAttempts("order", 1, of("1-bb", 2))
+}
+
+func attemptWithoutRun(f *fixture) {
+	f.record(attempt("order", 1, 5, 3))
+	named := attempt("order", 1, 5, 1)
+	named.RunID = "1-aa"
+	f.record(named)
+	f.hasAttempts("order", 1, named)
+	f.stale(named)
 }
 
 func attemptSkips(f *fixture) {

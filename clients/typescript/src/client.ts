@@ -33,7 +33,10 @@ export interface StartOptions extends Omit<Schemas["StartRequest"], "workflowId"
 export interface CallOptions extends ReadOptions {
   /** Recognises the update, or the signal, when it is sent again; absent, one is made. */
   id?: string;
-  /** How long one request waits for the outcome of an update, as `5s`; 20s at most, which is the default. */
+  /**
+   * How long one request of an update may take, as `5s`: the wait behind others included. 20s at most, which is the default. With `0s` it
+   * waits for nothing.
+   */
   timeout?: string;
   /** Opens a run where none is open. The idConflictPolicy is `useExisting`, unless another is given. */
   start?: Schemas["StartRequest"];

@@ -56,7 +56,7 @@ func TestAllMetrics(t *testing.T) {
 	for _, e := range []observe.Event{
 		&observe.Task{Failure: "panic", Stuck: true}, &observe.Update{Outcome: observe.Accepted}, &observe.Update{Outcome: observe.Rejected},
 		&observe.Update{Outcome: observe.Refused}, &observe.Attempt{Outcome: observe.TimedOut}, &observe.Timer{}, &observe.Closed{},
-		&observe.Request{Cost: meter.Cost{Writes: 1, Reads: 1, Messages: 1, Lost: 1}}, &observe.LostRace{}, &observe.Hung{}, &observe.DeadLetter{},
+		&observe.Request{Cost: meter.Cost{Writes: 1, Reads: 1, Messages: 1, Lost: 1}}, &observe.LostRace{}, &observe.Hung{}, &observe.DeadLetter{}, &observe.Held{}, &observe.Unhandled{},
 	} {
 		r.Observe(context.Background(), e)
 	}

@@ -93,10 +93,14 @@ type flow struct {
 	// next is the moment that it waits for; stale says that it has to be found again.
 	next  schedule.Moment
 	stale bool
+	// resume is when it looks at the moments that one task was not enough for; zero where it was.
+	resume time.Time
 	// woken says that something has happened that the main loop has not seen.
 	woken bool
 	// seen is when code last ran.
 	seen time.Time
+	// beginning counts the coroutines that have not issued their first command.
+	beginning int
 }
 
 func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, error) {
@@ -110,7 +114,15 @@ func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, 
 	for {
 		f.woken, f.seen = false, workflow.Now(ctx)
 		f.look()
+		if f.long() && f.beginning > 0 {
+			// What has been decided is begun first: no coroutine runs after the return. It may take another task, in which more comes.
+			if err := workflow.Await(workflow.Disconnected(ctx), func() bool { return f.beginning == 0 }); err != nil {
+				return workflow.None{}, err
+			}
+			continue
+		}
 		if f.long() {
+			f.Running = nil // they may be many, and the next run does not wait for them
 			return Workflow.ContinueAsNew(ctx, f.State)
 		}
 		f.settle()
@@ -124,7 +136,11 @@ func run(ctx workflow.Context, s State, types *engine.Registry) (workflow.None, 
 func (f *flow) cases() []workflow.Case {
 	all := []workflow.Case{workflow.OnCondition(func() bool { return f.woken })}
 	if f.ticks() && !f.next.Due.IsZero() {
-		all = append(all, workflow.OnTimer(f.next.Due, nil))
+		at := f.next.Due
+		if f.resume.After(at) {
+			at = f.resume
+		}
+		all = append(all, workflow.OnTimer(at, nil))
 	}
 	return all
 }
@@ -145,43 +161,109 @@ func (f *flow) suggested() bool { return workflow.InfoOf(f.ctx).SuggestContinueA
 
 // look looks at the moments that have come.
 func (f *flow) look() {
+	if f.resume.After(workflow.Now(f.ctx)) {
+		return
+	}
 	if f.ticks() && (f.stale || !f.next.Due.IsZero() && !f.next.Due.After(workflow.Now(f.ctx))) {
 		f.catchUp()
 	}
 }
 
-// moments is what Spec.Moments returns.
-type moments struct {
-	Due  []schedule.Moment `json:"due,omitempty"`
-	Next schedule.Moment   `json:"next"`
-}
+const (
+	// momentsAtOnce is how many moments one task decides about. They are in one event, which no other task can take a part of.
+	momentsAtOnce = 100
+	// partEvery is how long a schedule that has more moments to look at waits for the next task.
+	partEvery = time.Second
+)
 
-// catchUp looks at all moments up to now. What they are is recorded: another build may have other time zones.
-func (f *flow) catchUp() {
-	now, last, spec := workflow.Now(f.ctx), f.Last, f.Schedule.Spec
-	for more := true; more; {
-		m := workflow.SideEffect(f.ctx, func() (m moments) {
-			m.Due, m.Next = f.compile(spec).Moments(last, now)
-			return m
-		})
+// catchUp looks at the moments up to now, and reports whether there are more than one task looks at. What they are is recorded:
+// another build may have other time zones.
+func (f *flow) catchUp() (more bool) {
+	now, last := workflow.Now(f.ctx), f.Last
+	for more = true; more; {
+		m := workflow.SideEffect(f.ctx, func() schedule.Part { return f.part(last, now, f.passes(now)) })
+		if m.Passed > 0 {
+			last = m.Last
+			f.pass(m.Passed)
+		}
 		for _, moment := range m.Due {
 			last = moment.At
 			f.come(moment, now)
 		}
 		more = !m.Next.Due.IsZero() && !m.Next.Due.After(now)
 		f.next = m.Next
+		if m.Bounded && !m.Goes {
+			break
+		}
 	}
-	f.Last, f.stale = last, false
+	f.Last, f.stale, f.resume = last, false, time.Time{}
+	if more {
+		f.resume = now.Add(partEvery)
+	}
+	return more
+}
+
+// part is what one task looks at of the moments after last. If each run takes the place of the one before it, that is the first run and,
+// in a further part of the same task, the last one.
+func (f *flow) part(last, now time.Time, passes func(schedule.Moment) bool) schedule.Part {
+	spec := f.compile(f.Schedule.Spec)
+	if !f.replaces() || f.Machine.Open > 0 {
+		return spec.Part(last, now, momentsAtOnce, passes)
+	}
+	p := spec.Part(last, now, 1, passes)
+	p.Goes = len(p.Due) > 0
+	return p
+}
+
+// replaces reports whether a run takes the place of one that is open.
+func (f *flow) replaces() bool {
+	return f.Schedule.Overlap == api.OverlapCancel || f.Schedule.Overlap == api.OverlapTerminate
+}
+
+// passes says at which moments nothing is to do, as the schedule is now: they are missed, or left out, or the run of a later moment takes
+// the place of theirs before it begins.
+func (f *flow) passes(now time.Time) func(schedule.Moment) bool {
+	idle, open := f.Machine.Idle(f.Schedule.Overlap), f.Machine.Open > 0
+	if open && f.replaces() {
+		spec := f.compile(f.Schedule.Spec)
+		return func(m schedule.Moment) bool {
+			later := spec.Next(m.At)
+			return !later.IsZero() && !spec.Jittered(later).After(now)
+		}
+	}
+	return func(m schedule.Moment) bool { return idle || !open && now.Sub(m.Due) > f.window() }
+}
+
+// pass counts moments at which nothing was to do.
+func (f *flow) pass(n int) {
+	if f.Machine.Open > 0 {
+		f.Machine.Skipped += n
+	} else {
+		f.Missed += n
+	}
+}
+
+// leave misses the moments up to now that no task has looked at yet.
+func (f *flow) leave() {
+	now, last := workflow.Now(f.ctx), f.Last
+	m := workflow.SideEffect(f.ctx, func() schedule.Part {
+		return f.part(last, now, func(schedule.Moment) bool { return true })
+	})
+	f.Missed += m.Passed
+	f.resume = time.Time{}
+}
+
+func (f *flow) window() time.Duration {
+	if window := time.Duration(f.Schedule.CatchUpWindow); window > 0 {
+		return window
+	}
+	return schedule.DefaultCatchUp
 }
 
 // come is what happens at a moment. One that is late after an outage is missed; one that has come while a run was open is not
 // late.
 func (f *flow) come(m schedule.Moment, now time.Time) {
-	window := time.Duration(f.Schedule.CatchUpWindow)
-	if window == 0 {
-		window = schedule.DefaultCatchUp
-	}
-	if f.Machine.Open == 0 && now.Sub(m.Due) > window {
+	if f.Machine.Open == 0 && now.Sub(m.Due) > f.window() {
 		f.Missed++
 		return
 	}

@@ -43,16 +43,18 @@ func (f *flow) handle() {
 	describeAt.Handle(ctx, func(q api.DescribeSchedule) (api.ScheduleDescription, error) { return f.description(q.Now), nil })
 }
 
-// before is called before something about the moments changes: those that have come still come, and those that follow are found
-// again, from now on.
+// before is called before something about the moments changes: those that have come still come, as many as one task looks at, and the
+// others are missed. Those that follow are found again, from now on.
 func (f *flow) before() {
 	if !f.Schedule.Paused {
-		f.catchUp()
+		if f.catchUp() {
+			f.leave()
+		}
 	}
 	if now := workflow.Now(f.ctx); now.After(f.Last) {
 		f.Last = now
 	}
-	f.next, f.stale, f.woken = schedule.Moment{}, true, true
+	f.next, f.stale, f.woken, f.resume = schedule.Moment{}, true, true, time.Time{}
 }
 
 func (f *flow) policy(o api.Overlap) api.Overlap {
@@ -110,12 +112,15 @@ func (f *flow) backfill(r api.BackfillScheduleRequest) error {
 	return nil
 }
 
+// maxRunning is how many open runs a description has: the last ones that were started.
+const maxRunning = 1000
+
 // nexts is how many moments a description has that are to come.
 const nexts = 5
 
 func (f *flow) description(now time.Time) api.ScheduleDescription {
 	d := api.ScheduleDescription{
-		ScheduleID: f.ID, Schedule: f.Schedule, NextAt: []time.Time{}, Running: orNone(f.Running), Buffered: orNone(f.Machine.Buffer),
+		ScheduleID: f.ID, Schedule: f.Schedule, NextAt: []time.Time{}, Running: orNone(f.Running[max(len(f.Running)-maxRunning, 0):]), Buffered: orNone(f.Machine.Buffer),
 		Recent: orNone(f.Recent), Started: f.Started, Skipped: f.Machine.Skipped, Missed: f.Missed,
 	}
 	if !f.Schedule.Paused {

@@ -31,18 +31,37 @@ func (f *flow) do(d schedule.Decision) {
 	}
 }
 
+// spawn runs fn in a coroutine that no cancellation of the schedule reaches. fn calls begun when it has issued its first command: until
+// then the schedule's run does not end.
+func (f *flow) spawn(fn func(ctx workflow.Context, begun func())) {
+	f.beginning++
+	waits := true
+	begun := func() {
+		if waits {
+			waits = false
+			f.beginning--
+		}
+	}
+	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
+		defer begun()
+		fn(ctx, begun)
+	})
+}
+
 // end asks a run to end, or terminates it: again where it is not found, because it may not have begun yet. After that it takes ever
 // longer, because it may also have closed, and the news of that be late.
 func (f *flow) end(r api.ScheduledRun, terminate bool) {
 	const reason = "the schedule's next run takes its place"
 	run := workflow.External(r.WorkflowID)
-	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
+	f.spawn(func(ctx workflow.Context, begun func()) {
 		for pause := time.Second; slices.ContainsFunc(f.Running, same(r)); pause = min(2*pause, time.Hour) {
 			told := run.Cancel
 			if terminate {
 				told = run.Terminate
 			}
-			if _, err := told(ctx, reason).Get(ctx); !errors.Is(err, workflow.ErrNotFound) || workflow.Sleep(ctx, pause) != nil {
+			answer := told(ctx, reason)
+			begun()
+			if _, err := answer.Get(ctx); !errors.Is(err, workflow.ErrNotFound) || workflow.Sleep(ctx, pause) != nil {
 				return
 			}
 		}
@@ -68,9 +87,9 @@ func (f *flow) start(r api.ScheduledRun) {
 	f.Recent = append(f.Recent, r)
 	f.Recent = f.Recent[max(len(f.Recent)-recent, 0):]
 	action := f.Schedule.Action
-	workflow.Go(workflow.Disconnected(f.ctx), func(ctx workflow.Context) {
-		f.closed(r, runChild(ctx, action, workflow.ChildOptions{
-			WorkflowID: r.WorkflowID, ParentClosePolicy: workflow.AbandonChild, RunTimeout: time.Duration(action.RunTimeout), Retry: retry(action.Retry),
+	f.spawn(func(ctx workflow.Context, begun func()) {
+		f.closed(ctx, r, runChild(ctx, begun, action, workflow.ChildOptions{
+			WorkflowID: r.WorkflowID, ParentClosePolicy: workflow.AbandonChild, Quiet: true, RunTimeout: time.Duration(action.RunTimeout), Retry: retry(action.Retry),
 			Memo: memo(action.Memo), SearchAttributes: action.SearchAttributes,
 		}))
 	})
@@ -109,24 +128,32 @@ func (f *flow) workflowID(at time.Time) string {
 }
 
 // runChild starts a run and waits for its end.
-func runChild(ctx workflow.Context, a api.ScheduleAction, o workflow.ChildOptions) (err error) {
+func runChild(ctx workflow.Context, begun func(), a api.ScheduleAction, o workflow.ChildOptions) error {
+	var run workflow.Child[json.RawMessage]
 	if len(a.Input) == 0 {
-		_, err = workflow.Declare[workflow.None, json.RawMessage](a.Type).RunChild(ctx, workflow.None{}, o)
+		run = workflow.Declare[workflow.None, json.RawMessage](a.Type).StartChild(ctx, workflow.None{}, o)
 	} else {
-		_, err = workflow.Declare[json.RawMessage, json.RawMessage](a.Type).RunChild(ctx, a.Input, o)
+		run = workflow.Declare[json.RawMessage, json.RawMessage](a.Type).StartChild(ctx, a.Input, o)
 	}
+	begun()
+	_, err := run.Get(ctx)
 	return err
 }
 
 // closed takes the end of a run: the moments that came while it was open, and those that have come before it pauses the schedule, come
 // first.
-func (f *flow) closed(r api.ScheduledRun, err error) {
+func (f *flow) closed(ctx workflow.Context, r api.ScheduledRun, err error) {
 	status, why := outcome(err)
 	pauses := f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut)
-	if !f.Schedule.Paused && f.Machine.Waits(f.Schedule.Overlap) {
-		f.catchUp()
-	} else if pauses {
-		f.look()
+	for !f.Schedule.Paused && f.Machine.Waits(f.Schedule.Overlap) && f.catchUp() {
+		if workflow.Sleep(ctx, partEvery) != nil {
+			break
+		}
+	}
+	if pauses && !f.Schedule.Paused && !f.Machine.Waits(f.Schedule.Overlap) {
+		if f.look(); !f.resume.IsZero() {
+			f.leave()
+		}
 	}
 	f.Running = slices.DeleteFunc(f.Running, same(r))
 	r.Status, r.Failure = status.String(), why

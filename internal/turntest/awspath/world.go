@@ -67,6 +67,9 @@ func (c *Clock) Guard(limit time.Duration, fn func()) bool {
 	return true
 }
 
+// Within implements turn.World.
+func (c *Clock) Within(limit time.Duration, fn func()) bool { return c.Guard(limit, fn) }
+
 // Together implements turn.World, one after the other.
 func (c *Clock) Together(fns ...func()) {
 	for _, fn := range fns {

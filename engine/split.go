@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/coro"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+const (
+	// maxStarts is how many activities, timers, children and messages to others one task starts, and how many updates it
+	// completes. Each but the last sends a message, and a commit's messages are sent within one request.
+	maxStarts = 5_000
+
+	// commitHeader is how much of a commit is left for what is not an event: at most an eighth of it.
+	commitHeader = 8 << 10
+
+	// eventBytes is what a small event takes in a commit.
+	eventBytes = 64
+)
+
+// splits bounds what one task writes. Code that asks for more waits for the next task, which a timer brings at once:
+//
+//	task 1: starts 1 to 5,000, and a timer     task 2: the timer has fired; starts 5,001 to ...
+//
+// Each call that starts something is a point at which a task may end. The timer records the number of the first point at
+// which its task did: a replay ends the task there, whatever its limits are.
+type splits struct {
+	limit  int // bytes of a task; 0 is no limit
+	starts int // how many it may start
+
+	bytes   int // that the task has written, or was brought
+	started int // what it has started
+	points  int // that the task has come by
+	// closes says that history has the task close the run.
+	closes bool
+	// recorded is the point at which history has the task end; 0 where it has no such point.
+	recorded int
+	// timer brings the next task; nil while this one may write on.
+	timer *Timer
+	// waiting is how many coroutines wait for the next task. They may wait for several.
+	waiting int
+}
+
+// begin begins to count for a task.
+func (s *splits) begin(a *Activation) {
+	*s = splits{starts: cmp.Or(a.MaxStarts, maxStarts), waiting: s.waiting}
+	for _, e := range a.Recorded {
+		s.closes = s.closes || closes(e)
+		if t, ok := e.Attributes.(*history.TimerStarted); ok && t.Point > 0 {
+			s.recorded = t.Point
+		}
+	}
+	if a.MaxBytes == 0 {
+		return
+	}
+	s.limit = a.MaxBytes - min(commitHeader, a.MaxBytes/8)
+	for _, e := range a.Brought {
+		s.bytes += sizeOf(e.Attributes)
+	}
+}
+
+// full reports whether a commit has no place for an event of n bytes. One that does not fit beside the event of a timer either has
+// to be tried.
+func (s *splits) full(n int) bool {
+	return s.started >= s.starts || s.limit > 0 && s.bytes+n > s.limit && (s.started > 0 || n <= s.limit-eventBytes)
+}
+
+// sizeOf is how many bytes the attributes of an event take; 0 where they cannot be encoded, which the commit finds out.
+func sizeOf(a history.Attributes) int {
+	body, _ := history.EncodeBody(a)
+	return len(body) + eventBytes/8
+}
+
+// splitBefore waits until the commit of the task has a place for one event more. It calls late before it first waits: the event may
+// have to be written by a task that is new, after this one was replayed.
+func (in *Instance) splitBefore(a history.Attributes, late func()) {
+	n := in.newBytes(a)
+	for in.splitsAt(n) {
+		late()
+		late = func() {}
+		in.awaitNextTask()
+		n = in.newBytes(a)
+	}
+	in.splits.bytes += n
+	in.splits.started++
+}
+
+// newBytes is how many bytes an event adds to a task that is new; 0 where the task is in history.
+func (in *Instance) newBytes(a history.Attributes) int {
+	if in.markers.recorded {
+		return 0
+	}
+	return sizeOf(a)
+}
+
+// awaitNextTask waits for the timer that brings the next task.
+func (in *Instance) awaitNextTask() {
+	in.splits.waiting++
+	defer func() { in.splits.waiting-- }() // also where the coroutine is ended
+	timer := in.splits.timer
+	_, _ = timer.future.Get(&in.s, timer.scope) // its scope is never canceled
+}
+
+// awaitSplits has a run that was asked to end stay open while code of it waits for the next task: the handlers of accepted updates
+// have their outcome even if the workflow's function returns at once. A run that continues as new does not wait, because its next run
+// has the signals that this one has not received.
+func (in *Instance) awaitSplits() {
+	var next *ContinueAsNew
+	if in.rules < history.CloseAfterSplits || in.root.Err() == nil || errors.As(in.err, &next) {
+		return
+	}
+	_ = in.s.Await(in.s.NewScope(), func() bool { return in.splits.waiting == 0 }) // its scope is never canceled
+}
+
+// splitsAt reports whether the task ends at this point for the coroutine that has come to it. Once one has to wait, all that
+// come to a point in the same task do.
+func (in *Instance) splitsAt(n int) bool {
+	s := &in.splits
+	if s.timer != nil {
+		return true
+	}
+	s.points++
+	if in.markers.recorded && s.points != s.recorded || !in.markers.recorded && !s.full(n) {
+		return false
+	}
+	s.timer = in.newTimer(&Timer{in: in, scope: in.s.NewScope()}, in.info.Now.Add(time.Millisecond), s.points)
+	return true
+}
+
+// splitUnder is splitBefore for what is started under a scope. It returns why the scope was canceled, before or meanwhile.
+func (in *Instance) splitUnder(scope *coro.Scope, a history.Attributes) error {
+	return in.splitWith(scope, a, func() {})
+}
+
+// splitWith is splitUnder for an event with an input, which encode makes. Encode is called when the code comes here, because what it
+// encodes may change while the code waits. A replay calls it only if the code waits.
+func (in *Instance) splitWith(scope *coro.Scope, a history.Attributes, encode func()) error {
+	if err := scope.Err(); err != nil {
+		return err
+	}
+	late := encode
+	if !in.replaying {
+		encode()
+		late = func() {}
+	}
+	in.splitBefore(a, late)
+	return scope.Err()
+}
+
+// wrote counts an event that the task writes whatever is there already.
+func (in *Instance) wrote(a history.Attributes) {
+	if in.splits.limit > 0 && !in.markers.recorded {
+		in.splits.bytes += sizeOf(a)
+	}
+}

@@ -1,0 +1,129 @@
+// Package awstry gives each try of a request to AWS a timeout of its own.
+//
+// A Lambda function that is thawed holds connections that the other side closed long ago, and nothing tells it so. A request on such a
+// connection gets no answer. Without a timeout of its own, it would use up all the time that the caller has.
+package awstry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+)
+
+const (
+	// growth is how often the timeout doubles at most while one request after another gets no answer.
+	growth = 2
+	// idle is how long a connection is kept that nobody uses. The transport compares wall clocks, so a connection that a freeze made
+	// older is not used again.
+	idle = 30 * time.Second
+)
+
+// ErrSilent is wrapped by what a try returns that got no answer within its timeout. The request may have been carried out.
+var ErrSilent = errors.New("no answer within the timeout of a try")
+
+// silent is an ErrSilent as a net.Error that may pass, so that the SDK's retryers repeat the request.
+type silent struct{ after time.Duration }
+
+// Error says how long the timeout was.
+func (e *silent) Error() string { return fmt.Sprintf("%v of %v", ErrSilent, e.after) }
+
+// Unwrap is ErrSilent.
+func (e *silent) Unwrap() error { return ErrSilent }
+
+// Timeout implements net.Error.
+func (e *silent) Timeout() bool { return true }
+
+// Temporary implements net.Error.
+func (e *silent) Temporary() bool { return true }
+
+// client is an HTTP client whose requests have a timeout each, the body of the answer included.
+type client struct {
+	inner aws.HTTPClient
+	limit func(*http.Request) time.Duration
+	// misses is how many tries in a row got no answer. A service that is slow, and not silent, gets more time.
+	misses atomic.Int32
+}
+
+// Wrap returns an HTTP client of the SDK whose requests end after limit, doubled up to fourfold while one after another gets no answer.
+// Every try of the SDK is a request of its own. After a try without an answer all idle connections are closed: the next try makes a new
+// one. An inner client that is the SDK's own also drops connections that have been idle for 30 s.
+func Wrap(inner aws.HTTPClient, limit func(*http.Request) time.Duration) aws.HTTPClient {
+	if b, ok := inner.(*awshttp.BuildableClient); ok || inner == nil {
+		if b == nil {
+			b = awshttp.NewBuildableClient()
+		}
+		inner = &http.Client{Transport: b.WithTransportOptions(func(t *http.Transport) { t.IdleConnTimeout = idle }).GetTransport(), CheckRedirect: samePost}
+	}
+	return &client{inner: inner, limit: limit}
+}
+
+// For is a limit that is the same for all requests. d 0 is the default.
+func For(d, byDefault time.Duration) func(*http.Request) time.Duration {
+	if d == 0 {
+		d = byDefault
+	}
+	return func(*http.Request) time.Duration { return d }
+}
+
+// samePost follows only redirects that keep the method, as the SDK's own client does.
+func samePost(r *http.Request, _ []*http.Request) error {
+	if s := r.Response.StatusCode; s == http.StatusTemporaryRedirect || s == http.StatusPermanentRedirect {
+		return nil
+	}
+	return http.ErrUseLastResponse
+}
+
+// Do makes a request. It fails with ErrSilent if no answer began within the timeout; so does a read of an answer that stops.
+func (c *client) Do(r *http.Request) (*http.Response, error) {
+	parent := r.Context()
+	after := c.limit(r) << min(c.misses.Load(), growth)
+	ctx, cancel := context.WithTimeout(parent, after)
+	over := func(err error) error {
+		if parent.Err() != nil || ctx.Err() == nil {
+			return err
+		}
+		c.misses.Add(1)
+		if idler, ok := c.inner.(interface{ CloseIdleConnections() }); ok {
+			idler.CloseIdleConnections()
+		}
+		return &silent{after}
+	}
+	resp, err := c.inner.Do(r.WithContext(ctx))
+	if err != nil {
+		err = over(err)
+		cancel()
+		return resp, err
+	}
+	c.misses.Store(0)
+	resp.Body = &body{ReadCloser: resp.Body, over: over, cancel: cancel}
+	return resp, nil
+}
+
+// body is the body of an answer that has to come in time.
+type body struct {
+	io.ReadCloser
+	over   func(error) error
+	cancel func()
+}
+
+// Read fails with ErrSilent if the timeout of the try is over.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = b.over(err)
+	}
+	return n, err
+}
+
+// Close ends the try.
+func (b *body) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,124 @@
+package awstry_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/awstry"
+)
+
+// short is a timeout of a try. Nothing here is bounded by it from above.
+const short = 50 * time.Millisecond
+
+// A try on a connection that has gone silent fails by itself, although the caller has no deadline. The next try is made on a connection
+// of its own, although others are idle.
+func TestSilentConnections(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seen, silent := map[string]int{}, map[string]bool{}
+	all, end := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		seen[r.RemoteAddr]++
+		hangs := silent[r.RemoteAddr]
+		mu.Unlock()
+		switch {
+		case hangs:
+			<-end
+		case r.URL.Path == "/together":
+			<-all
+		}
+	}))
+	defer server.Close()
+	defer close(end)
+	limit := time.Minute
+	c := awstry.Wrap(nil, func(*http.Request) time.Duration { return limit })
+	get := func(path string) error {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.Do(r)
+		if err == nil {
+			_, err = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+		return err
+	}
+	const pooled = 3
+	var group sync.WaitGroup
+	for range pooled {
+		group.Go(func() {
+			if err := get("/together"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for {
+		mu.Lock()
+		n := len(seen)
+		mu.Unlock()
+		if n == pooled {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(all)
+	group.Wait()
+	mu.Lock()
+	for address := range seen { // the process is frozen, and thawed
+		silent[address] = true
+	}
+	mu.Unlock()
+	limit = short
+	var passes net
+	if err := get("/"); !errors.Is(err, awstry.ErrSilent) || !errors.As(err, &passes) || !passes.Timeout() {
+		t.Fatalf("a silent connection: %v", err)
+	}
+	limit = time.Minute
+	if err := get("/"); err != nil {
+		t.Errorf("the next try: %v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(seen) != pooled+1 {
+		t.Errorf("there were %d connections, want %d", len(seen), pooled+1)
+	}
+}
+
+// net is what the SDK's retryers ask an error for.
+type net interface {
+	error
+	Timeout() bool
+}
+
+// An answer that begins, and does not go on, fails as well.
+func TestSilentBody(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("half"))
+		w.(http.Flusher).Flush()
+		<-end
+	}))
+	defer server.Close()
+	defer close(end)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := awstry.Wrap(nil, awstry.For(0, 10*short)).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if got, err := io.ReadAll(resp.Body); string(got) != "half" || !errors.Is(err, awstry.ErrSilent) {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -1,0 +1,418 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Do is what an event of a trace is.
+type Do uint8
+
+// The events of a trace.
+const (
+	Ask     Do = 1 + iota // a process takes a request up
+	Receive               // a process receives messages
+	Put                   // commits landed
+	Send                  // a message was sent
+	Delete                // messages were deleted from their queue
+	Begin                 // an attempt at an activity begins
+	Drop                  // maintenance, or the store, deleted a commit
+)
+
+// String is the kind in words.
+func (d Do) String() string {
+	return [...]string{"nothing", "ask", "receive", "put", "send", "delete", "begin", "drop"}[d]
+}
+
+// Event is an event of a trace, of the explorer or of the simulation.
+type Event struct {
+	Do       Do
+	Actor    uint32    // who does it; 0 is maintenance, a sweep of timers, or a put whose writer has gone
+	Commits  []*Commit // Put, Drop
+	Message  Message   // Send, Begin
+	Messages []Message // Receive, Delete
+	Number   int32     // Begin: of the attempt
+	Limit    int32     // Begin: of attempts; 0 is none
+	Graced   bool      // Put: the messages in hand are older than the grace
+}
+
+// Checker accepts a trace if each of its events is one that the rules allow in the state that those before it have led to.
+type Checker struct {
+	logs      map[uint32][]Run
+	landed    map[uint32]int // when each commit landed, by its id
+	ofWave    map[uint32][]*Commit
+	sent      map[sending]int     // when a message was sent last
+	live      map[uint32][]uint32 // the sendings of a wave that were not deleted
+	latest    map[uint32]uint8    // how often a sending was received, at most
+	sends     map[about][2]uint32 // the first two sendings about an event
+	actors    map[uint32]*actor
+	begun     map[attempt]bool
+	scheduled map[sending]bool
+	taken     map[slot]bool // slots in which something has stood
+	now       int
+	counts    [Drop + 1]int
+}
+
+type sending struct {
+	run   uint32
+	kind  Kind
+	event int32
+}
+
+type about struct {
+	run   uint32
+	event int32
+}
+
+type slot struct {
+	workflow uint32
+	number   int32
+	slot     int32
+}
+
+type attempt struct {
+	run    uint32
+	event  int32
+	number int32
+}
+
+// actor is a process at work on one request, or on the messages of one delivery.
+type actor struct {
+	request bool
+	began   int
+	held    []Message
+	sent    []Message
+	put     map[uint32]bool
+}
+
+// NewChecker returns a checker of an empty deployment.
+func NewChecker() *Checker {
+	return &Checker{
+		logs: map[uint32][]Run{}, landed: map[uint32]int{}, ofWave: map[uint32][]*Commit{}, sent: map[sending]int{},
+		live: map[uint32][]uint32{}, latest: map[uint32]uint8{}, sends: map[about][2]uint32{}, actors: map[uint32]*actor{}, begun: map[attempt]bool{}, taken: map[slot]bool{}, scheduled: map[sending]bool{},
+	}
+}
+
+// Count returns how many events of a kind were accepted.
+func (k *Checker) Count(d Do) int { return k.counts[d] }
+
+// Accept takes the next event. It returns which rule does not allow it, or nil.
+func (k *Checker) Accept(e Event) error {
+	k.now++
+	broken := ""
+	switch e.Do {
+	case Ask, Receive:
+		k.actors[e.Actor] = &actor{request: e.Do == Ask, began: k.now, held: slices.Clone(e.Messages), put: map[uint32]bool{}}
+		for i := range e.Messages {
+			g := &e.Messages[i]
+			if k.latest[g.Send] == 0 {
+				k.isSent(g) // or else its sender has died before it could say so
+			}
+			k.latest[g.Send] = max(k.latest[g.Send], g.Received)
+		}
+	case Put:
+		broken = k.put(&e)
+	case Send:
+		broken = k.send(&e)
+	case Delete:
+		broken = k.delete(&e)
+	case Begin:
+		broken = k.begin(&e)
+	case Drop:
+		broken = k.drop(e.Commits[0])
+	}
+	if broken != "" {
+		return fmt.Errorf("model: event %d, a %s by %d: %s", k.now, e.Do, e.Actor, broken)
+	}
+	k.counts[e.Do]++
+	return nil
+}
+
+// run returns the run that has a number, or nil.
+func (k *Checker) run(workflow uint32, number int32) *Run {
+	runs := k.logs[workflow]
+	for i := range runs {
+		if runs[i].Number == number {
+			return &runs[i]
+		}
+	}
+	return nil
+}
+
+// runOf returns a run by its id, or nil.
+func (k *Checker) runOf(workflow, id uint32) *Run {
+	runs := k.logs[workflow]
+	for i := range runs {
+		if runs[i].ID() == id {
+			return &runs[i]
+		}
+	}
+	return nil
+}
+
+func (k *Checker) put(e *Event) string {
+	workflow := e.Commits[0].Workflow
+	if broken := Fits(k.logs[workflow], e.Commits); broken != "" {
+		return broken
+	}
+	if a := k.actors[e.Actor]; a != nil {
+		for _, c := range e.Commits {
+			if broken := k.mayPut(a, c, e); broken != "" {
+				return broken
+			}
+			a.put[c.ID] = true
+		}
+	}
+	for _, c := range e.Commits {
+		k.land(c)
+	}
+	return ""
+}
+
+// mayPut returns what forbids an actor to put a commit, or nothing.
+func (k *Checker) mayPut(a *actor, c *Commit, e *Event) string {
+	switch {
+	case c.Fence && len(e.Commits) > 1:
+		return "" // it is put beside the run that a start opens
+	case a.request && len(c.Waves) > 0:
+		return "a request's commit has the wave of a message"
+	case a.request:
+		for _, o := range c.Sched {
+			if slices.ContainsFunc(e.Commits, func(d *Commit) bool { return d.Run == c.Run && slices.Contains(d.Done, o.Event) }) {
+				continue // a reset copies what is resolved
+			}
+			if !slices.ContainsFunc(a.sent, func(g Message) bool { return g.Commit == c.ID && g.Kind == o.Kind && g.Event == o.Event }) {
+				return fmt.Sprintf("a request put a commit before it had sent what that schedules: kind %d, event %d", o.Kind, o.Event)
+			}
+		}
+		return ""
+	case c.Fence:
+		names := func(g Message) bool { return g.Run == c.Run && (g.Slot == c.Slot || c.Status == Void) }
+		i := slices.IndexFunc(a.held, names)
+		if i < 0 {
+			return "a fence was put into a slot that no message in hand names"
+		}
+		if v := Look(k.logs[c.Workflow]); c.Slot > 0 && (v.Find(&a.held[i]) != NotYet || !v.MayFence(&a.held[i])) { // what a void run stands beside may have expired
+			return "a fence was put into a slot whose commit is there, or that nobody could fill"
+		}
+		if !e.Graced {
+			return "a fence was put before the grace was over"
+		}
+		return ""
+	}
+	for _, w := range c.Waves {
+		if !slices.ContainsFunc(a.held, func(g Message) bool { return g.Wave == w }) {
+			return "a handler's commit has the wave of a message that it does not hold"
+		}
+	}
+	if len(c.Waves) == 0 && len(a.held) > 0 {
+		return "a handler's commit has no wave"
+	}
+	if len(a.held) > 0 && !slices.ContainsFunc(a.held, func(g Message) bool { return k.landed[g.Commit] > 0 }) {
+		return "a handler committed for a message whose commit is not in the log"
+	}
+	return ""
+}
+
+func (k *Checker) land(c *Commit) {
+	runs := k.logs[c.Workflow]
+	at := slices.IndexFunc(runs, func(r Run) bool { return r.Number >= c.Number })
+	if at < 0 {
+		at = len(runs)
+	}
+	if at == len(runs) || runs[at].Number != c.Number {
+		runs = slices.Insert(runs, at, Run{Number: c.Number})
+	}
+	k.logs[c.Workflow] = runs
+	k.landed[c.ID], k.taken[slot{c.Workflow, c.Number, c.Slot}] = k.now, true
+	switch r := &runs[at]; {
+	case r.gone(0) && c.Slot == 0:
+		r.Cover = c
+	case c.Slot == 0:
+		r.Commits = []*Commit{c} // perhaps in the place of a void one
+	default:
+		r.Commits = append(r.Commits, c)
+	}
+	for _, o := range c.Sched {
+		k.scheduled[sending{c.Run, o.Kind, o.Event}] = true
+	}
+	for _, w := range c.Waves {
+		k.ofWave[w] = append(k.ofWave[w], c)
+	}
+}
+
+// isSent notes that a message is in a queue.
+func (k *Checker) isSent(g *Message) {
+	if !slices.Contains(k.live[g.Wave], g.Send) {
+		k.live[g.Wave] = append(k.live[g.Wave], g.Send)
+	}
+	switch two := k.sends[about{g.Run, g.Event}]; {
+	case two[0] == 0:
+		k.sends[about{g.Run, g.Event}] = [2]uint32{g.Send}
+	case two[1] == 0 && two[0] != g.Send:
+		k.sends[about{g.Run, g.Event}] = [2]uint32{two[0], g.Send}
+	}
+}
+
+func (k *Checker) send(e *Event) string {
+	g := e.Message
+	k.sent[sending{g.Run, g.Kind, g.Event}] = k.now
+	k.isSent(&g)
+	a := k.actors[e.Actor]
+	if a == nil {
+		return "" // a sweep, or maintenance, sends what was sent before
+	}
+	a.sent = append(a.sent, g)
+	if a.request {
+		if k.landed[g.Commit] > 0 && !a.put[g.Commit] && g.Kind != TakeResult && g.Kind != RunActivity && g.Kind != CloseAttempt {
+			return "a request sent what a commit schedules that is not its own"
+		}
+		return ""
+	}
+	if slices.ContainsFunc(a.held, func(h Message) bool { return h.Wave == g.Wave }) || k.landed[g.Commit] == 0 && len(a.held) == 0 {
+		return "" // it takes the place of one in hand
+	}
+	run := k.runOf(g.Workflow, g.Run)
+	if run == nil {
+		return "a handler sent a message of a run that is not there"
+	}
+	for _, c := range run.Commits {
+		if c.ID != g.Commit || !slices.Contains(c.Sched, Owing{g.Kind, g.Event}) {
+			continue
+		}
+		mine := func(h Message) bool { return slices.Contains(c.Waves, h.Wave) }
+		if a.put[c.ID] || slices.ContainsFunc(a.held, mine) {
+			return ""
+		}
+		return "a handler sent what a commit schedules that neither it nor its message's wave has made"
+	}
+	return "a handler sent a message that the commit does not schedule"
+}
+
+func (k *Checker) delete(e *Event) string {
+	a := k.actors[e.Actor]
+	for i := range e.Messages {
+		g := &e.Messages[i]
+		if k.latest[g.Send] > g.Received {
+			continue // its receipt is old: the message stays
+		}
+		if broken := k.mayDelete(a, g); broken != "" {
+			return broken
+		}
+		k.live[g.Wave] = slices.DeleteFunc(k.live[g.Wave], func(send uint32) bool { return send == g.Send })
+	}
+	return ""
+}
+
+// mayDelete returns what forbids that a message is deleted, or nothing: all that its wave owes has been sent, and what it asks for is
+// done, or a message of the same wave has taken its place.
+func (k *Checker) mayDelete(a *actor, g *Message) string {
+	if a != nil && slices.ContainsFunc(a.sent, func(s Message) bool { return s.Wave == g.Wave }) {
+		return ""
+	}
+	other := func(send uint32) bool { return send != g.Send }
+	for _, c := range k.ofWave[g.Wave] {
+		if slices.ContainsFunc(c.Waves, func(w uint32) bool { return slices.ContainsFunc(k.live[w], other) }) {
+			// Another message of one of its waves answers for it. A process whose cache does not know the commit may delete a message whose
+			// own work an earlier commit has done. It cannot delete the one whose work this commit has done: it would lose the race for the slot.
+			continue
+		}
+		run := k.runOf(c.Workflow, c.Run)
+		if c.Workflow != g.Workflow && !g.Kind.outlives() {
+			continue // whoever handed the news over sees to the other log
+		}
+		if run == nil || c.Run == g.Run && c.Slot < g.Seen || run.Closed() && c != run.Last() {
+			continue
+		}
+		if a != nil && k.landed[c.ID] > a.began && !a.put[c.ID] {
+			// Another delivery of the wave has made it since, and is at work. Should that die before it sends what follows, the slow check
+			// does, a day later: no read of this one's could have shown the commit for certain.
+			continue
+		}
+		for _, due := range run.needed(c) {
+			if due.Kind == SettleChild && !run.Closed() && run.started(due.Event) {
+				continue // whoever started the child has its message until all is sent
+			}
+			if due.Kind == ReportChild && g.Kind == SettleChild {
+				continue // it tells the parent itself
+			}
+			if k.sent[sending{c.Run, due.Kind, due.Event}] <= k.landed[c.ID] {
+				return fmt.Sprintf("a message was deleted, and its wave owes a message of kind %d about event %d, commit %d", due.Kind, due.Event, c.ID)
+			}
+		}
+	}
+	v := Look(k.logs[g.Workflow])
+	switch v.Find(g) {
+	case InLog:
+		if v.Run.Needed(g.Kind, g.Event, g.Commit) && !(g.Starts && v.Run.started(g.Event)) && !g.Kind.outlives() && !k.moot(v.Run, g) {
+			return fmt.Sprintf("a message of kind %d was deleted, and event %d still waits for it", g.Kind, g.Event)
+		}
+	case NotYet:
+		if v.MayFence(g) && !k.taken[slot{g.Workflow, g.Number, g.Slot}] {
+			return "a message was deleted whose commit may still land"
+		}
+	}
+	return ""
+}
+
+// moot reports whether a message about an activity has nothing more to do though that is pending: another sending goes on with it.
+func (k *Checker) moot(run *Run, g *Message) bool {
+	if g.Kind != RunActivity && g.Kind != CloseAttempt && g.Kind != RetryTask {
+		return false
+	}
+	two := k.sends[about{run.ID(), g.Event}]
+	return two[0] != 0 && two[0] != g.Send || two[1] != 0
+}
+
+func (k *Checker) begin(e *Event) string {
+	g := &e.Message
+	if !k.scheduled[sending{g.Run, RunActivity, g.Event}] {
+		return "an attempt began whose commit is not in the log"
+	}
+	if e.Limit == 0 {
+		return ""
+	}
+	at := attempt{g.Run, g.Event, e.Number}
+	if e.Number > e.Limit {
+		return fmt.Sprintf("attempt %d began, and there may be %d", e.Number, e.Limit)
+	}
+	if k.begun[at] {
+		return fmt.Sprintf("attempt %d began twice", e.Number)
+	}
+	k.begun[at] = true
+	return ""
+}
+
+// drop takes a commit out of the store.
+func (k *Checker) drop(c *Commit) string {
+	r := k.run(c.Workflow, c.Number)
+	if r == nil {
+		return ""
+	}
+	if r.Cover != nil && r.Cover.ID == c.ID {
+		r.Cover = nil
+		return ""
+	}
+	if int(c.Slot) >= len(r.Commits) || r.Commits[c.Slot].ID != c.ID {
+		return ""
+	}
+	if r.Commits[0].Status != Void && !r.Closed() {
+		return "a commit of an open run was deleted"
+	}
+	if r.lose(c.Slot); int(c.Slot) != len(r.Commits)-1 {
+		return ""
+	}
+	for slot := range r.Commits {
+		if !r.gone(int32(slot)) {
+			return "the last commit of a run was deleted before the others"
+		}
+	}
+	runs := k.logs[c.Workflow]
+	at := slices.IndexFunc(runs, func(x Run) bool { return x.Number == c.Number })
+	if r.Cover != nil {
+		runs[at] = Run{Number: c.Number, Commits: []*Commit{r.Cover}}
+	} else {
+		k.logs[c.Workflow] = slices.Delete(runs, at, at+1)
+	}
+	return ""
+}

@@ -1,0 +1,27 @@
+//go:build !race
+
+package model
+
+import (
+	"maps"
+	"strings"
+	"testing"
+)
+
+// The reduction (machine.local, machine.tidy) leaves out ways, and no ends: every state in which nothing more can happen is reached with it
+// and without it.
+func TestReductionKeepsEnds(t *testing.T) {
+	t.Parallel()
+	for _, h := range shapes() {
+		if !strings.Contains(h.name, *only) || h.large || h.clean {
+			continue // machine.tidy forgets what has no effect on an end
+		}
+		h.finals, h.faults = true, 1
+		reduced := explore(&h, *most, 2)
+		h.plain = true
+		whole := explore(&h, *most, 2)
+		if !maps.Equal(reduced.finals, whole.finals) || len(whole.finals) == 0 {
+			t.Errorf("%s: %d ends in %d states, and without the reduction %d in %d", h.name, len(reduced.finals), reduced.states, len(whole.finals), whole.states)
+		}
+	}
+}

@@ -1,0 +1,523 @@
+package model
+
+import "slices"
+
+// Kind is the kind of a message. The numbers are those of engine.MessageKind.
+type Kind uint8
+
+// The kinds that rules treat differently.
+const (
+	RunActivity  Kind = 1
+	FireTimer    Kind = 2
+	RetryTask    Kind = 3
+	EndRun       Kind = 4
+	TakeResult   Kind = 5
+	StartTask    Kind = 6
+	CloseActiv   Kind = 7
+	SettleChild  Kind = 8
+	ReportChild  Kind = 9
+	ReachOut     Kind = 10
+	CloseAttempt Kind = 11
+)
+
+// outlives reports whether work of this kind remains to be done after its run has closed.
+func (k Kind) outlives() bool { return k == SettleChild || k == ReportChild || k == ReachOut }
+
+// Status is the state of a run after a commit.
+type Status uint8
+
+// The states of a run.
+const (
+	Open Status = iota
+	Completed
+	Continued // closed, and the same put opened the next run
+	Terminated
+	Void // a fence in the first slot: the run never was
+)
+
+// Owing is a message that a commit schedules.
+type Owing struct {
+	Kind  Kind
+	Event int32
+}
+
+// Commit is one item of a log. Commits are immutable once they are made. All ids are numbers that stand for the real ones; 0 is
+// none.
+type Commit struct {
+	ID, Run  uint32 // its own, and its run's
+	Workflow uint32
+	Number   int32 // of the run
+	Slot     int32
+	Waves    []uint32 // of the messages that triggered it; none for a request
+	Status   Status
+	Fence    bool
+	Request  uint32 // of the start that opened the run; only in the first slot
+	Lap      int32  // how often the run's chain has continued as new before; only in the first slot
+	From     uint32 // the run that this one continues; only in the first slot
+	Next     uint32 // the run that continues this one; only in the last slot
+	Sched    []Owing
+	Done     []int32 // events that it resolves
+	Started  []int32 // children that are known to have started
+	Task     bool    // a workflow task made it, or tried to
+	Inline   []int32 // of what it schedules, what its writer goes on with: no message is sent
+	Signals  []uint32
+	Updates  []uint32
+	Over     uint32 // a void commit that this one takes the place of
+	Beside   int32  // of a void run: the number of the run that the same put opened; 0 where it stands alone
+}
+
+// Message names the commit that schedules it.
+type Message struct {
+	Kind     Kind
+	Workflow uint32
+	Number   int32  // of the run
+	Run      uint32 // its id
+	Slot     int32
+	Commit   uint32
+	Event    int32
+	Wave     uint32
+	Send     uint32
+	Seen     int32
+	Attempt  int32
+
+	// What only the explorer needs.
+	Received uint8
+	Dead     bool // it lies in the dead letters
+	Copied   bool // it is a delayed copy
+	Twin     uint32
+
+	Starts bool // a result that says only that a child has started
+}
+
+// Run is a run as it is in the store.
+type Run struct {
+	Number  int32
+	Commits []*Commit
+	Gone    uint32         // the slots that have been deleted, of the first 32
+	far     map[int32]bool // of the others
+	Old     bool           // a void run whose expiry has passed
+	Cover   *Commit        // a void commit in the first slot, when the run's own is gone
+}
+
+// At returns the commit in a slot, or nil.
+func (r *Run) At(slot int32) *Commit {
+	if slot == 0 && r.Cover != nil {
+		return r.Cover
+	}
+	if slot < 0 || int(slot) >= len(r.Commits) || r.gone(slot) {
+		return nil
+	}
+	return r.Commits[slot]
+}
+
+// gone reports whether the commit in a slot has been deleted.
+func (r *Run) gone(slot int32) bool { return slot < 32 && r.Gone&(1<<slot) != 0 || r.far[slot] }
+
+// lose notes that the commit in a slot has been deleted.
+func (r *Run) lose(slot int32) {
+	if slot < 32 {
+		r.Gone |= 1 << slot
+		return
+	}
+	if r.far == nil {
+		r.far = map[int32]bool{}
+	}
+	r.far[slot] = true
+}
+
+// intact reports whether no commit has been deleted.
+func (r *Run) intact() bool { return r.Gone == 0 && len(r.far) == 0 }
+
+// Last returns the last commit.
+func (r *Run) Last() *Commit { return r.Commits[len(r.Commits)-1] }
+
+// ID returns the id of the run.
+func (r *Run) ID() uint32 { return r.Commits[0].Run }
+
+// Closed reports whether the run has closed.
+func (r *Run) Closed() bool { return r.Last().Status != Open }
+
+// resolved reports whether one of the run's commits resolves an event.
+func (r *Run) resolved(event int32) bool {
+	for _, c := range r.Commits {
+		if slices.Contains(c.Done, event) {
+			return true
+		}
+	}
+	return false
+}
+
+// started reports whether a child is known to have started.
+func (r *Run) started(event int32) bool {
+	return slices.ContainsFunc(r.Commits, func(c *Commit) bool { return slices.Contains(c.Started, event) })
+}
+
+// scheduled returns the commit that schedules an event, or nil.
+func (r *Run) scheduled(event int32) *Commit {
+	for _, c := range r.Commits {
+		for _, o := range c.Sched {
+			if o.Event == event && c.Status == Open {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// Needed reports whether what a message asks for still has to be done (engine.Run.Needed). commit is the one that schedules it.
+func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
+	switch {
+	case k == ReportChild:
+		return r.Closed()
+	case k.outlives():
+		return !r.resolved(event)
+	case r.Closed():
+		return false
+	case k == EndRun:
+		return true
+	case k == RetryTask || k == StartTask:
+		last := uint32(0)
+		for _, c := range r.Commits {
+			if c.Task || c.ID == commit {
+				last = c.ID
+			}
+		}
+		return last == commit
+	}
+	return !r.resolved(event)
+}
+
+// Trigger is what a handler holds: the wave of a message, and from which slot on it answers for the wave's commits.
+type Trigger struct {
+	Wave uint32
+	Seen int32
+}
+
+// Due is a message that is owed, with the commit that schedules it.
+type Due struct {
+	Commit *Commit
+	Owing
+}
+
+// Owed lists what commits of the triggers' waves schedule and what is still needed (engine.Run.Owed).
+func (r *Run) Owed(triggers []Trigger, except *Commit) (owed []Due) {
+	for n, c := range r.Commits {
+		if c == except || r.Closed() && n < len(r.Commits)-1 {
+			continue
+		}
+		of := func(t Trigger) bool { return c.Slot >= t.Seen && slices.Contains(c.Waves, t.Wave) }
+		if slices.ContainsFunc(triggers, of) {
+			owed = append(owed, r.needed(c)...)
+		}
+	}
+	return owed
+}
+
+// OwedFirst is Owed for a message of the run that this one continues.
+func (r *Run) OwedFirst(wave uint32) []Due {
+	if c := r.Commits[0]; slices.Contains(c.Waves, wave) {
+		return r.needed(c)
+	}
+	return nil
+}
+
+// needed lists what a commit schedules and what is still needed.
+func (r *Run) needed(c *Commit) (due []Due) {
+	for _, o := range c.Sched {
+		if r.Needed(o.Kind, o.Event, c.ID) {
+			due = append(due, Due{c, o})
+		}
+	}
+	return due
+}
+
+// View is what a read of a workflow's log shows.
+type View struct {
+	Run     *Run  // the latest run that counts; nil where there is none
+	Highest int32 // the highest number that is physically there
+	// Vanishing are the runs that may be deleted at any moment: the void ones, and those that are being deleted.
+	Vanishing []Vanishing
+}
+
+// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first slot; 0 where that is empty.
+type Vanishing struct {
+	Number int32
+	Commit uint32
+}
+
+// Beside returns the numbers that a start takes besides its run's, so that no other start that finds less takes one of them
+// (turn.session.beside), each with the commit that stands there.
+func (v View) Beside() (all []Vanishing) {
+	stays := int32(0)
+	if v.Run != nil {
+		stays = v.Run.Number
+	}
+	take := func(number int32) {
+		taken := func(x Vanishing) bool { return x.Number == number }
+		if number == v.Highest+1 || slices.ContainsFunc(all, taken) {
+			return
+		}
+		at := Vanishing{Number: number}
+		if i := slices.IndexFunc(v.Vanishing, taken); i >= 0 {
+			at = v.Vanishing[i]
+		}
+		all = append(all, at)
+	}
+	take(stays + 1)
+	for _, x := range v.Vanishing {
+		if x.Number > stays {
+			take(x.Number + 1)
+		}
+	}
+	return all
+}
+
+// Look is a consistent read: void runs and those that are being deleted are skipped.
+func Look(runs []Run) (v View) {
+	for i := range runs {
+		r := &runs[i]
+		if !r.present() {
+			continue
+		}
+		v.Highest = max(v.Highest, r.Number)
+		if r.whole() == 0 || r.Commits[0].Status == Void {
+			x := Vanishing{Number: r.Number}
+			if c := r.At(0); c != nil {
+				x.Commit = c.ID
+			}
+			v.Vanishing = append(v.Vanishing, x)
+		}
+	}
+	for i := len(runs) - 1; i >= 0; i-- {
+		r := &runs[i]
+		if n := r.whole(); n > 0 && r.Commits[0].Status != Void {
+			v.Run = r
+			if n < len(r.Commits) { // its end is gone, and nothing tells
+				v.Run = &Run{Number: r.Number, Commits: r.Commits[:n]}
+			}
+			return v
+		}
+	}
+	return v
+}
+
+// whole returns how many of the run's commits a reader sees, from the first on; 0 where some are missing before the last that is
+// there: such a run is being deleted.
+func (r *Run) whole() int {
+	if r.intact() {
+		return len(r.Commits)
+	}
+	if r.Cover != nil {
+		return 0
+	}
+	n := 0
+	for n < len(r.Commits) && r.At(int32(n)) != nil {
+		n++
+	}
+	for slot := n; slot < len(r.Commits); slot++ {
+		if r.At(int32(slot)) != nil {
+			return 0
+		}
+	}
+	return n
+}
+
+// present reports whether anything of the run is there.
+func (r *Run) present() bool {
+	for slot := range r.Commits {
+		if r.At(int32(slot)) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Place is where the commit stands that a message names.
+type Place uint8
+
+const (
+	// NotYet says that its slot is empty and may still be filled.
+	NotYet Place = iota
+	// InLog says that it is in the log.
+	InLog
+	// Never says that its slot holds another commit, or can no longer be filled.
+	Never
+)
+
+// Find returns where the commit stands that a message names (turn.session.find).
+func (v View) Find(m *Message) Place {
+	switch r := v.Run; {
+	case r == nil || r.Number < m.Number:
+		if slices.ContainsFunc(v.Vanishing, func(x Vanishing) bool { return x.Number == m.Number }) {
+			return Never // a void run, or one that is gone
+		}
+		return NotYet // also below a void run: a start that found less may still take it
+	case r.Number > m.Number || r.ID() != m.Run:
+		return Never
+	case int(m.Slot) < len(r.Commits):
+		if r.Commits[m.Slot].ID != m.Commit {
+			return Never
+		}
+		return InLog
+	case r.Closed():
+		return Never
+	}
+	return NotYet
+}
+
+// MayFence reports whether a message whose commit is not there yet allows a fence into the slot that it names: the slot before it
+// is taken, so that its writer could still fill it.
+func (v View) MayFence(m *Message) bool {
+	if v.Highest == 0 && m.Slot != 0 {
+		return false // of a run that has been deleted: one that opens with several commits goes on from another, which would be here
+	}
+	if v.Run == nil || v.Run.Number < m.Number {
+		return true // its first slot is fenced, whichever it names
+	}
+	return int(m.Slot) == len(v.Run.Commits)
+}
+
+// Fits returns what a put would break, or nothing. runs are those of the workflow, as they are in the store, and puts are its
+// commits, all of which land together.
+func Fits(runs []Run, puts []*Commit) string {
+	last := map[uint32]*Commit{}
+	for _, c := range puts {
+		before := func(d *Commit) bool { return d.Run == c.Run && d.Slot == c.Slot-1 }
+		if slices.ContainsFunc(puts, before) {
+			last[c.Run] = c // what stands before it lands with it
+			continue
+		}
+		if broken := fits(runs, c); broken != "" {
+			return broken
+		}
+		last[c.Run] = c
+	}
+	open := 0
+	for i := range runs {
+		r := &runs[i]
+		if c := last[r.ID()]; c == nil && !r.Closed() && r.Commits[0].Status != Void || c != nil && c.Status == Open && c.Slot > 0 {
+			open++
+		}
+	}
+	for _, c := range puts {
+		switch closing := closes(puts, c.From); {
+		case c.Slot > 0 || c.Fence:
+			continue
+		case c.From != 0 && closing == nil:
+			return "a run continues another, and the put that opened it did not close that"
+		case c.Status == Open:
+			open++
+		}
+	}
+	for _, c := range puts {
+		opening := func(o *Commit) bool { return o.Slot == 0 && o.Run == c.Next }
+		if c.Next != 0 && !slices.ContainsFunc(puts, opening) {
+			return "a run was closed to be continued, and the put that closed it did not open the next"
+		}
+	}
+	if open > 1 {
+		return "two runs are open"
+	}
+	return ""
+}
+
+func closes(puts []*Commit, run uint32) *Commit {
+	for _, c := range puts {
+		if run != 0 && c.Run == run && c.Status != Open {
+			return c
+		}
+	}
+	return nil
+}
+
+// fits is Fits for what concerns one run.
+func fits(runs []Run, c *Commit) string {
+	var run *Run
+	for i := range runs {
+		if runs[i].Number == c.Number && runs[i].present() {
+			run = &runs[i]
+		}
+	}
+	switch {
+	case run == nil && c.Slot != 0:
+		return "a commit landed in a run that is not there"
+	case run == nil:
+		return ""
+	case c.Slot == 0 && c.Fence && !run.intact():
+		return "" // a start makes the number void of a run that is being deleted
+	case c.Slot == 0 && run.Commits[0].Status == Void:
+		return "" // a void run gives its place
+	case c.Slot == 0 && run.Gone&1 != 0:
+		return "a run began in the place of one that is being deleted"
+	case int(c.Slot) != len(run.Commits):
+		return "a commit landed elsewhere than in the next slot"
+	case run.Closed():
+		return "a commit landed after the run had closed"
+	case c.Run != run.ID():
+		return "a commit landed in another run than its own"
+	}
+	for _, event := range c.Done {
+		if run.resolved(event) {
+			return "an event was resolved twice"
+		}
+	}
+	for _, o := range c.Sched {
+		if c.Status == Open && (o.Kind == RunActivity || o.Kind == FireTimer || o.Kind == SettleChild) && run.scheduled(o.Event) != nil {
+			return "an event was scheduled twice"
+		}
+	}
+	for _, before := range run.Commits {
+		for _, id := range c.Updates {
+			if slices.Contains(before.Updates, id) {
+				return "an update was accepted twice in a run"
+			}
+		}
+		for _, id := range c.Signals {
+			if slices.Contains(before.Signals, id) {
+				return "a signal was recorded twice in a run"
+			}
+		}
+	}
+	return ""
+}
+
+// Record is what is kept of an activity between its attempts.
+type Record struct {
+	Workflow uint32
+	Number   int32
+	Run      uint32
+	Event    int32
+	Begun    int32 // the last attempt that began, where the number of attempts is limited
+	Failed   int32 // the last attempt that is known to have failed
+	By       uint32
+}
+
+// Verdict is what a message that asks for an attempt comes to.
+type Verdict uint8
+
+const (
+	// MayBegin makes the attempt that the message asks for.
+	MayBegin Verdict = iota
+	// Failed says that the attempt is known to have failed, and that the message sends the next one.
+	Failed
+	// Dropped says that the attempt is known to have failed, and that another message sends the next one.
+	Dropped
+	// Begun says that the attempt has begun. It goes on, or was interrupted.
+	Begun
+)
+
+// Admit decides what a message for an attempt comes to, by what is recorded (turn.session.compare). sends has a message send the next
+// attempt that a delivery of the same sending has recorded.
+func Admit(r *Record, g *Message, sends bool) Verdict {
+	switch mine := sends && r != nil && (r.By == g.Send || g.Seen > 0 && g.Attempt == 1); {
+	case r == nil:
+		return MayBegin
+	case r.Failed >= g.Attempt && mine:
+		return Failed
+	case r.Failed >= g.Attempt:
+		return Dropped
+	case r.Begun >= g.Attempt:
+		return Begun
+	}
+	return MayBegin
+}

@@ -1,0 +1,52 @@
+package flow_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+)
+
+// kept are histories of schedules, by file in testdata, and how many runs each has started. The version at commit f7d88970 recorded them.
+// It looked at all moments of an outage in one task: each history has an outage of twelve minutes, a pause and the time after it.
+var kept = map[string]int{"allow-all-v1.json": 10, "buffer-one-v1.json": 4, "skip-v1.json": 3, "terminate-v1.json": 6}
+
+// A schedule whose history an earlier version has recorded goes on with the code of today: it replays, with the same commands.
+func TestKeptHistories(t *testing.T) {
+	t.Parallel()
+	code := turntest.Registry(t, registrations()...).Workflow("weft.schedule")
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) != len(kept) {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var h api.HistoryResponse
+		if err := json.Unmarshal(text, &h); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		run, err := replay.FromEvents(h.WorkflowID, h.RunID, h.Events)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		started := 0
+		for _, e := range h.Events {
+			if e.Type.String() == "StartChildWorkflowExecutionInitiated" {
+				started++
+			}
+		}
+		if want := kept[filepath.Base(file)]; started != want || run.State.Status.Closed() {
+			t.Errorf("%s: it has started %d runs, want %d, and is %s", file, started, want, run.State.Status)
+		}
+		if err := replay.Cold(code, h.WorkflowID, run.Log); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package flow_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// After a long outage a schedule makes up for all moments, or passes over them, by its policy: in tasks each of which looks at a
+// bounded number and fits into a commit, whatever the input of its runs is.
+func TestLongOutage(t *testing.T) {
+	t.Parallel()
+	const outage, open = 400 * time.Second, 7 * time.Minute
+	for name, test := range map[string]struct {
+		overlap         client.Overlap
+		window          time.Duration
+		input           string // how long a run takes
+		started, missed int    // at least
+	}{
+		"overlapping": {client.OverlapAllowAll, 0, strings.Repeat(" ", 20<<10), 400, 0},
+		"missed":      {client.OverlapAllowAll, time.Minute, "", 60, 300},
+		"skipped":     {client.OverlapSkip, 0, open.String(), 1, 0},
+		"one waits":   {client.OverlapBufferOne, 0, open.String(), 2, 0},
+		"all wait":    {client.OverlapBufferAll, 0, open.String(), 2, 0},
+		"terminated":  {client.OverlapTerminate, 0, open.String(), 2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := turntest.New(t)
+				p := d.Start(turn.Options{}, registrations()...)
+				began := time.Now()
+				_, err := job.Schedule(t.Context(), p.Client, "s", test.input, workflow.ScheduleOptions{
+					Every: []client.Every{{Interval: time.Second}}, Overlap: test.overlap, CatchUpWindow: test.window,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(1500 * time.Millisecond) // the first run has begun
+				p.Stop()
+				time.Sleep(outage)
+				p = d.Start(turn.Options{}, registrations()...)
+				defer d.Replay(registrations()...)
+				defer p.Stop()
+				time.Sleep(open - outage + 20*time.Second)
+				s := p.Schedule("s")
+				if err := s.Pause(t.Context(), ""); err != nil {
+					t.Fatal(err)
+				}
+				got := describe(t, s)
+				all := got.Started + got.Skipped + got.Missed + len(got.Buffered)
+				if moments := int(time.Since(began) / time.Second); got.Started < test.started || got.Missed < test.missed || all != moments {
+					t.Errorf("%d started, %d skipped, %d missed, %d wait, of %d moments", got.Started, got.Skipped, got.Missed, len(got.Buffered), moments)
+				}
+				for _, run := range d.Runs("weft.schedule:s") {
+					for _, c := range run.Log {
+						body, err := history.Encode(c)
+						if err != nil || len(body) > turn.Defaults().MaxCommit {
+							t.Errorf("the commit in slot %d has %d commands and %d bytes, %v", c.Slot, len(c.Commands), len(body), err)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// What a task decides about an outage is small under each policy, whether a run is open or not. A run that others follow at once is ended
+// once, and not for each of them.
+func TestOutageInSmallCommits(t *testing.T) {
+	t.Parallel()
+	for _, overlap := range []client.Overlap{
+		client.OverlapSkip, client.OverlapBufferOne, client.OverlapBufferAll, client.OverlapAllowAll, client.OverlapCancel, client.OverlapTerminate,
+	} {
+		for _, takes := range []string{"", "30m"} {
+			t.Run(string(overlap)+" "+takes, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					d, o := turntest.New(t), turn.Options{MaxCommit: 16 << 10}
+					p := d.Start(o, registrations()...)
+					began := time.Now()
+					every := []client.Every{{Interval: time.Second}}
+					_, err := job.Schedule(t.Context(), p.Client, "s", takes, workflow.ScheduleOptions{Every: every, Overlap: overlap})
+					if err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(1500 * time.Millisecond)
+					p.Stop()
+					time.Sleep(350 * time.Second)
+					p = d.Start(o, registrations()...)
+					defer d.Replay(registrations()...)
+					defer p.Stop()
+					time.Sleep(20 * time.Second)
+					s := p.Schedule("s")
+					if err := s.Pause(t.Context(), ""); err != nil {
+						t.Fatal(err)
+					}
+					got := describe(t, s)
+					all := got.Started + got.Skipped + got.Missed + len(got.Buffered)
+					waits := overlap == client.OverlapBufferAll || overlap == client.OverlapBufferOne || overlap == client.OverlapSkip
+					if moments := int(time.Since(began) / time.Second); all != moments && (takes == "" || !waits) {
+						t.Errorf("%d started, %d skipped, %d missed, %d wait, of %d moments", got.Started, got.Skipped, got.Missed, len(got.Buffered), moments)
+					}
+					ends := 0
+					for _, run := range d.Runs("weft.schedule:s") {
+						for _, c := range run.Log {
+							for _, e := range c.Commands {
+								if _, asks := e.Attributes.(*history.RequestCancelExternalWorkflowExecutionInitiated); asks {
+									ends++
+								}
+							}
+						}
+					}
+					if ends > got.Started {
+						t.Errorf("%d runs were started, and runs were asked to end %d times", got.Started, ends)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A pause stops a schedule that makes up for an outage: what it has not come to is missed.
+func TestPauseDuringCatchUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{}, registrations()...)
+		_, err := job.Schedule(t.Context(), p.Client, "s", "", workflow.ScheduleOptions{
+			Every: []client.Every{{Interval: time.Second}}, Overlap: client.OverlapAllowAll,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Stop()
+		time.Sleep(time.Hour + 500*time.Millisecond)
+		p = d.Start(turn.Options{}, registrations()...)
+		defer d.Replay(registrations()...)
+		defer p.Stop()
+		time.Sleep(2 * time.Second)
+		s := p.Schedule("s")
+		if err := s.Pause(t.Context(), "too many"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if got := describe(t, s); got.Started < 200 || got.Started > 500 || got.Started+got.Missed != 3602 {
+			t.Errorf("%d started, %d missed", got.Started, got.Missed)
+		}
+	})
+}

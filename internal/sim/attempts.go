@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+var (
+	// unreached is a batch that an event source mapping has received and no function got.
+	unreached = newFault("queue: received by no function",
+		"Lambda, Using Lambda with Amazon SQS: if the function is throttled or returns an error, the messages become visible again after "+
+			"the visibility timeout; each receive counts towards maxReceiveCount", 0.3, 0.1)
+	// miscounted is a receive count that is too low, or too high.
+	miscounted = newFault("queue: approximate receive count",
+		"SQS, ReceiveMessage: ApproximateReceiveCount is the approximate number of times a message was received", 0.3, 0.2)
+)
+
+// tooShort is a function whose time-out is too short for an attempt, until the next deployment.
+var tooShort = newFault("lambda: the function's time-out is too short for an attempt",
+	"Lambda, Configure Lambda function timeout: a function may have from 1 s to 900 s, and a deployment changes that", 0.2, 1)
+
+// longest returns how long an attempt may take in a function that has this much time.
+func (s *simulation) longest(p *process, d time.Duration) time.Duration {
+	if p.build == 1 && s.hits(tooShort) {
+		return 30 * time.Second
+	}
+	return d
+}
+
+// groupHot is a message group of a FIFO queue that takes no more for the moment.
+var groupHot = newFault("sqs: a message group is throttled",
+	"SQS, message quotas: a FIFO queue takes 300 API calls in a second, in high throughput mode of each message group", 0.2, 0.3)
+
+// arrive returns what functions get of a batch that was received, with the counts that they see.
+func (s *simulation) arrive(name string, all []queue.Delivery) []queue.Delivery {
+	if s.hits(unreached) {
+		s.log("%d messages of %s are received, and no function gets them", len(all), name)
+		return nil
+	}
+	for i := range all {
+		if s.hits(miscounted) {
+			all[i].Received = 1 + s.of(miscounted).IntN(2)*all[i].Received
+		}
+	}
+	return all
+}
+
+// effort is an activity, or one attempt at it.
+type effort struct {
+	workflow string
+	run      uint32
+	event    int64
+	attempt  int
+}
+
+// sending is a message that asks for an attempt; copies that take its place have other numbers.
+type sending struct {
+	send, copy uint64
+}
+
+// look is what takes the place of messages of one sending at the same time.
+type look struct {
+	effort
+	send uint64
+	look int
+}
+
+// tried is an activity of a run. The number of a run may be used again when that has been deleted; its id may not.
+type tried struct {
+	run   string
+	event int64
+}
+
+// attemptAudit knows what must be true of attempts.
+type attemptAudit struct {
+	begun     map[tried]int // attempts whose code has run, of each activity
+	marked    map[effort]bool
+	delivery  map[sending]int
+	copies    map[look]map[uint64]bool
+	delivered map[look]int // the most that one of the copies was delivered
+	known     map[tried]known
+	failed    map[tried]int // the last attempt that is recorded to have failed
+}
+
+func newAttemptAudit() attemptAudit {
+	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[look]map[uint64]bool{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
+}
+
+// delivered counts deliveries of messages that ask for attempts, dead letters included.
+func (a *audit) delivered(name string, all []queue.Delivery) {
+	if _, is := queue.IsForTasks(strings.TrimSuffix(name, "-dead")); !is {
+		return
+	}
+	for _, d := range all {
+		m, err := turn.DecodeMessage(d.Body)
+		if err != nil || m.Kind != engine.RunActivity {
+			continue
+		}
+		of, at := sending{m.Send, m.Copy}, lookOf(m, m.Look)
+		a.attempts.delivery[of]++
+		a.attempts.delivered[at] = max(a.attempts.delivered[at], a.attempts.delivery[of])
+	}
+}
+
+func lookOf(m *engine.Message, at int) look {
+	return look{effort{m.WorkflowID, m.RunID.Number(), m.EventID, m.Attempt}, m.Send, at}
+}
+
+// copied demands that the copies of a message do not multiply: of those that wait at the same time only one is replaced, once for
+// each of its deliveries. Before the commit is in the log there is nothing that they could claim.
+func (a *audit) copied(m *engine.Message) {
+	if m.Kind != engine.RunActivity || m.Look < 2 {
+		return
+	}
+	run := a.current[place{m.WorkflowID, m.RunID.Number()}]
+	if run == nil || int(m.Slot) >= len(run.Log) {
+		return
+	}
+	at := lookOf(m, m.Look)
+	if a.s.running != nil && a.s.running.checks {
+		a.attempts.delivered[lookOf(m, m.Look-1)]++ // the slow check sends a copy, as one more delivery would
+	}
+	if a.attempts.copies[at] == nil {
+		a.attempts.copies[at] = map[uint64]bool{}
+	}
+	a.attempts.copies[at][m.Copy] = true
+	if n, most := len(a.attempts.copies[at]), a.attempts.delivered[lookOf(m, m.Look-1)]; n > most && !a.s.has(restored) {
+		a.s.fail("there are %d copies at look %d of attempt %d at event %d of %s; those before were delivered %d times at most", n, m.Look, m.Attempt, m.EventID, m.WorkflowID, most)
+	}
+}
+
+// beginAt separates the numbers of the records of an attempt that has begun; see internal/turn.
+const (
+	recordBits = 20
+	beginAt    = 1 << 17
+)
+
+// recorded notes the attempts that are recorded to have begun, or to have failed.
+func (a *audit) recorded(r store.Attempt) {
+	a.failedOnce(r)
+	if within := r.Number & (1<<recordBits - 1); within >= beginAt {
+		a.attempts.marked[effort{r.Workflow, r.Run, r.Event, r.Number>>recordBits + 1}] = true
+	}
+}
+
+// began demands that no activity begins more attempts than it may.
+func (a *audit) began(info activity.Info) {
+	e := tried{info.RunID, info.EventID}
+	a.attempts.begun[e]++
+	a.forgotten(info.RunID, info.EventID, info.Attempt-1, "an attempt begins again")
+	if n := a.attempts.begun[e]; a.programs[info.WorkflowID].Once && n > 1 && !a.s.has(restored) { // a restored table has no record of what has begun
+		a.s.fail("event %d of %s may be tried once, and %d attempts have begun", info.EventID, info.RunID, n)
+	}
+}
+
+// interrupted demands that an attempt which counts as interrupted has begun.
+func (a *audit) interrupted(run *engine.Run, c *history.Commit) {
+	if c.FromReset() {
+		return // the attempt was one of the run before
+	}
+	for _, e := range c.Brought {
+		t, ok := e.Attributes.(*history.ActivityTaskTimedOut)
+		if !ok || !strings.Contains(t.Failure.Message, "interrupted") {
+			continue
+		}
+		a.forgotten(string(run.State.RunID), t.ScheduledEventID, t.Attempt, "an attempt counts as interrupted")
+		if !a.attempts.marked[effort{run.WorkflowID, run.Number, t.ScheduledEventID, t.Attempt}] {
+			a.s.fail("event %d of %s timed out in attempt %d, which has not begun", t.ScheduledEventID, run.State.RunID, t.Attempt)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+//go:build !race
+
+package sim
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	quotedFault  = regexp.MustCompile("`([^`]+)`")
+	quotedMutant = regexp.MustCompile(`“([^”]+)”`)
+	field        = regexp.MustCompile(`^- \*\*(\w+)\*\*: (.*)$`)
+)
+
+// TestAWSDocument holds docs/aws.md to the simulation: it names every fault, and no fault or mutant that does not exist. An entry
+// quotes AWS, has a source, and says which fault plays it, or why none does.
+func TestAWSDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "aws.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var faults, known []string
+	for _, f := range allFaults {
+		known = append(known, f.name)
+	}
+	entries := strings.Split(string(text), "\n### ")[1:]
+	if len(entries) < 100 {
+		t.Errorf("docs/aws.md has %d entries", len(entries))
+	}
+	for _, entry := range entries {
+		title, _, _ := strings.Cut(entry, "\n")
+		sentence, _, _ := strings.Cut(entry, "\n- **Source**: ")
+		if !strings.Contains(sentence, "“") && !strings.Contains(sentence, "documents no") {
+			t.Errorf("%s quotes no sentence of AWS's", title)
+		}
+		fields := fieldsOf(entry)
+		for _, name := range []string{"Source", "Weft", "Fault", "Mutant", "Emulators"} {
+			if fields[name] == "" {
+				t.Errorf("%s lacks its %s", title, name)
+			}
+		}
+		if !strings.HasPrefix(fields["Source"], "[") || strings.Count(fields["Source"], "(https://docs.aws.amazon.com/") == 0 {
+			t.Errorf("%s has a source that is not AWS's: %s", title, fields["Source"])
+		}
+		for _, m := range quotedFault.FindAllStringSubmatch(fields["Fault"], -1) {
+			faults = append(faults, m[1])
+			if !slices.Contains(known, m[1]) {
+				t.Errorf("%s: there is no fault %q", title, m[1])
+			}
+		}
+		named := quotedMutant.FindAllStringSubmatch(fields["Mutant"], -1)
+		if len(named) == 0 && !strings.HasPrefix(fields["Mutant"], "none: ") {
+			t.Errorf("%s names no mutant, and no reason for that: %s", title, fields["Mutant"])
+		}
+		for _, m := range named {
+			if !slices.ContainsFunc(mutants, func(x mutant) bool { return x.name == m[1] }) {
+				t.Errorf("%s: there is no mutant %q", title, m[1])
+			}
+		}
+	}
+	for _, name := range known {
+		if !slices.Contains(faults, name) {
+			t.Errorf("docs/aws.md does not name the fault %q", name)
+		}
+	}
+}
+
+// fieldsOf returns the fields of an entry by their names. A field goes on in the lines after it that are indented.
+func fieldsOf(entry string) map[string]string {
+	fields := map[string]string{}
+	var name string
+	for line := range strings.Lines(entry) {
+		line = strings.TrimRight(line, "\n")
+		if m := field.FindStringSubmatch(line); m != nil {
+			name = m[1]
+			fields[name] = m[2]
+		} else if rest, indented := strings.CutPrefix(line, "  "); indented && name != "" {
+			fields[name] += " " + rest
+		}
+	}
+	return fields
+}

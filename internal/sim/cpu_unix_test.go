@@ -1,0 +1,17 @@
+//go:build unix
+
+package sim
+
+import (
+	"syscall"
+	"time"
+)
+
+// cpuSeconds is the time that all cores have spent on this process; 0 where that is not known.
+func cpuSeconds() float64 {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}

@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// answerMargin is how much later than its caller's deadline an answer may come. The rest of a call of a port that is under way by then, the reads
+// of the last look, and the time in which the process is frozen are not counted: the ports here do not look at deadlines, as those of AWS do.
+const answerMargin = 2 * time.Second
+
+// silentTry is a connection that has gone silent. The SDK's client makes the request again after the time of a try.
+var silentTry = newFault("network: a try stays silent",
+	"AWS SDKs and Tools Reference Guide, retry behavior and socket timeouts: a request whose connection has gone gets no answer, and is made again when its "+
+		"time is over. AWS Lambda Developer Guide, best practices: connections that were idle are dropped.", 0.15, 0.02)
+
+// tryTime is how long a try may take (store/dynamo, queue/sqs).
+const tryTime = 3 * time.Second
+
+// silence has the running actor wait for a try that gets no answer.
+func (s *simulation) silence(call string) {
+	if s.running == nil || !s.hits(silentTry) {
+		return
+	}
+	s.log("a try of %s stays silent", call)
+	s.stall(s.now.Add(tryTime), slices.Contains(lookUps, call))
+}
+
+// stall leaves the running actor in a call of a port until a moment. What is left of a call when its caller's time is over is not
+// counted, nor are reads: who polls looks a last time.
+func (s *simulation) stall(until time.Time, reads bool) {
+	me, began := s.running, s.now
+	s.pause(wait{until: until})
+	if (reads || began.Before(me.due)) && s.now.After(me.due) {
+		me.excused += s.now.Sub(maxTime(began, me.due))
+	}
+}
+
+// within demands that what a process is asked for is answered within a time.
+func (s *simulation) within(limit time.Duration, what string, ask func() error) error {
+	me := s.running
+	began, slept, lurched := s.now, me.process.slept, s.lurched
+	me.due, me.excused = began.Add(limit), 0
+	err := ask()
+	took := s.now.Sub(began) - me.excused - (me.process.slept - slept) - (s.lurched - lurched)
+	if most := limit + answerMargin + s.apart(); took > most {
+		s.fail("%s was answered after %v (%v), and the caller waits for %v: %v", what, took, s.now.Sub(began), limit, err)
+	}
+	return err
+}
+
+// startImpatient starts clients who wait for a fraction of a second, or for nothing.
+func (s *simulation) startImpatient() {
+	for i := range s.plan.workflows {
+		id := fmt.Sprintf("w%d", i)
+		if r := s.stream("impatient " + id); r.oneIn(4) {
+			s.spawn(s.name("impatient client of %s", id), nil, func() { s.impatient(id, r) })
+		}
+	}
+}
+
+// impatient is the life of such a client: he updates a workflow, asks for its result, and polls an update.
+func (s *simulation) impatient(id string, r *draws) {
+	for op := range 1 + r.IntN(5) {
+		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(8000)) * time.Millisecond)})
+		short := []time.Duration{5 * time.Second, time.Second, 200 * time.Millisecond, 0}[r.IntN(4)]
+		update, n := fmt.Sprintf("hurried-%d", op), 1+r.IntN(9)
+		name := []string{"add", "addSlow"}[r.IntN(2)]
+		ask := func(what string, fn func(context.Context, *turn.Service) error) error {
+			_, err := s.call(nil, s.name("%s %s of %s within %v", what, update, id, short), func(ctx context.Context, t *turn.Service) error {
+				return s.within(max(short, turnLeast), what+" of "+id, func() error { return fn(ctx, t) })
+			})
+			return err
+		}
+		input, _ := json.Marshal(n) // a number always encodes
+		switch r.IntN(4) {
+		case 0:
+			_ = ask("result", func(ctx context.Context, t *turn.Service) error {
+				_, err := t.Result(ctx, id, "", short)
+				return err
+			})
+		case 1:
+			_ = ask("poll", func(ctx context.Context, t *turn.Service) error {
+				_, err := t.PollUpdate(ctx, id, "", "shared-"+id, short)
+				return err
+			})
+		default:
+			s.audit.adding(id, update, n)
+			err := ask("update", func(ctx context.Context, t *turn.Service) error {
+				_, err := t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: update, Input: input, Timeout: timeout(short)})
+				return err
+			})
+			if errors.Is(err, errDied) || errors.Is(err, api.OutcomeUnknown) || errors.Is(err, api.Busy) {
+				s.update(id, name, update, n) // it may have been taken
+			}
+		}
+	}
+}
+
+// turnLeast is how long a request may take that is to wait for nothing (internal/turn, leastTime).
+const turnLeast = time.Second

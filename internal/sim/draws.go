@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"hash/fnv"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// draws is a stream of random choices. A simulation has several, so that a choice more in one of them does not change the others.
+//
+// Every choice of a simulation is drawn here: nothing else makes two runs of one seed differ. So the choices of a run are all there
+// is to know of it. A script replays them, whatever the code that draws makes of a seed by then, and with some of them set to 0 to
+// find out what a failure needs (shrink.go). 0 is the calm choice: no fault, no delay, the fewest, the actor that waits longest.
+type draws struct {
+	random *rand.Rand // nil where a script is replayed
+	script []uint64   // what is chosen; 0 after its end
+	at     int        // of the next choice
+	record bool
+	made   []uint64 // the choices, where they are recorded
+}
+
+// choose chooses a number below n.
+func (d *draws) choose(n uint64) (v uint64) {
+	switch {
+	case d.random != nil:
+		v = d.random.Uint64N(n)
+	case d.at < len(d.script):
+		v = min(d.script[d.at], n-1)
+	}
+	d.note(v)
+	return v
+}
+
+func (d *draws) note(v uint64) {
+	if d.at++; d.record {
+		d.made = append(d.made, v)
+	}
+}
+
+// chance draws whether something of this probability happens.
+func (d *draws) chance(p float64) bool {
+	v := uint64(0)
+	switch {
+	case d.random != nil:
+		v = uint64(oneIf(d.random.Float64() < p))
+	case d.at < len(d.script):
+		v = min(d.script[d.at], 1)
+	}
+	d.note(v)
+	return v == 1
+}
+
+// oneIn draws whether something happens that happens once in n times.
+func (d *draws) oneIn(n int) bool { return d.IntN(n) == n-1 }
+
+// IntN draws a number below n.
+func (d *draws) IntN(n int) int { return int(d.choose(uint64(n))) }
+
+// Int64N draws a number below n.
+func (d *draws) Int64N(n int64) int64 { return int64(d.choose(uint64(n))) }
+
+// ExpFloat64 draws a time: 1 on average, and now and then much longer.
+func (d *draws) ExpFloat64() float64 {
+	const fine = 1 << 20
+	return -math.Log(1 - float64(d.choose(fine))/fine)
+}
+
+// Shuffle brings n things into any order.
+func (d *draws) Shuffle(n int, swap func(i, j int)) {
+	for i := n - 1; i > 0; i-- {
+		swap(i, i-d.IntN(i+1))
+	}
+}
+
+// stream returns the stream with a name. It is made when it is asked for first.
+func (s *simulation) stream(name string) *draws {
+	if d := s.streams[name]; d != nil {
+		return d
+	}
+	d := &draws{record: s.recording}
+	if s.script != nil {
+		d.script = s.script[name]
+	} else {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name)) // a hash takes everything
+		d.random = rand.New(rand.NewPCG(s.seed, h.Sum64()))
+	}
+	if s.streams == nil {
+		s.streams = map[string]*draws{}
+	}
+	s.streams[name] = d
+	return d
+}
+
+// choices are those that a simulation made, by stream: the script that replays it. It has to have recorded them.
+func (s *simulation) choices() script {
+	made := script{}
+	for _, name := range slices.Sorted(maps.Keys(s.streams)) {
+		made[name] = s.streams[name].made
+	}
+	return made
+}
+
+// script are choices by stream. A stream that it does not have chooses 0 always.
+type script map[string][]uint64

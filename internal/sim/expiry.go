@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+var (
+	retentionChanged = newFault("weft: the retention is changed",
+		"AWS Lambda Developer Guide, environment variables: a deployment that changes one gives new execution environments the new value, while "+
+			"environments that are there go on with the old one.", 0.3, 0.5)
+	unreadable = newFault("weft: a timer cannot be read",
+		"AWS KMS Developer Guide, key states: a key that is disabled or pending deletion decrypts nothing until it is enabled again. The same is "+
+			"seen by an older build during a deployment.", 0.3, 0.2)
+	leftRecords = newFault("dynamodb: records of a run that had the number before",
+		"Amazon DynamoDB Developer Guide, using time to live (TTL): items are deleted one by one and in no order, so that what belongs together goes at different "+
+			"times.", 0.3, 1)
+)
+
+// retentionOf is the retention of a process that boots.
+func (s *simulation) retentionOf() time.Duration {
+	if s.hits(retentionChanged) {
+		return []time.Duration{3 * time.Hour, 8 * time.Hour, 20 * time.Hour}[s.of(retentionChanged).IntN(3)]
+	}
+	return retention
+}
+
+// overwritten forgets the run whose first commit an item takes the place of, if it takes one. A void run may be replaced, and so may a
+// run that is being deleted: a start that finds a part of it makes its number void (turn, session.beside).
+func (a *audit) overwritten(item store.Item) {
+	run := a.current[place{item.Workflow, item.Run}]
+	if item.Over == ([16]byte{}) || run == nil {
+		return
+	}
+	if !run.Void() && !a.going[run] {
+		a.s.fail("%s takes the place of a commit of a run that is neither void nor being deleted", item.Key)
+	}
+	a.deleted(store.Item{Key: item.Key, Commit: item.Over})
+}
+
+// stranger is a run that had the number 1 before.
+const stranger = "1-00000000000000aa"
+
+// leaveRecords leaves records of attempts of earlier runs, which had the number 1 as well.
+func (s *simulation) leaveRecords() {
+	if !s.hits(leftRecords) {
+		return
+	}
+	r := s.of(leftRecords)
+	body, err := history.EncodeBody(map[int]any{})
+	s.must(err)
+	for i := range s.plan.workflows {
+		for event := range int64(40) {
+			s.must(s.store.RecordAttempt(context.Background(), store.Attempt{
+				Workflow: fmt.Sprintf("w%d", i), Run: 1, RunID: stranger, Event: event + 1, Number: (1 + r.IntN(4)) << 20, Body: body,
+			}))
+		}
+	}
+}
+
+// hidden begins a body that cannot be read here: a flag says that a newer version sealed it.
+var hidden = []byte{history.Sealed, 0x80, 'h', 'i', 'd'}
+
+// hide makes some timers unreadable for one read.
+func (s *simulation) hide(due []store.Timer) []store.Timer {
+	for i := range due {
+		if s.hits(unreadable) {
+			due[i].Body = append(bytes.Clone(hidden), due[i].Body...)
+		}
+	}
+	return due
+}
+
+// reveal returns timers as they are stored: what could not be read is put back as it was.
+func reveal(timers []store.Timer) []store.Timer {
+	timers = slices.Clone(timers)
+	for i := range timers {
+		timers[i].Body = bytes.TrimPrefix(timers[i].Body, hidden)
+	}
+	return timers
+}
+
+// overtaken is TTL at the worst moment for a start: it has read what was there, that goes, and another start comes first.
+var overtaken = newFault("dynamodb: expired items go between a read and a put",
+	"Amazon DynamoDB Developer Guide, using time to live (TTL): items are deleted by a background process at any time after their expiration, whatever "+
+		"else is done to the table.", 0.15, 1)
+
+// overtake deletes what has expired of a workflow whose next run is about to be put, and has another client start it meanwhile.
+func (s *simulation) overtake(items []store.Item) {
+	last := items[len(items)-1]
+	program, known := s.audit.programs[last.Workflow]
+	if !s.plan.upkeep || !known || last.Slot != 0 || s.calm {
+		return
+	}
+	for _, run := range s.audit.runs[last.Workflow] {
+		if !run.State.Status.Closed() {
+			return // no start comes first
+		}
+	}
+	var expired []store.Item
+	for _, item := range s.store.Dump(last.Workflow) {
+		if item.Slot == 0 && !item.Expires.IsZero() && item.Expires.Before(s.now) {
+			expired = append(expired, item)
+		}
+	}
+	if len(expired) == 0 || !s.hits(overtaken) {
+		return
+	}
+	for _, item := range expired {
+		s.log("%s has expired, and is deleted before a put", item.Key)
+		s.must(s.store.Delete(context.Background(), []store.Item{item}, nil))
+		s.audit.deleted(item)
+	}
+	s.spawn(s.name("rival %s", last.Workflow), nil, func() {
+		s.start(last.Workflow, fmt.Sprintf("rival-%d", s.play(overtaken).count), program)
+	})
+	s.pause(wait{until: s.now.Add(2 * time.Second)})
+}
+
+// startLatecomers has clients end the workflows, and start them again when their runs have been deleted and what is left has expired.
+func (s *simulation) startLatecomers() {
+	if !s.plan.upkeep || !s.has(overtaken) {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
+		s.spawn(s.name("latecomer %s", id), nil, func() {
+			s.pause(wait{until: s.now.Add(3 * time.Hour)})
+			_, _ = s.insist("terminate "+id, func(ctx context.Context, t *turn.Service) error { return t.Terminate(ctx, id, "", "it is late") })
+			s.pause(wait{until: s.now.Add(50 * time.Hour)})
+			s.start(id, "late", s.audit.programs[id])
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func init() {
+	flag.Func("without", "faults that are not played, separated by commas: the ones that a failure does not need", func(names string) error {
+		for name := range strings.SplitSeq(names, ",") {
+			name = strings.TrimSpace(name)
+			if !slices.ContainsFunc(allFaults, func(f *fault) bool { return f.name == name }) {
+				return fmt.Errorf("there is no fault %q", name)
+			}
+			without[name] = true
+		}
+		return nil
+	})
+}
+
+// faultCounts are, by the number of a fault, the seeds in which it happened, and how often it did.
+type faultCounts [][2]int
+
+func (c faultCounts) add(s *simulation) {
+	for i := range s.faults {
+		if n := s.faults[i].count; n > 0 {
+			c[i][0]++
+			c[i][1] += n
+		}
+	}
+}
+
+// String is a line for each fault.
+func (c faultCounts) String() string {
+	var text strings.Builder
+	for _, f := range allFaults {
+		fmt.Fprintf(&text, "%-50s %7d times in %6d seeds\n", f.name, c[f.number][1], c[f.number][0])
+	}
+	return text.String()
+}
+
+// never lists the faults that have not happened.
+func (c faultCounts) never() (names []string) {
+	for _, f := range allFaults {
+		if c[f.number][0] == 0 && !without[f.name] {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// Every fault has a name of its own, a source and chances.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, f := range allFaults {
+		if names[f.name] || f.name == "" || f.name != strings.ToLower(f.name) || strings.Contains(f.name, ",") {
+			t.Errorf("fault %q: the name is empty, not in lower case, has a comma, or is taken", f.name)
+		}
+		if names[f.name] = true; len(f.source) < 40 {
+			t.Errorf("fault %q has no source", f.name)
+		}
+		if f.plans <= 0 || f.plans > 1 || f.chance <= 0 || f.chance > 1 {
+			t.Errorf("fault %q: plans %v, chance %v; both are above 0 and at most 1", f.name, f.plans, f.chance)
+		}
+	}
+}

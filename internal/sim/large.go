@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// echo is an update that answers what it is given.
+var echo = workflow.NewUpdate[string, string]("echo")
+
+// largeShare is how large a payload of a simulation is at most, as a share of the smallest commit. It is that of a deployment without a
+// bucket, 256 KiB of 380 KiB, less what a commit has besides, which is more of a small one.
+const largeShare = 0.5
+
+// largest is the size of the largest payloads of a seed.
+func (s *simulation) largest() int {
+	least := 380 << 10
+	for _, c := range append(slices.Clone(s.rollout.planned), s.rollout.now) {
+		if c.maxCommit > 0 {
+			least = min(least, c.maxCommit)
+		}
+	}
+	return int(largeShare * float64(least))
+}
+
+// startLarge starts clients whose payloads are large: an update and its answer do not fit into one commit, nor do two signals.
+func (s *simulation) startLarge() {
+	for i := range s.plan.workflows {
+		id := fmt.Sprintf("w%d", i)
+		if r, size := s.stream("large payloads of "+id), s.largest(); r.oneIn(5) && (size < 64<<10 || r.oneIn(4)) {
+			s.large = true
+			s.spawn(s.name("client of %s with large payloads", id), nil, func() { s.sendLarge(id, r, size) })
+		}
+	}
+}
+
+// sendLarge is the life of such a client.
+func (s *simulation) sendLarge(id string, r *draws, size int) {
+	for op := range 1 + r.IntN(4) {
+		text := strings.Repeat("x", size-r.IntN(size/4))
+		if r.oneIn(3) {
+			s.signal(id, fmt.Sprintf("large-%d", op), text)
+			continue
+		}
+		s.echo(id, fmt.Sprintf("large-%d", op), text)
+	}
+}
+
+// echo sends an update until it is known what became of it. It is never too large.
+func (s *simulation) echo(id, updateID, text string) {
+	input, _ := json.Marshal(text) // a text always encodes
+	var answer *api.UpdateResponse
+	_, err := s.insist(s.name("echo %s of %s, %d bytes", updateID, id, len(text)), s.found(id, func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Update(ctx, id, "", echo.Name(), api.UpdateRequest{UpdateID: updateID, Input: input})
+		return err
+	}))
+	switch {
+	case err == nil && answer.Stage == api.StageCompleted && answer.Failure == nil && string(answer.Result) != string(input):
+		s.fail("echo %s of %s has %d bytes, and was answered with others", updateID, id, len(input))
+	case err == nil && answer.Stage != api.StageRejected:
+		s.audit.told[id+"/"+updateID] = append(s.audit.told[id+"/"+updateID], answer)
+	case err == nil:
+		s.fail("echo %s of %s was rejected: %v", updateID, id, answer.Failure)
+	case !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.UpdatesInFlight):
+		s.fail("echo %s of %s: %v", updateID, id, err)
+	}
+}
+
+// earlierRecord is the record of an attempt that an earlier version wrote: it does not say of which run it is.
+var earlierRecord = newFault("weft: an earlier version wrote the record of an attempt",
+	"AWS Lambda Developer Guide, function versions: environments of the version before finish their invocations while a deployment goes on, and what they "+
+		"have written stays.", 0.15, 0.3)
+
+// asEarlier returns a record as it is written. Only where no run is deleted, for what an earlier version wrote counts for the next run of the
+// same number until it expires; and only what an attempt came to: the new version may write over a record without a run at the same
+// moment (store.Attempts), and so begin an attempt twice, or copy a message twice.
+func (s *simulation) asEarlier(a store.Attempt) store.Attempt {
+	if s.plan.upkeep || a.Number&(1<<recordBits-1) != 0 || !s.hits(earlierRecord) {
+		return a
+	}
+	there, err := s.store.ReadAttempts(context.Background(), a.Workflow, a.Run)
+	s.must(err)
+	if !slices.ContainsFunc(there, func(t store.Attempt) bool { return t.Event == a.Event && t.Number >= a.Number }) {
+		a.RunID = ""
+	}
+	return a
+}
+
+// known is the result of an attempt that has ended well, and how much had gone wrong by then.
+type known struct {
+	attempt, disturbed, boots int
+}
+
+// calmSoFar is how much has gone wrong that may lose a result. A queue that refuses it is no reason to.
+func (s *simulation) calmSoFar() int {
+	return s.disturbed() - s.play(groupHot).count - s.play(groupQuota).count
+}
+
+// failedOnce notes that an attempt is recorded to have failed. Where its message was delivered twice, it may have ended well, too: the
+// next attempt follows nevertheless (docs/semantics.md: activities run at least once).
+func (a *audit) failedOnce(r store.Attempt) {
+	run := a.current[place{r.Workflow, r.Run}]
+	if run == nil || r.Number&(1<<recordBits-1) != 0 {
+		return
+	}
+	e := tried{string(run.State.RunID), r.Event}
+	a.attempts.failed[e] = max(a.attempts.failed[e], r.Number>>recordBits)
+	delete(a.attempts.known, e)
+}
+
+// knows notes the result of an attempt, in a seed in which nothing but a queue's quota may lose it.
+func (a *audit) knows(info activity.Info) {
+	if a.attempts.failed[tried{info.RunID, info.EventID}] >= info.Attempt {
+		return
+	}
+	if p := a.s.plan; p.faults == 0 && p.slow == 0 && p.purgeAfter == 0 && (a.s.has(groupHot) || a.s.has(groupQuota)) {
+		a.attempts.known[tried{info.RunID, info.EventID}] = known{info.Attempt, a.s.calmSoFar(), a.boots}
+	}
+}
+
+// forgotten demands that no attempt follows one that has ended well, and that none counts as interrupted then.
+func (a *audit) forgotten(run string, event int64, attempt int, what string) {
+	k, ok := a.attempts.known[tried{run, event}]
+	if ok && k.attempt <= attempt && k.disturbed == a.s.calmSoFar() && k.boots == a.boots {
+		a.s.fail("%s: event %d of %s, attempt %d; attempt %d has a result, and it was thrown away", what, event, run, attempt, k.attempt)
+	}
+}

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// indexLags is the list of workflows, which is an index.
+var indexLags = newFault("dynamodb: an index lags",
+	"Amazon DynamoDB Developer Guide, global secondary indexes, data synchronization: an index follows its table asynchronously and eventually "+
+		"consistently, usually within a fraction of a second, in unlikely failures later; an application has to expect results that are not up to date.", 0.3, 0.3)
+
+// list is the list of workflows as the index has it: each change of a row comes when it comes.
+type list struct {
+	s       *simulation
+	rows    map[place]row
+	changes []change // that are under way
+}
+
+// row is a row of the list, and since when it has been as it is.
+type row struct {
+	store.Summary
+	since time.Time
+}
+
+// change is a change of a row that the index has not seen yet. Those of one row keep their order.
+type change struct {
+	at   place
+	row  *store.Summary // nil where it was deleted
+	when time.Time
+}
+
+func newList(s *simulation) *list { return &list{s: s, rows: map[place]row{}} }
+
+// changed takes a change of a row.
+func (l *list) changed(at place, r *store.Summary) {
+	when := l.s.now
+	if l.s.hits(indexLags) {
+		when = when.Add(time.Duration(l.s.of(indexLags).ExpFloat64() * float64(5*time.Second)))
+	}
+	for _, c := range l.changes {
+		if c.at == at && c.when.After(when) {
+			when = c.when
+		}
+	}
+	l.changes = append(l.changes, change{at, r, when})
+	l.follow()
+}
+
+// follow has the index see the changes whose time has come.
+func (l *list) follow() {
+	l.changes = slices.DeleteFunc(l.changes, func(c change) bool {
+		if c.when.After(l.s.now) {
+			return false
+		}
+		if c.row == nil {
+			delete(l.rows, c.at)
+		} else {
+			l.rows[c.at] = row{*c.row, l.s.now}
+		}
+		return true
+	})
+}
+
+// token names a row's place in the list: those started last come first.
+func (r row) token() string {
+	return fmt.Sprintf("%020d %s %010d", 1<<62-r.Started.UnixMicro(), r.Workflow, r.Run)
+}
+
+// ListRuns implements store.Lister.
+func (l *list) ListRuns(_ context.Context, f store.Filter, token string, limit int) (runs []store.Summary, next string, err error) {
+	if parts := strings.Fields(token); token != "" {
+		if _, err := strconv.ParseInt(parts[0], 10, 64); err != nil || len(parts) != 3 {
+			return nil, "", fmt.Errorf("%w: %q", store.ErrBadToken, token)
+		}
+	}
+	l.follow()
+	var rows []row
+	for _, r := range l.rows {
+		if f.Selects(&r.Summary) && (token == "" || r.token() > token) {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.token(), b.token()) })
+	if len(rows) > limit {
+		rows = rows[:limit]
+		next = rows[limit-1].token()
+	}
+	for _, r := range rows {
+		runs = append(runs, r.Summary)
+	}
+	return runs, next, nil
+}
+
+// readList is the life of somebody who reads the list now and then. A walk over its pages has each row once that was there, as it
+// is, before the walk began and when it has ended.
+func (s *simulation) readList() {
+	r := s.of(indexLags)
+	for range 1 + r.IntN(4) {
+		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(60_000)) * time.Millisecond)})
+		began, l, seen := s.now, s.list, map[place]int{}
+		for token := ""; ; {
+			var answer *api.ListResponse
+			_, err := s.insist("list", func(ctx context.Context, t *turn.Service) (err error) {
+				answer, err = t.List(ctx, store.Filter{}, "all", token, 1+r.IntN(5))
+				return err
+			})
+			if err != nil {
+				s.fail("the list: %v", err)
+				return
+			}
+			for _, w := range answer.Workflows {
+				seen[place{w.WorkflowID, w.RunID.Number()}]++
+			}
+			if token = answer.NextPageToken; token == "" {
+				break
+			}
+		}
+		if s.list == l { // otherwise the table was put back meanwhile
+			l.check(began, seen)
+		}
+	}
+}
+
+// check compares what a walk has seen with the rows that have not changed since it began.
+func (l *list) check(began time.Time, seen map[place]int) {
+	for at, r := range l.rows {
+		if n := seen[at]; r.since.Before(began) && n != 1 {
+			l.s.fail("the list has run %d of %s, and a walk over its pages has seen it %d times", at.run, at.workflow, n)
+			return
+		}
+	}
+	for at := range seen {
+		if !slices.ContainsFunc(l.s.audit.runs[at.workflow], func(r *engine.Run) bool { return r.Number == at.run }) {
+			l.s.fail("the list has run %d of %s, which never was", at.run, at.workflow)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+//go:build !race
+
+package sim
+
+// attemptMutants break attempts at activities and their messages.
+var attemptMutants = []mutant{
+	{ // sqs: a message group is throttled; sqs: a message group has its throughput
+		name: "a result that its queue refuses is thrown away", file: "internal/turn/activity.go", within: 1000,
+		old: "	follows := &continuation{of: w}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n",
+		new: "	follows := &continuation{of: w}\n	if err := s.sendTogether(within, handOverOf(w, e, 0)); true {\n		return nil, err\n	}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n", more: true,
+	},
+	{
+		name: "an attempt that is counted begins without a record", file: "internal/turn/begin.go",
+		old: "	if !w.counted() {\n", new: "	if true {\n",
+	},
+	{
+		name: "an attempt that its function does not allow is dropped", file: "internal/turn/hold.go",
+		old: "	return t.Park(ctx, m)\n", new: "	return nil\n", more: true,
+	},
+	{
+		name: "receives count as attempts", file: "internal/turn/activity.go",
+		old: "	if w.interrupted {\n", new: "	if w.interrupted || d.Received > 3 {\n", more: true,
+	},
+	{
+		name: "an attempt counts as interrupted while it may go on", file: "internal/turn/begin.go",
+		old: "	case kept.Until > s.now():\n", new: "	case false:\n", more: true,
+	},
+	{
+		name: "each copy of a message is replaced by another", file: "internal/turn/begin.go",
+		old: "	if m.Look == 0 || m.Look == maxLook {\n", new: "	if true {\n", more: true,
+	},
+	{
+		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/turn/message.go",
+		old: "	if err := t.repair(ctx, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
+	},
+}

@@ -1,0 +1,32 @@
+//go:build !race
+
+package sim
+
+// expiryMutants break expiry, deletion and run numbers.
+var expiryMutants = []mutant{
+	{ // dynamodb: an expired item is deleted; weft: the retention is changed
+		name: "commits of runs with a deadline expire", file: "internal/turn/commit.go",
+		old: "		if c.commit.Status == history.Void {\n			items[i].Expires",
+		new: "		if started := c.run.State.Started; started != nil && c.run.Deadline() != 0 {\n			items[i].Expires = c.run.Deadline().Add(t.options.Retention).Time()\n		}\n		if c.commit.Status == history.Void {\n			items[i].Expires",
+	},
+	{ // dynamodb: expired items go between a read and a put
+		name: "a start puts nothing beside its run", file: "internal/turn/start.go",
+		old: "		changes = append(t.beside(), opening...)\n", new: "		changes = opening\n", more: true,
+	},
+	{ // weft: nothing of it runs
+		name: "a closed child is deleted while its parent waits", file: "internal/turn/clean.go",
+		old: "	} else if waits {\n", new: "	} else if waits && false {\n", more: true,
+	},
+	{ // weft: a timer cannot be read
+		name: "timers that cannot be read are deleted", file: "internal/turn/sweep.go",
+		old: "	if err := s.Timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
+	},
+	{ // dynamodb: records of a run that had the number before
+		name: "a record of another run counts", file: "internal/turn/attempts.go",
+		old: "		if a.RunID != \"\" && a.RunID != string(run.State.RunID) {\n", new: "		if false {\n", more: true,
+	},
+	{ // dynamodb: records of a run that had the number before
+		name: "a record of another run keeps its place", file: "store/memory/attempts.go",
+		old: "		if old.RunID == a.RunID && old.Number >= a.Number {", new: "		if old.Number >= a.Number {", more: true,
+	},
+}

@@ -1,0 +1,43 @@
+//go:build !race
+
+package sim
+
+// readMutants break reads, answers and deadlines.
+var readMutants = []mutant{
+	{
+		name: "an update may come with a start that waits for a cron expression", file: "internal/turn/update.go", within: 200,
+		old: "	if r.Cron != \"\" {\n", new: "	if false {\n", more: true,
+	},
+	{
+		name: "half of a transaction is taken for the whole", file: "internal/turn/torn.go",
+		old: "		return opened.Number() > t.entry.highest\n", new: "		return false\n",
+	},
+	{
+		name: "a caller's timeout does not bound the call", file: "internal/turn/request.go", within: 300,
+		old: "	if wait >= s.options.SoftLimit {\n", new: "	if true {\n", more: true,
+	},
+	{
+		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/turn/torn.go",
+		old: "	return latest != nil && run.Number < latest.Number && t.recent(latest.State.StartTime)", new: "	return false && latest != nil", more: true,
+	},
+	{
+		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/turn/torn.go",
+		old: "	return run.Log[len(run.Log)-1].PartOfReset()\n", new: "	return false\n", more: true,
+	},
+	{
+		name: "commits of a reset that are not seen are taken for deleted", file: "internal/turn/torn.go",
+		old: "	return err == nil && t.recent(c.Time)\n", new: "	return false && err == nil && c != nil\n", more: true,
+	},
+	{
+		name: "a run that is terminated does not name the one that replaces it", file: "internal/turn/start.go",
+		old: ", ReplacedBy: id", new: "", more: true,
+	},
+	{
+		name: "a run that a reset opened is taken for one that its put continued", file: "internal/turn/message.go",
+		old: "	if latest.State.Reset == nil && latest", new: "	if latest", more: true,
+	},
+	{
+		name: "half of a transaction that is known is enough to repair", file: "internal/turn/load.go",
+		old: "	if t.entry.run != nil && !t.torn() {\n", new: "	if t.entry.run != nil {\n", more: true,
+	},
+}

@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// opener is a client that sends each update and each signal with a start. It draws from a stream of its own.
+type opener struct {
+	*simulation
+	random *draws
+	id     string
+	p      program
+}
+
+// startOpeners starts the openers of the seeds that have some.
+func (s *simulation) startOpeners() {
+	if !s.stream("openers").oneIn(3) {
+		return
+	}
+	for i := range s.plan.workflows {
+		id := fmt.Sprintf("w%d", i)
+		o := &opener{s, s.stream("opener " + id), id, s.audit.programs[id]}
+		s.spawn("opener "+id, nil, o.live)
+	}
+}
+
+func (o *opener) live() {
+	for op := range 2 + o.random.IntN(5) {
+		o.pause(wait{until: o.now.Add(time.Duration(o.random.IntN(8000)) * time.Millisecond)})
+		if o.random.IntN(2) == 0 {
+			o.update(op)
+		} else {
+			o.signal(op)
+		}
+	}
+}
+
+// start is a start with a policy.
+func (o *opener) start(op int, policies ...string) *api.StartRequest {
+	input, err := json.Marshal(o.p)
+	if err != nil {
+		panic(err)
+	}
+	r := startRequest(o.id, fmt.Sprintf("open-%d", op), input, o.p)
+	r.IDConflictPolicy = policies[o.random.IntN(len(policies))]
+	return &r
+}
+
+// update sends an update with a start. With a cron expression it must be refused, without a write or a message.
+func (o *opener) update(op int) {
+	id, n := fmt.Sprintf("with-%d", op), 1+o.random.IntN(9)
+	input, _ := json.Marshal(n)
+	start := o.start(op, "useExisting", "terminateExisting", "fail")
+	short := []*api.Duration{nil, timeout(0), timeout(300 * time.Millisecond), timeout(3 * time.Second)}[o.random.IntN(4)]
+	o.audit.adding(o.id, id, n)
+	var answer *api.UpdateResponse
+	did, err := o.insist(o.name("update %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t *turn.Service) (err error) {
+		answer, err = t.Update(ctx, o.id, "", add.Name(), api.UpdateRequest{UpdateID: id, Input: input, Start: start, Timeout: short})
+		short = nil // who is in a hurry is so once
+		return err
+	}))
+	switch {
+	case errors.Is(err, api.Invalid) && o.p.Cron:
+		if did.landed+did.lost+did.lied+did.sent > 0 {
+			o.fail("update %s with a start of %s was refused, and did %+v", id, o.id, did)
+		}
+	case err == nil && o.p.Cron:
+		o.fail("update %s was taken with a start of %s that waits for a cron expression", id, o.id)
+	case err == nil:
+		o.audit.answered(o.id, id, n, answer, did)
+	case !errors.Is(err, api.AlreadyOpen) && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.UpdatesInFlight):
+		o.fail("update %s with a start of %s: %v", id, o.id, err)
+	}
+}
+
+// signal sends a signal with a start, and demands that it is in the log when it is acknowledged.
+func (o *opener) signal(op int) {
+	id := fmt.Sprintf("with-%d", op)
+	start := o.start(op, "useExisting", "terminateExisting")
+	_, err := o.insist(o.name("signal %s with a start of %s, %s", id, o.id, start.IDConflictPolicy), o.found(o.id, func(ctx context.Context, t *turn.Service) error {
+		_, err := t.Signal(ctx, o.id, "", note.Name(), api.SignalRequest{Input: []byte(`"hello"`), RequestID: id, Start: start})
+		return err
+	}))
+	arrived := slices.ContainsFunc(o.audit.runs[o.id], func(r *engine.Run) bool { return r.State.Signaled(id) })
+	if err == nil && !arrived || err != nil && !errors.Is(err, api.NotFound) {
+		o.fail("signal %s with a start of %s was answered %v, and arrived: %v", id, o.id, err, arrived)
+	}
+}
+
+// replaced reports whether a start has terminated a run of a workflow.
+func (a *audit) replaced(workflow string) bool {
+	return slices.ContainsFunc(a.runs[workflow], func(r *engine.Run) bool { return r.State.OpenedWith() != r.State.Next() })
+}
+
+// timeout is the timeout of a request.
+func timeout(d time.Duration) *api.Duration { return (*api.Duration)(&d) }

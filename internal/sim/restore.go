@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+	storememory "github.com/seed-41655fb1/weft/store/memory"
+)
+
+// restored puts the table back to an earlier moment, as docs/operations.md says: with all processes stopped, and with the queues as
+// they are, or with new ones. What was promised since then is void. What is left comes to its end, and is consistent.
+var restored = newFault("dynamodb: restored to an earlier moment",
+	"Amazon DynamoDB Developer Guide, point-in-time recovery: a table is restored to any second of its recovery period, as a new table; what was "+
+		"written later is not in it. Amazon SQS has no backups: its queues are ahead of the table then.", 0.2, 1)
+
+// restore is the restore of a seed.
+type restore struct {
+	from, at int // the steps of the moment and of the restore; 0 is never
+	backup   *backup
+	done     bool
+}
+
+// backup is the table at a moment, and what the audit knew then.
+type backup struct {
+	items    []store.Item
+	void     map[store.Key]bool // the items of void runs
+	attempts []store.Attempt
+	timers   []store.Timer
+	mark     []byte
+	key      []byte
+	taken    time.Time
+
+	entries                 int // of the journal
+	starts, signals, resets int
+	told                    map[string][]*api.UpdateResponse
+	rows                    map[place]store.Summary
+}
+
+// journaled is a commit that landed, or that was deleted.
+type journaled struct {
+	store.Item
+	commit  *history.Commit
+	size    int
+	deleted bool
+}
+
+// planRestore draws the restore of a seed. Only the slow check finds what waits for messages that are gone.
+func (s *simulation) planRestore() {
+	if r := s.of(restored); s.has(restored) && s.plan.upkeep {
+		s.restore.from = 10 + r.IntN(500*s.plan.most)
+		s.restore.at = s.restore.from + 1 + r.IntN(300*s.plan.most)
+	}
+}
+
+// backUp takes a backup when its step has come, and puts the table back when that has.
+func (s *simulation) backUp() {
+	r := &s.restore
+	switch {
+	case s.calm || r.from == 0 || r.done:
+	case r.backup == nil && s.steps >= r.from:
+		r.backup = s.takeBackup()
+	case r.backup != nil && s.steps >= r.at:
+		r.done = true
+		s.putBack(r.backup)
+		s.events.end() // the model knows no restore
+	}
+}
+
+func (s *simulation) takeBackup() *backup {
+	ctx, a := context.Background(), s.audit
+	b := &backup{
+		void:    map[store.Key]bool{},
+		taken:   s.now,
+		entries: len(a.journal), starts: len(a.starts), signals: len(a.signals), resets: len(a.resets),
+		told: maps.Clone(a.told), rows: maps.Clone(a.rows),
+	}
+	for _, workflow := range slices.Sorted(maps.Keys(a.runs)) {
+		for _, item := range s.store.Dump(workflow) {
+			c, err := history.Decode(item.Slot, a.whole(item).Body)
+			b.void[item.Key] = err == nil && c.Status == history.Void
+			b.items = append(b.items, item)
+		}
+		for _, run := range a.runs[workflow] {
+			attempts, err := s.store.ReadAttempts(ctx, workflow, run.Number)
+			s.must(err)
+			b.attempts = append(b.attempts, attempts...)
+		}
+	}
+	var err error
+	b.timers, err = s.store.DueTimers(ctx, s.now.AddDate(10, 0, 0), math.MaxInt)
+	s.must(err)
+	b.mark, err = s.store.ReadMark(ctx)
+	s.must(err)
+	b.key, err = s.store.ReadKey(ctx)
+	s.must(err)
+	s.log("a backup is taken")
+	return b
+}
+
+// putBack replaces the table by a backup.
+func (s *simulation) putBack(b *backup) {
+	r := s.of(restored)
+	length := []time.Duration{10 * time.Minute, 3 * time.Hour}[r.IntN(2)]
+	s.happens(restored)
+	s.log("the table is put back")
+	s.floating = nil // whoever was writing wrote to the table that is gone
+	s.outages.excuse += length
+	s.switchOff(length)
+	ctx, filling, had := context.Background(), true, s.audit.runs
+	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Violation: func(format string, args ...any) {
+		if filling { // runs before those that are there have been deleted
+			return
+		}
+		if strings.HasSuffix(format, "there was no earlier run") {
+			// A message that is ahead of the table names a run which is not there, nor are those before it: its number is made void.
+			at := args[0].(store.Key)
+			if slices.ContainsFunc(had[at.Workflow], func(r *engine.Run) bool { return r.Number < at.Run }) {
+				return
+			}
+		}
+		s.fail("contract broken: "+format, args...)
+	}})
+	slices.SortStableFunc(b.items, func(x, y store.Item) int { // a void run may have taken the place of a first commit: it was put last
+		return oneIf(b.void[x.Key]) - oneIf(b.void[y.Key])
+	})
+	for _, item := range b.items {
+		s.must(s.store.Append(ctx, item))
+	}
+	for _, a := range b.attempts {
+		err := s.store.RecordAttempt(ctx, a)
+		_ = err // run numbers that were used twice have their attempts twice
+	}
+	s.must(s.store.PutTimers(ctx, b.timers))
+	s.must(s.store.WriteMark(ctx, nil, b.mark))
+	if b.key != nil {
+		s.must(s.store.MakeKey(ctx, b.key))
+	}
+	filling = false
+	if r.IntN(2) == 0 {
+		s.log("the queues are new")
+		for _, name := range queue.All(taskQueues...) {
+			s.queue.Purge(name)
+			s.queue.Purge(queue.DeadLetters(name))
+		}
+	}
+	s.upkeep.purged = true
+	s.audit.putBack(b)
+	for _, id := range s.audit.schedules { // whoever deleted one, or meant to, does it again
+		s.spawn(s.name("keeper %s", id), nil, func() {
+			s.pause(wait{until: s.now.Add(length + time.Duration(r.IntN(180))*time.Minute)})
+			s.remove(id)
+		})
+	}
+}
+
+// must fails the simulation for an error of the simulation's own.
+func (s *simulation) must(err error) {
+	if err != nil {
+		s.fail("the simulation: %v", err)
+	}
+}
+
+// note keeps what has happened to the log, until the table has been put back.
+func (a *audit) note(e journaled) {
+	if a.s.restore.from > 0 && !a.s.restore.done {
+		a.journal = append(a.journal, e)
+	}
+}
+
+// putBack has the audit know what it knew when the backup was taken.
+func (a *audit) putBack(b *backup) {
+	journal := a.journal[:b.entries]
+	a.view = a.sealer.Log(a.s.store)
+	a.runs, a.current, a.going, a.journal = map[string][]*engine.Run{}, current{}, map[*engine.Run]bool{}, nil
+	a.starts, a.signals, a.resets, a.told = a.starts[:b.starts], a.signals[:b.signals], a.resets[:b.resets], b.told
+	a.rows = b.rows
+	a.s.list = newList(a.s)
+	for _, e := range journal {
+		if e.deleted {
+			a.deleted(e.Item)
+			continue
+		}
+		a.overwritten(e.Item)
+		if run := a.run(e.Key, e.commit); run != nil {
+			a.s.must(run.Append(e.commit, e.size))
+		}
+	}
+	a.s.forgetVoid()
+	for at, row := range a.rows {
+		if a.current[at] != nil {
+			a.s.list.changed(at, &row)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package sim
+
+// maxStarts is how many activities, timers and the like one task of a process starts, before the rest goes on in another. It is small
+// in many processes, and another one in each: a run's tasks are split in one process and replayed in another. What is demanded of
+// schedules is that they start at once what they are asked for, so theirs are not split.
+func (s *simulation) maxStarts() int {
+	if s.plan.schedules > 0 {
+		return 0
+	}
+	return []int{0, 0, 1, 2, 3}[s.stream("task limits").IntN(5)]
+}
+
+// maxCommit is the size of the largest commit. A schedule that catches up decides about 100 moments at once, whose list is one event: it
+// fits into any commit that a store has, and not into the small ones of a simulation.
+func (s *simulation) maxCommit() int {
+	if s.plan.maxCommit > 0 && s.plan.schedules > 0 && (s.has(offline) || s.has(ruleAway)) {
+		return max(s.plan.maxCommit, 64<<10)
+	}
+	return s.plan.maxCommit
+}

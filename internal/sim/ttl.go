@@ -1,0 +1,36 @@
+package sim
+
+import "github.com/seed-41655fb1/weft/store"
+
+// expiredGoes is TTL. It deletes what has expired item by item, in no order, and at no moment that anybody knows.
+var expiredGoes = newFault("dynamodb: an expired item is deleted",
+	"Amazon DynamoDB Developer Guide, Time to Live: items whose expiry has passed may be deleted at any time, typically within a few "+
+		"days; until then reads return them.", 0.5, 0.02)
+
+// expire deletes an item that has expired, if there is one. The place of a void run is free then.
+func (s *simulation) expire() {
+	if !s.hits(expiredGoes) || !s.store.DeleteExpired(s.of(expiredGoes).IntN) {
+		return
+	}
+	s.log("TTL deletes an item that has expired")
+	s.forgetVoid()
+}
+
+// forgetVoid forgets the void runs that TTL has deleted.
+func (s *simulation) forgetVoid() {
+	for at, run := range s.audit.current {
+		if run.Void() && !s.stands(at) {
+			delete(s.audit.current, at)
+		}
+	}
+}
+
+// stands reports whether the first item of a run is in the store.
+func (s *simulation) stands(at place) bool {
+	for _, item := range s.store.Dump(at.workflow) {
+		if item.Key == (store.Key{Workflow: at.workflow, Run: at.run}) {
+			return true
+		}
+	}
+	return false
+}

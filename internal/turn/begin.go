@@ -1,0 +1,246 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// The record of an activity says which attempts have begun, and which of several messages goes on. Nothing is decided by how
+// often SQS has received a message: that count is approximate, and includes receives that reached no function.
+//
+// The numbers of the records of attempt n, in ascending order:
+//
+//	attemptNumber(n-1)                        attempt n-1 has failed
+//	attemptNumber(n-1) + 1 ...                a copy of the message of attempt n goes on (claim)
+//	attemptNumber(n-1) + beginAt              attempt n begins (beginAttempt); only where attempts are counted
+//	attemptNumber(n-1) + beginAt + 1 ...      heartbeats of attempt n; that it goes on outside
+//	attemptNumber(n)                          attempt n has failed
+//
+// A record is written only if its number is higher than that of the record which stands there.
+
+// beginAt separates the claims of copies from what the attempt itself records.
+const beginAt = 1 << 17
+
+// maxLook is the highest Look that has a claim of its own.
+const maxLook = beginAt - 1
+
+var (
+	// errBegun refuses an attempt that another delivery has begun.
+	errBegun = errors.New("turn: another delivery has begun the attempt")
+	// errOther refuses a message while a message of another sending goes on with the attempt. It stays in its queue: it may be
+	// the only one that sends what follows from an earlier delivery of its own.
+	errOther = errors.New("turn: another message goes on with the attempt")
+	// errDropped has a message deleted, because a message of another sending goes on with the activity. At the gate, the log is read
+	// first, and the message is looked at again: another delivery of it may have committed a result that this process does not know,
+	// and died before it sent what follows. The other message does not repair that, because the commit has not its wave.
+	// A commit that lands after the read is not found: if its writer dies too, the slow check sends what follows (resend).
+	errDropped = errors.New("turn: another message goes on with the activity, and this one is dropped")
+)
+
+// counted reports whether the begin of an attempt is recorded: the number of attempts is limited, or the first one has to begin
+// in time. An attempt at any other activity may be made again after a crash, and costs no such write.
+func (w *work) counted() bool {
+	a := w.activity
+	return a.Retry.MaximumAttempts > 0 || a.ScheduleToStart > 0 && w.number == 1
+}
+
+// beginAttempt records that an attempt begins, and returns false if it has begun already. It costs a write for each attempt that is
+// counted. A crash after the write leaves an attempt that counts as interrupted once the time in the record has passed, even if
+// its code has not run.
+func (s *Service) beginAttempt(ctx context.Context, w *work) (begun bool, err error) {
+	if !w.counted() {
+		return true, nil
+	}
+	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
+	defer cancel()
+	mark := w.state()
+	mark.Failure, mark.Details, mark.Taker, mark.stored = w.last, w.details, s.sending(), w.firstBeat()
+	mark.Until = s.until(w)
+	err = s.keepPending(ctx, w, mark)
+	if errors.Is(err, store.ErrStale) {
+		m := w.delivery.Message
+		kept, err := s.recordedOf(ctx, m, m.EventID)
+		if err != nil || kept == nil || kept.Taker != mark.Taker {
+			return false, err
+		}
+	} else if err != nil {
+		return false, fmt.Errorf("%w: record that an attempt begins: %w", errBusy, err)
+	}
+	w.stored = mark.stored
+	return true, nil
+}
+
+// state is a record that this delivery's message goes on with the attempt.
+func (w *work) state() *attemptState {
+	m := w.delivery.Message
+	return &attemptState{By: m.Send, Look: m.Look, Copy: m.Copy}
+}
+
+// firstBeat is the lowest number that is free for what the attempt itself records.
+func (w *work) firstBeat() int { return max(attemptNumber(w.number-1)+beginAt, w.stored+1) }
+
+// until is how long an attempt that is recorded now may go on and bring its result, as any clock shows it:
+//
+//	the record is written                                SoftLimit, 20 s
+//	the attempt runs, or is silent                       its limit
+//	it is waited for                                     attemptGrace, 2 s
+//	its result is committed, or kept where that fails    resultTime, 28 s of leaseMargin
+//	the clocks of two processes differ                   clockSkew, 10 s
+//
+// 2 s are left. Clocks that differ by more than 12 s may have an attempt counted as interrupted that still brings its result: the
+// first of the two that is in the log stands.
+func (s *Service) until(w *work) history.Timestamp {
+	return s.now().Add(s.options.SoftLimit + w.lease() + clockSkew)
+}
+
+// compare compares a delivery with what is recorded of its activity, and reports whether nothing is left to do for it:
+//
+//   - Its attempt has failed. The message whose attempt failed sends the next one; any other is dropped (errDropped).
+//   - Its attempt goes on outside. The same holds for the message that looks after it.
+//   - Its attempt has begun and may still go on. The message comes back when that time is over.
+//   - A later copy of it goes on.
+//
+// Otherwise w knows what the attempts before have left, and whether this one was interrupted.
+func (s *Service) compare(ctx context.Context, w *work, kept *attemptState) (done bool, err error) {
+	m := w.delivery.Message
+	w.looked, w.kept = true, kept
+	if kept == nil {
+		return false, nil
+	}
+	mine := kept.by(m)
+	if kept.number >= w.number {
+		if !mine {
+			return true, errDropped
+		}
+		return true, s.send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
+	}
+	w.details, w.last = kept.Details, kept.Failure
+	if kept.number < w.number-1 {
+		return false, nil
+	}
+	w.stored = kept.stored
+	switch {
+	case kept.Deadline != 0 && !mine:
+		return true, errDropped
+	case kept.Deadline != 0:
+		return true, s.send(ctx, []engine.Message{s.watch(w, kept)})
+	case kept.Until > s.now():
+		return true, s.comeBack(ctx, m, kept.Until)
+	case kept.Until != 0:
+		w.interrupted = true
+	case kept.ahead(w) && kept.By == m.Send:
+		return true, nil
+	}
+	return false, nil
+}
+
+// by reports whether what is recorded was done on behalf of a message, which has to send what follows from it. A first message that
+// was sent again stands for an attempt that was run inline, and had no message of its own.
+func (k *attemptState) by(m *engine.Message) bool {
+	return k.By == m.Send || m.Seen > 0 && m.Attempt == 1
+}
+
+// ahead reports whether the record says that another copy goes on with the attempt.
+func (k *attemptState) ahead(w *work) bool {
+	m := w.delivery.Message
+	claimed := k.number == w.number-1 && k.stored > attemptNumber(k.number)
+	return claimed && (k.Look > m.Look || k.Look == m.Look && k.Copy != m.Copy)
+}
+
+// comeBack keeps a message until an attempt that another delivery has begun must have ended. Deliveries of one sending come back
+// as one message, copies too: any of them may send what follows. When it returns nil the message is to be deleted.
+func (s *Service) comeBack(ctx context.Context, m *engine.Message, at history.Timestamp) error {
+	later := *m
+	later.Due = at
+	body, err := encodeMessage(&later)
+	if err != nil {
+		return err
+	}
+	sending := later
+	sending.Copy = 0
+	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: parkedID(&sending), Due: at.Time(), Body: body}}); err != nil {
+		return fmt.Errorf("%w: keep a message: %w", errBusy, err)
+	}
+	return nil
+}
+
+// recall reads what is recorded of the activity, and compares.
+func (t *session) recall(ctx context.Context, run *engine.Run, w *work) (done bool, err error) {
+	kept, err := t.recorded(ctx, run, w.activity.EventID)
+	if err != nil {
+		return false, err
+	}
+	return t.compare(ctx, w, kept)
+}
+
+// replace sends a copy in the place of a message whose attempt cannot begin yet. Of copies with the same Look only one is ever
+// replaced: each of them claims the attempt before it sends the next, so duplicates do not multiply (decision 27). A copy whose
+// claim fails is done with. A first message costs no claim.
+//
+// A crash after the claim leaves the message, whose next delivery finds its own claim.
+func (t *session) replace(ctx context.Context, run *engine.Run, w *work, m engine.Message) error {
+	if ok, err := t.claim(ctx, run, w); !ok || err != nil {
+		return err
+	}
+	return t.send(ctx, []engine.Message{t.copyOf(&m)})
+}
+
+// copyOf is a copy that takes the place of a message.
+func (s *Service) copyOf(m *engine.Message) engine.Message {
+	later := *m
+	if later.Look < maxLook {
+		later.Look++
+		later.Copy = s.sending()
+	}
+	return later
+}
+
+// claim records that a copy goes on with its attempt. It returns false if there is nothing left to do for the copy, errOther if it
+// has to stay, and errBegun if the attempt was interrupted.
+func (t *session) claim(ctx context.Context, run *engine.Run, w *work) (mine bool, err error) {
+	m := w.delivery.Message
+	if m.Look == 0 || m.Look == maxLook {
+		return true, nil
+	}
+	for again := w.number > 1 && !w.looked; ; again = true {
+		if again {
+			if done, err := t.recall(ctx, run, w); done || err != nil {
+				return false, err
+			}
+			if w.interrupted {
+				return false, errBegun
+			}
+		}
+		claim := attemptState{}
+		if k := w.kept; k != nil {
+			switch {
+			case k.ahead(w):
+				return false, errOther // compare knows those of the same sending
+			case k.stored > attemptNumber(w.number-1) && k.By == m.Send && k.Look == m.Look && k.Copy == m.Copy:
+				return true, nil
+			}
+			claim = *k
+		}
+		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
+		claim.stored = max(attemptNumber(w.number-1)+m.Look, w.stored+1)
+		err := t.keepPending(ctx, w, &claim)
+		if err == nil {
+			w.kept, w.stored = &claim, claim.stored
+			return true, nil
+		}
+		if !errors.Is(err, store.ErrStale) {
+			return false, fmt.Errorf("%w: record a copy: %w", errBusy, err)
+		}
+	}
+}
+
+// interrupted is the failure of an attempt that has begun, and whose process has died.
+func interrupted() *failure.Failure {
+	return timeout(failure.StartToClose, "the attempt was interrupted, and may have done its work or not", nil)
+}

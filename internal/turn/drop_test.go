@@ -1,0 +1,86 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A message of an activity is delivered to two processes, and a message of another sending goes on with the activity. One process commits
+// the result, and dies before it sends what follows. The other does not know that commit, and drops its delivery: it sends what follows
+// before the message is deleted. Nothing else does, for a day.
+func TestDroppedMessageIsRepaired(t *testing.T) {
+	t.Parallel()
+	two := workflow.Declare[int, string]("two")
+	for name, begins := range map[string]bool{"its attempt fails": true, "its attempt does not begin": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newTries(t)
+				code := func(do func() error) []workflow.Registration {
+					act := activity.New("tried", func(context.Context, int) (string, error) { return "done", do() }, activity.Options{})
+					return []workflow.Registration{act, workflow.Bind(two, func(ctx workflow.Context, _ int) (string, error) {
+						if _, err := act.Run(ctx, 1); err != nil {
+							return "", err
+						}
+						return "done", workflow.Sleep(ctx, time.Minute)
+					})}
+				}
+				alive := d.Ports
+				dead := mortal(&d.Ports)
+				d.Ports.Log = alive.Log // its puts still land
+				first := d.Idle(turn.Options{}, code(func() error { return nil })...)
+				d.Ports = alive
+				fail := make(chan error)
+				second := d.Idle(turn.Options{}, code(func() error { return <-fail })...)
+				if _, err := two.Start(t.Context(), first.Client, "w", 0); err != nil {
+					t.Fatal(err)
+				}
+
+				message := d.receive(queue.Activities)
+				other, err := turn.DecodeMessage(message.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				other.Send, other.Seen = other.Send+1, 1 // sent again by whoever found the first commit
+				other.Wave++
+				go func() { fail <- errors.New("it fails") }()
+				if err := second.Service.Handle(t.Context(), turn.Delivery{Message: other, Received: 1}); err != nil {
+					t.Fatal(err)
+				}
+
+				done := make(chan bool)
+				if begins {
+					go func() { done <- d.hand(second, queue.Activities, message) }()
+					synctest.Wait()
+				}
+				dead.Store(true)
+				go d.hand(first, queue.Activities, message)
+				synctest.Wait()
+				if n := len(d.Runs("w")[0].Log); n != 2 {
+					t.Fatalf("the log has %d commits", n)
+				}
+				if begins {
+					fail <- errors.New("it fails")
+				} else {
+					message.Received = 2
+					go func() { done <- d.hand(second, queue.Activities, message) }()
+				}
+				if !<-done {
+					t.Fatal("the message was not deleted")
+				}
+				d.settle(second)
+				if got := d.outcome(second); got != "done" {
+					t.Errorf("the run is %q: what follows from the result was not sent", got)
+				}
+			})
+		})
+	}
+}

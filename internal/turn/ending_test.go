@@ -1,0 +1,132 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	hearer  = workflow.Declare[[]string, []string]("hearer")
+	hearing = workflow.NewSignal[string]("hearing")
+)
+
+// hear collects signals in a coroutine, and continues as new after a minute with what it has. The next run ends at "end".
+func hear(broken bool) func(workflow.Context, []string) ([]string, error) {
+	return func(ctx workflow.Context, got []string) ([]string, error) {
+		first := len(got) == 0
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			for {
+				text, err := hearing.Receive(ctx)
+				if err != nil {
+					return
+				}
+				got = append(got, text)
+			}
+		})
+		if !first {
+			return got, workflow.Await(ctx, func() bool { return got[len(got)-1] == "end" })
+		}
+		if err := workflow.Sleep(ctx, time.Minute); err != nil {
+			return got, err
+		}
+		if broken {
+			panic("the bug of build 1")
+		}
+		return hearer.ContinueAsNew(ctx, append([]string{"lap"}, got...))
+	}
+}
+
+// A signal that was acknowledged while a run was stuck is not lost when the run recovers by continuing as new.
+func TestASignalOutlivesTheStuckRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := turntest.New(t), context.Background()
+		p := d.Start(turn.Options{Build: "build-1"}, workflow.Bind(hearer, hear(true)))
+		send := func(text string) {
+			t.Helper()
+			if err := hearing.Send(ctx, p.Client, "w", text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := hearer.Start(ctx, p.Client, "w", nil, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		send("before")
+		time.Sleep(2 * time.Minute)
+		send("one")
+		send("two")
+		p.Stop()
+		p = d.Start(turn.Options{Build: "build-2"}, workflow.Bind(hearer, hear(false)))
+		time.Sleep(time.Hour)
+		send("end")
+		got, err := hearer.Get(p.Client, "w").Result(ctx)
+		if want := []string{"lap", "before", "one", "two", "end"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("the runs have heard %q, want %q (%v)", got, want, err)
+		}
+		d.CheckReplay(p)
+	})
+}
+
+// An update that its workflow closes before it is come to runs on the run that follows; where none does, it is told so.
+func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
+	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
+	typ := workflow.Declare[int, string]("relay")
+	for _, continues := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d, ctx := turntest.New(t), context.Background()
+			hooks := d.Hook()
+			p := d.Start(turn.Options{}, workflow.Bind(typ, func(ctx workflow.Context, lap int) (string, error) {
+				if lap == 1 {
+					second.Handle(ctx, func(workflow.Context, workflow.None) (string, error) { return "two", nil })
+					return "", workflow.Sleep(ctx, time.Hour)
+				}
+				first.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (string, error) {
+					second.Handle(ctx, func(workflow.Context, workflow.None) (string, error) { return "never", nil })
+					return "one", nil
+				})
+				if continues {
+					return typ.ContinueAsNew(ctx, 1)
+				}
+				return "over", nil
+			}))
+			if _, err := typ.Start(ctx, p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+			// A signal holds the workflow's gate until both updates wait behind it: they share a task then.
+			release, done := make(chan struct{}), make(chan error)
+			hooks.Next(turntest.OnPut, func(do func() error) error { <-release; return do() })
+			go func() { done <- hearing.Send(ctx, p.Client, "w", "held") }()
+			synctest.Wait()
+			var got string
+			go func() {
+				_, err := first.Call(ctx, p.Client, "w", workflow.None{}, workflow.CallOptions{ID: "u1"})
+				done <- err
+			}()
+			synctest.Wait()
+			go func() {
+				var err error
+				got, err = second.Call(ctx, p.Client, "w", workflow.None{}, workflow.CallOptions{ID: "u2"})
+				if !continues && !errors.Is(err, client.ErrNotFound) {
+					t.Errorf("the second update was told %v, want that the run has closed", err)
+				}
+				done <- nil
+			}()
+			synctest.Wait()
+			close(release)
+			for range 3 {
+				<-done
+			}
+			if continues != (got == "two") {
+				t.Errorf("continues %v: the second update was answered %q", continues, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// heldFor is how long a record says that an attempt is held: until after its message has looked again.
+const heldFor = 2 * parkedFor
+
+// hold keeps the message of an attempt that could not end in time where it is made, and looks again every few minutes: a
+// deployment may allow it. The activity does not fail. What holds it is recorded for Describe, and logged as an error. Each look
+// costs two writes, a read and a message. A crash leaves the message, which is held again.
+func (t *session) hold(ctx context.Context, run *engine.Run, w *work, longest time.Duration) error {
+	m := w.delivery.Message
+	if !w.looked {
+		if done, err := t.recall(ctx, run, w); done || err != nil {
+			return err
+		}
+		if w.interrupted {
+			return errBegun
+		}
+	}
+	held := attemptState{}
+	if w.kept != nil {
+		held = *w.kept
+		if held.ahead(w) {
+			return errOther
+		}
+	}
+	held.By, held.Look, held.Copy = m.Send, m.Look, m.Copy
+	held.Held = fmt.Sprintf("an attempt may take %v, and the function that runs it allows %v: give the function a longer time-out, or reset the run and give the activity a shorter StartToClose",
+		w.limit, longest.Truncate(time.Second))
+	held.HeldUntil = t.now().Add(heldFor)
+	held.stored = max(attemptNumber(w.number-1)+1, w.stored+1)
+	if err := t.keepPending(ctx, w, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
+		return fmt.Errorf("%w: record that an attempt is held: %w", errBusy, err)
+	}
+	a := w.activity
+	t.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: a.ActivityType, EventID: a.EventID})
+	t.options.Logger.ErrorContext(ctx, "an activity is held: an attempt may take longer than its function allows",
+		"workflowId", t.workflowID, "runId", run.State.RunID, "eventId", a.EventID, "activityType", a.ActivityType, "taskQueue", a.TaskQueue,
+		"startToClose", w.limit, "allowed", longest.Truncate(time.Second))
+	return t.Park(ctx, m)
+}
+
+// held is why an attempt cannot begin; empty if nothing has held it lately.
+func (k *attemptState) held(now history.Timestamp) string {
+	if k.HeldUntil < now {
+		return ""
+	}
+	return k.Held
+}

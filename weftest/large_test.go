@@ -1,0 +1,143 @@
+package weftest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/weftest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	Archive   = workflow.Declare[string, int]("archive")
+	Keep      = workflow.NewUpdate[string, string]("keep")
+	Render    = activity.New("render", func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
+	NewPage   = workflow.NewSignal[int]("newPage")
+	CloseBook = workflow.NewSignal[workflow.None]("closeBook")
+)
+
+// archive renders a page of each size that it is told, and returns how many bytes it has.
+func archive(ctx workflow.Context, first string) (int, error) {
+	total := len(first)
+	Keep.Handle(ctx, func(_ workflow.Context, page string) (string, error) {
+		total += len(page)
+		return page, nil
+	})
+	var failed error
+	for open := true; open && failed == nil; {
+		workflow.Select(ctx,
+			workflow.OnSignal(NewPage, func(n int) {
+				page, err := Render.Run(ctx, n)
+				total, failed = total+len(page), err
+			}),
+			workflow.OnSignal(CloseBook, func(workflow.None) { open = false }))
+	}
+	return total, failed
+}
+
+// inArchive runs a test with an archive that is open.
+func inArchive(t *testing.T, small bool, fn func(t *testing.T, env *weftest.Env, run workflow.Run[int])) {
+	synctest.Test(t, func(t *testing.T) {
+		env := weftest.New(t, workflow.Bind(Archive, archive), Render)
+		if small {
+			env.SmallPayloads()
+		}
+		run, err := Archive.Start(t.Context(), env.Client(), "archive-1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fn(t, env, run)
+	})
+}
+
+// A test takes payloads as a deployment does: up to 5 MiB, wherever they meet.
+func TestLargePayloads(t *testing.T) {
+	t.Parallel()
+	inArchive(t, false, func(t *testing.T, env *weftest.Env, run workflow.Run[int]) {
+		ctx, c := t.Context(), env.Client()
+		page := strings.Repeat("p", 190<<10)
+		got, err := Keep.Call(ctx, c, "archive-1", page)
+		if err != nil || got != page {
+			t.Errorf("an update of 190 KiB that returns as much: %d bytes, %v", len(got), err)
+		}
+		const most = 5<<20 - len(`""`)
+		largest := strings.Repeat("p", most)
+		if got, err := Keep.Call(ctx, c, "archive-1", largest); err != nil || got != largest {
+			t.Errorf("an update of 5 MiB: %d bytes, %v", len(got), err)
+		}
+		for _, n := range []int{4 << 20, most} {
+			if err := NewPage.Send(ctx, c, "archive-1", n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := CloseBook.Send(ctx, c, "archive-1", workflow.None{}); err != nil {
+			t.Fatal(err)
+		}
+		want := len(page) + 2*most + 4<<20
+		if got, err := run.Result(ctx); err != nil || got != want {
+			t.Errorf("%d bytes, %v; want %d", got, err, want)
+		}
+		h := env.History("archive-1")
+		if n := h.Count(history.TypeActivityTaskCompleted); n != 2 {
+			t.Errorf("%d activities completed", n)
+		}
+		if cost := env.Cost(); cost.BlobPuts == 0 {
+			t.Errorf("nothing was offloaded: %v", cost)
+		}
+	})
+}
+
+// A failed test logs its histories without the middle of large payloads.
+func TestLogOfLargePayloads(t *testing.T) {
+	t.Parallel()
+	said := play(t, func(r *recorder) {
+		env := weftest.New(r, workflow.Bind(Archive, archive), Render)
+		if _, err := Archive.Start(r.Context(), env.Client(), "archive-1", "first"+strings.Repeat("p", 1<<20)+"last"); err != nil {
+			t.Error(err)
+		}
+		r.Errorf("it is to log the histories")
+	})
+	expect(t, said, `"input":"firstp`, "bytes are left out]pp", `plast"`)
+	if len(said) > 10<<10 {
+		t.Errorf("the log has %d bytes", len(said))
+	}
+}
+
+// One byte more than the limit is refused, by an error that names the limit and says what to do. Without a place for large payloads the
+// limit is 256 KiB, and an update that answers as much as it brings fits in a second commit.
+func TestPayloadsAboveTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, small := range []bool{false, true} {
+		limit, advice := 5<<20, "pass larger things by reference"
+		if small {
+			limit, advice = 256<<10, "have large payloads kept (WEFT_BUCKET, --large-payloads)"
+		}
+		names := fmt.Sprint("may have ", limit)
+		t.Run(names, func(t *testing.T) {
+			t.Parallel()
+			inArchive(t, small, func(t *testing.T, env *weftest.Env, run workflow.Run[int]) {
+				ctx, c := t.Context(), env.Client()
+				fits := limit - len(`""`)
+				if got, err := Keep.Call(ctx, c, "archive-1", strings.Repeat("p", fits)); err != nil || len(got) != fits {
+					t.Errorf("an update of the limit: %d bytes, %v", len(got), err)
+				}
+				_, err := Keep.Call(ctx, c, "archive-1", strings.Repeat("p", fits+1))
+				if err == nil || !strings.Contains(err.Error(), names) || !strings.Contains(err.Error(), advice) {
+					t.Errorf("an update above the limit: %v", err)
+				}
+				if err := NewPage.Send(ctx, c, "archive-1", fits+1); err != nil {
+					t.Fatal(err)
+				}
+				_, err = run.Result(ctx)
+				if err == nil || !strings.Contains(err.Error(), names) || !strings.Contains(err.Error(), advice) {
+					t.Errorf("an activity whose result is above the limit: %v", err)
+				}
+			})
+		})
+	}
+}
