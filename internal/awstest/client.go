@@ -4,9 +4,18 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/awstry"
 )
 
-// client makes the AWS SDK get along with servers on localhost, in two points:
+var _ awstry.Slow = (*client)(nil)
+
+// tryTimeout is the shortest timeout of a try. LocalStack serves few requests at once, so under forty parallel tests a request
+// may wait for many seconds.
+const tryTimeout = time.Minute
+
+// client makes the AWS SDK get along with servers on localhost, in three points:
 //
 // The SDK closes a request's body while net/http may still read it. A server that answers within microseconds loses that
 // race once in a few thousand requests ("use of closed network connection"), so net/http gets a copy of its own.
@@ -23,6 +32,9 @@ func newClient() *client {
 	transport.MaxIdleConnsPerHost = 64
 	return &client{http.Client{Transport: transport}}
 }
+
+// TryTimeout implements awstry.Slow.
+func (c *client) TryTimeout() time.Duration { return tryTimeout }
 
 // Do implements aws.HTTPClient.
 func (c *client) Do(r *http.Request) (*http.Response, error) {

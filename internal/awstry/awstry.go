@@ -43,6 +43,12 @@ func (e *silent) Timeout() bool { return true }
 // Temporary implements net.Error.
 func (e *silent) Temporary() bool { return true }
 
+// Slow is an HTTP client of a server that answers more slowly than AWS, such as an emulator that serves one request at a time.
+type Slow interface {
+	// TryTimeout returns the shortest timeout that a try may have.
+	TryTimeout() time.Duration
+}
+
 // client is an HTTP client whose requests have a timeout each, the body of the answer included.
 type client struct {
 	inner aws.HTTPClient
@@ -53,8 +59,13 @@ type client struct {
 
 // Wrap returns an HTTP client of the SDK whose requests end after limit, doubled up to fourfold while one after another gets no answer.
 // Every try of the SDK is a request of its own. After a try without an answer all idle connections are closed: the next try makes a new
-// one. An inner client that is the SDK's own also drops connections that have been idle for 30 s.
+// one. An inner client that is the SDK's own also drops connections that have been idle for 30 s. An inner client that implements Slow
+// raises the limit.
 func Wrap(inner aws.HTTPClient, limit func(*http.Request) time.Duration) aws.HTTPClient {
+	if slow, ok := inner.(Slow); ok {
+		given := limit
+		limit = func(r *http.Request) time.Duration { return max(given(r), slow.TryTimeout()) }
+	}
 	if b, ok := inner.(*awshttp.BuildableClient); ok || inner == nil {
 		if b == nil {
 			b = awshttp.NewBuildableClient()

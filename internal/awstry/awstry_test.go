@@ -122,3 +122,36 @@ func TestSilentBody(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// slow is a client of a server that needs a minute.
+type slow struct{ deadline time.Time }
+
+// TryTimeout implements awstry.Slow.
+func (*slow) TryTimeout() time.Duration { return time.Minute }
+
+// Do records the deadline of the request.
+func (s *slow) Do(r *http.Request) (*http.Response, error) {
+	s.deadline, _ = r.Context().Deadline()
+	return &http.Response{Body: http.NoBody}, nil
+}
+
+// The client of a slow server raises the limit, and never lowers it.
+func TestSlowServers(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []time.Duration{short, time.Hour} {
+		inner := &slow{}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := time.Now()
+		resp, err := awstry.Wrap(inner, awstry.For(limit, 0)).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if least := before.Add(max(limit, time.Minute)); inner.deadline.Before(least) {
+			t.Errorf("a limit of %v: the try ends at %v, want no earlier than %v", limit, inner.deadline, least)
+		}
+	}
+}
