@@ -47,13 +47,15 @@ test-ts: ## lint the OpenAPI document, and test the TypeScript client against th
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
 
-# The packages with tests that need servers.
-AWS_PACKAGES = $$(grep -rl --include='*_test.go' '^//go:build aws' . | xargs -n 1 dirname | sort -u)
+# The tests that need servers, and their packages. `make test` runs the other tests of these packages.
+AWS_FILES = grep -rl --include='*_test.go' '^//go:build aws' .
+AWS_PACKAGES = $$($(AWS_FILES) | xargs -n 1 dirname | sort -u)
+AWS_TESTS = $$($(AWS_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | sort -u | paste -sd '|' -)
 
 test-aws: ## run the tests against DynamoDB, SQS and LocalStack (installs the servers; PYTHON=python3.13)
 	@localstack/install
 	@# One package after the other: under load visibility time-outs pass too early. Tests that wait for a server do not need a core.
-	localstack/servers run -- go test $(RACE) -tags aws -p 1 -parallel 40 -timeout 20m $(AWS_PACKAGES)
+	localstack/servers run -- go test $(RACE) -tags aws -p 1 -parallel 40 -timeout 20m -run "^($(AWS_TESTS))\$$" $(AWS_PACKAGES)
 
 deploy-check: ## deploy examples/deploy with SAM and with Terraform to LocalStack, and ask it (needs terraform)
 	@localstack/deploy-check
