@@ -95,7 +95,7 @@ func (t Type[In, Out]) ContinueAsNew(ctx Context, in In) (out Out, err error) {
 	return out, &engine.ContinueAsNew{WorkflowType: t.name, Input: mustEncode(in)}
 }
 
-// StartOptions tunes a start. The zero value is the default.
+// StartOptions tunes a start. [client.StartOptions] documents its fields. The zero value is the default.
 type StartOptions = client.StartOptions
 
 // Retry says when what failed is tried again: an activity, or a whole workflow.

@@ -78,7 +78,8 @@ func as[T any](v any) T {
 	return t
 }
 
-// CallOptions tunes the sending of an update. The zero value is the default.
+// CallOptions tunes the sending of an update. [client.UpdateOptions] documents its fields: ID, RunID and Start. The zero value is the
+// default.
 type CallOptions = client.UpdateOptions
 
 // Call sends the update to the latest run of a workflow and returns its outcome: the handler's result or its error. A

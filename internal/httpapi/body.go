@@ -95,7 +95,7 @@ func checkMembers(object []byte, t reflect.Type) error {
 		field, known := fieldNamed(name, t)
 		switch {
 		case !known:
-			return fmt.Errorf("there is no field %q", name)
+			return fmt.Errorf("there is no field %q; the fields are %s", name, strings.Join(fieldNames(t), ", "))
 		case seen[name]:
 			return fmt.Errorf("it has the field %q twice", name)
 		}
@@ -116,6 +116,16 @@ func checkMembers(object []byte, t reflect.Type) error {
 // byName reports whether a type is a list of values with names, which is an object in JSON.
 func byName(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
+}
+
+// fieldNames lists the names that JSON has for the fields of a type.
+func fieldNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != "" && tag != "-" {
+			names = append(names, tag)
+		}
+	}
+	return names
 }
 
 // fieldNamed is the type of the field that JSON has under this name.

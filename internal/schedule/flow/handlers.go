@@ -74,7 +74,7 @@ func (f *flow) trigger(r api.TriggerScheduleRequest) {
 
 func (f *flow) checkBackfill(r api.BackfillScheduleRequest) error {
 	if r.StartAt.IsZero() || r.EndAt.Before(r.StartAt) {
-		return errors.New("the time to backfill ends before it starts: give startAt and endAt")
+		return errors.New("the time to backfill ends before it starts: endAt (--to) must come after startAt (--from)")
 	}
 	//weftvet:ignore runtime time zones come with the program
 	if _, more := f.compile(f.Schedule.Spec).Between(r.StartAt, r.EndAt); more {
