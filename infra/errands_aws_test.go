@@ -4,13 +4,13 @@ package infra_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -142,7 +142,10 @@ func (d *deployment) runDeadLetters() {
 	d.t.Helper()
 	d.start(adapter.Dead, map[string]string{"WEFT_LONG_TIMER": ""})
 	d.began("activity-dies", []string{work})
-	d.hand(adapter.Dead, d.take("WEFT_QUEUE_ACTIVITIES")) // its result takes the workflow queue
+	dies := d.take("WEFT_QUEUE_ACTIVITIES")
+	d.hand(adapter.Dead, dies)     // it comes back after five minutes
+	d.hand(adapter.Activity, dies) // nobody waits for that: here another delivery of it makes the attempt
+	d.runDeadCopies()
 	d.began("timer-dies", []string{nap})
 	timer := d.take("WEFT_QUEUE_TIMERS")
 	d.hand(adapter.Dead, timer) // it comes back after a while
@@ -151,6 +154,33 @@ func (d *deployment) runDeadLetters() {
 	}
 	d.start(adapter.Dead, nil)
 	d.hand(adapter.Dead, timer) // a while is longer than a queue may delay
+}
+
+// runDeadCopies hands the dead-letter function copies of messages: one that is still needed, whose claim it records, and one whose
+// activity has ended, of which it sends what follows again.
+func (d *deployment) runDeadCopies() {
+	d.t.Helper()
+	d.began("copy-waits", []string{work})
+	d.hand(adapter.Dead, copyOf(d.t, d.take("WEFT_QUEUE_ACTIVITIES")))
+	d.began("copy-is-late", []string{work, work})
+	first := d.take("WEFT_QUEUE_ACTIVITIES")
+	d.hand(adapter.Activity, first)
+	d.hand(adapter.Dead, copyOf(d.t, first))
+}
+
+// copyOf is a copy that takes the place of a message.
+func copyOf(t testing.TB, text string) string {
+	t.Helper()
+	b, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := turn.DecodeMessage(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Look, m.Copy = 1, 1
+	return body(t, m)
 }
 
 // runGhosts hands messages to functions whose commits never came: they put a fence in the place of each.
@@ -259,7 +289,9 @@ func (d *deployment) runAfterwards() {
 	if _, err := d.began("old", []string{work}).Result(d.t.Context()); err != nil {
 		d.t.Error(err)
 	}
-	if _, err := errand.Get(d.Client, "activity-dies").Result(d.t.Context()); err == nil || !strings.Contains(err.Error(), "received too often") {
-		d.t.Errorf("an activity whose message died: %v", err)
+	for _, id := range []string{"activity-dies", "copy-is-late"} {
+		if _, err := errand.Get(d.Client, id).Result(d.t.Context()); err != nil {
+			d.t.Errorf("%s: %v", id, err)
+		}
 	}
 }

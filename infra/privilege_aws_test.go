@@ -21,7 +21,8 @@ const namespace = "shop"
 func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	t.Parallel()
 	stack := newStack()
-	functions := samFunctions(t, stack, map[string]string{"Pinning": "on", "Build": "build-2", "Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200", "ActivityRate": "1000"})
+	// TestRightsToPayloads has the rights to the bucket.
+	functions := samFunctions(t, stack, map[string]string{"Bucket": "", "Pinning": "on", "Build": "build-2", "Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200", "ActivityRate": "1000"})
 	uses := everything(t, stack, functions)
 	kinds := map[string][]awsuse.Use{}
 	for name, all := range uses {

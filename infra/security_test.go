@@ -27,7 +27,7 @@ var whys = map[string]string{
 	"Send":          "send activities and timers",
 	"workflow Send": "send activities, timers, and news of children and other workflows that comes together",
 	"activity Send": "send activities, timers, and results for the workflow function",
-	"dead Send":     "send again what died, and the results of activities that did",
+	"dead Send":     "send again what died, and what a copy of an activity's message owes",
 	"List":          "list runs",
 	"Erase":         "delete a closed run when it is asked to",
 	"Verify":        "read the key that the tokens of activities are signed with",

@@ -110,7 +110,7 @@ locals {
       Resource = [local.table_arn]
     }]
 
-    dead = [local.log, local.keep_timers, local.send_results]
+    dead = [local.log, local.keep_timers, local.send]
     }, { for name in keys(local.tasks) : name =>
     concat(local.attempts, [local.pace[name], merge(local.shorten, { Resource = [local.queue_arn[name]] })])
   })
