@@ -25,7 +25,8 @@ func (s *Service) sendLater(ctx context.Context, m *engine.Message, delay time.D
 
 // send sends messages: those that are due soon to their queue, those that are due later to the store of timers. It
 // returns nil only when all of them are on their way. What is sent again begins a wave; a copy that takes a message's place
-// keeps its sending.
+// keeps its sending. A result is never kept in the store, where it may be too large for an item: it comes back from the dead letters
+// after a delay that any queue allows.
 func (s *Service) send(ctx context.Context, messages []engine.Message) error {
 	for i := range messages {
 		m := &messages[i]
@@ -69,7 +70,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 		if m.Due != 0 {
 			delay = max(m.Due.Sub(now), 0)
 		}
-		if nowhere || delay > longest {
+		if nowhere || delay > longest && m.Kind != engine.TakeResult {
 			later = append(later, keptTimer(m, body, longest == forever))
 			continue
 		}
