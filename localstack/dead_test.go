@@ -3,35 +3,47 @@
 package localstack_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/fanout"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// An activity's message that is received too often goes to the dead letters, where a function resolves the activity as
-// failed: nothing waits for it for ever. The test takes the place of the consumer that fails, and so does not run beside
-// the others, whose activities it would take.
+// SQS moves an activity's message that was received too often to the dead letters. A function sends it again from there, for after
+// five minutes, and the run ends as if nothing had been. With the long timers of this deployment the message waits in the table
+// meanwhile, where the test brings its moment forward.
+//
+// The test takes the place of the consumer that fails, and so does not run beside the others, whose activities it would take.
 func TestDeadLetter(t *testing.T) {
 	ctx, d := deployed(t)
-	mapping := d.mapping(ctx, t, "activities")
-	d.enable(ctx, t, mapping, false)
-	defer d.enable(ctx, t, mapping, true)
+	functions := lambda.NewFromConfig(d.server.Config)
+	mapping := d.mapping(ctx, t, functions, "activities")
+	d.enable(ctx, t, functions, mapping, false)
+	enabled := false
+	defer func() {
+		if !enabled {
+			d.enable(ctx, t, functions, mapping, true)
+		}
+	}()
 
-	run, err := fanout.Workflow.Start(ctx, d.client, "book-dead", []string{"a page"})
+	run, err := fanout.Workflow.Start(ctx, d.client, "book-dead", []string{strings.Repeat("a", 100)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,64 +65,101 @@ func TestDeadLetter(t *testing.T) {
 		out, err := queues.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: url})
 		return err == nil && len(out.Messages) == 0, err
 	})
-	if book, err := run.Result(ctx); err == nil || !strings.Contains(err.Error(), "received too often") {
-		t.Errorf("%+v, %v; want that the activity failed because its message died", book, err)
+
+	timers := d.timers(ctx, t)
+	var kept []store.Timer
+	until(ctx, t, "the message is to be sent again", func() (bool, error) {
+		kept, err = timers.DueTimers(ctx, time.Now().Add(time.Hour), 10)
+		return len(kept) > 0, err
+	})
+	if wait := time.Until(kept[0].Due); len(kept) > 1 || wait < time.Minute {
+		t.Errorf("%d messages are to be sent again, the first one in %v; want one, in five minutes", len(kept), wait)
 	}
+	_, dead := d.queue(ctx, t, "activities-dead")
+	until(ctx, t, "the dead letter is deleted", func() (bool, error) {
+		all, err := count(ctx, queues, dead)
+		return all == 0, fmt.Errorf("%d dead letters, %w", all, err)
+	})
+	if m, err := count(ctx, queues, url); m > 0 || err != nil {
+		t.Errorf("the queue of the activity has %d messages, %v", m, err)
+	}
+	if told, err := d.client.Describe(ctx, run.WorkflowID, run.RunID); err != nil || told.Status != history.Running {
+		t.Errorf("%+v, %v; want a run that waits", told, err)
+	}
+
+	d.enable(ctx, t, functions, mapping, true)
+	enabled = true
+	m, err := turn.DecodeMessage(kept[0].Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Due = history.At(time.Now())
+	now := store.Timer{ID: kept[0].ID, Due: m.Due.Time()}
+	if now.Body, err = history.EncodeBody(m); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(timers.PutTimers(ctx, []store.Timer{now}), timers.DeleteTimers(ctx, kept)); err != nil {
+		t.Fatal(err)
+	}
+	// What the rule does each minute.
+	out, err := functions.Invoke(ctx, &lambda.InvokeInput{FunctionName: aws.String(d.stack + "-timer"), Payload: []byte(`{"source":"aws.events"}`)})
+	if err != nil || out.FunctionError != nil {
+		t.Fatalf("%v, %s", err, out.Payload)
+	}
+	if book, err := run.Result(ctx); err != nil || len(book.Pages) != 1 {
+		t.Errorf("%+v, %v; want the page, from the attempt that the message asked for when it was sent again", book, err)
+	}
+}
+
+// timers are those that the deployment keeps in its table, which it encrypts.
+func (d *deployment) timers(ctx context.Context, t *testing.T) store.Timers {
+	t.Helper()
+	tables, err := dynamo.New(dynamodb.NewFromConfig(d.server.Config), dynamo.Options{Table: d.table(ctx, t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, key := d.payloads(ctx, t)
+	return seal.New(seal.Options{Namespace: "default", Keys: awskms.New(kms.NewFromConfig(d.server.Config), []string{key})}).Timers(tables)
+}
+
+// count is how many messages a queue has, whether they can be received now or not.
+func count(ctx context.Context, queues *sqs.Client, url *string) (all int, err error) {
+	names := []types.QueueAttributeName{
+		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	}
+	out, err := queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: url, AttributeNames: names})
+	for i := 0; err == nil && i < len(names); i++ {
+		var some int
+		_, err = fmt.Sscan(out.Attributes[string(names[i])], &some)
+		all += some
+	}
+	return all, err
 }
 
 // mapping is the id of the event source mapping of a queue.
-func (d *deployment) mapping(ctx context.Context, t *testing.T, queue string) string {
+func (d *deployment) mapping(ctx context.Context, t *testing.T, functions *lambda.Client, queue string) *string {
 	t.Helper()
 	arn := fmt.Sprintf("arn:aws:sqs:%s:000000000000:%s-%s", d.server.Config.Region, d.stack, queue)
-	var list struct{ EventSourceMappings []struct{ UUID string } }
-	d.lambda(ctx, t, http.MethodGet, "?EventSourceArn="+url.QueryEscape(arn), nil, &list)
-	if len(list.EventSourceMappings) != 1 {
-		t.Fatalf("%d event source mappings of %s, want 1", len(list.EventSourceMappings), arn)
+	out, err := functions.ListEventSourceMappings(ctx, &lambda.ListEventSourceMappingsInput{EventSourceArn: aws.String(arn)})
+	if err != nil || len(out.EventSourceMappings) != 1 {
+		t.Fatalf("event source mappings of %s: %+v, %v; want one", arn, out, err)
 	}
-	return list.EventSourceMappings[0].UUID
+	return out.EventSourceMappings[0].UUID
 }
 
 // enable starts or stops an event source mapping, and waits until it has.
-func (d *deployment) enable(ctx context.Context, t *testing.T, mapping string, on bool) {
+func (d *deployment) enable(ctx context.Context, t *testing.T, functions *lambda.Client, mapping *string, on bool) {
 	t.Helper()
-	var state struct{ State string }
-	d.lambda(ctx, t, http.MethodPut, mapping, map[string]bool{"Enabled": on}, &state)
+	if _, err := functions.UpdateEventSourceMapping(ctx, &lambda.UpdateEventSourceMappingInput{UUID: mapping, Enabled: aws.Bool(on)}); err != nil {
+		t.Fatal(err)
+	}
 	want := map[bool]string{true: "Enabled", false: "Disabled"}[on]
 	until(ctx, t, "the mapping is "+want, func() (bool, error) {
-		d.lambda(ctx, t, http.MethodGet, mapping, nil, &state)
-		return state.State == want, fmt.Errorf("it is %s", state.State)
+		out, err := functions.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: mapping})
+		if err != nil {
+			return false, err
+		}
+		return aws.ToString(out.State) == want, fmt.Errorf("it is %s", aws.ToString(out.State))
 	})
-}
-
-// lambda calls Lambda's API of event source mappings; for these three calls the module needs no other service client.
-func (d *deployment) lambda(ctx context.Context, t *testing.T, method, path string, in, out any) {
-	t.Helper()
-	var body []byte
-	if in != nil {
-		body, _ = json.Marshal(in)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, *d.server.Config.BaseEndpoint+"/2015-03-31/event-source-mappings/"+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	credentials, err := d.server.Config.Credentials.Retrieve(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hash := sha256.Sum256(body)
-	if err := v4.NewSigner().SignHTTP(ctx, credentials, r, hex.EncodeToString(hash[:]), "lambda", d.server.Config.Region, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode/100 != 2 {
-		t.Fatalf("%s %s: %s %s %v", method, path, response.Status, answer, err)
-	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		t.Fatal(err)
-	}
 }
