@@ -22,8 +22,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -31,6 +33,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/awstest"
 	"github.com/seed-41655fb1/weft/internal/awsuse"
 	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -45,6 +48,7 @@ type deployment struct {
 	functions map[string]function // what the template says
 	tables    *dynamodb.Client    // not recorded, as queues
 	queues    *sqs.Client
+	objects   *s3.Client
 	urls      map[string]string // of the queues, by their names on the server
 	versions  *httptest.Server  // plays Lambda's API: see lambda
 
@@ -59,6 +63,10 @@ func deploy(t *testing.T, stack string, functions map[string]function) *deployme
 	d := &deployment{
 		t: t, functions: functions, urls: map[string]string{}, running: map[string]*adapter.Function{}, recorded: map[string]*awsuse.Recorder{},
 		tables: dynamodb.NewFromConfig(awstest.DynamoDB(t)[0].Config), queues: sqs.NewFromConfig(awstest.SQS(t)[0].Config),
+		objects: s3.NewFromConfig(awstest.LocalStack(t).Config, func(o *s3.Options) { o.UsePathStyle = true }),
+	}
+	if _, err := d.objects.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String(d.bucket())}); err != nil {
+		t.Fatal(err)
 	}
 	if err := dynamo.CreateTable(t.Context(), d.tables, d.table()); err != nil {
 		t.Fatal(err)
@@ -88,6 +96,29 @@ func deploy(t *testing.T, stack string, functions map[string]function) *deployme
 
 func (d *deployment) table() string { return d.functions[string(adapter.API)].variables["WEFT_TABLE"] }
 
+func (d *deployment) bucket() string {
+	return d.functions[string(adapter.API)].variables["WEFT_BUCKET"]
+}
+
+// store is the table, not recorded.
+func (d *deployment) store() *dynamo.Store {
+	d.t.Helper()
+	s, err := dynamo.New(d.tables, dynamo.Options{Table: d.table(), Namespace: namespace})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return s
+}
+
+// sealer keeps large things in the bucket, as the functions do, by the time of a clock if one is given.
+func (d *deployment) sealer(objects *s3.Client, clock ...func() time.Time) *seal.Sealer {
+	o := seal.Options{Namespace: namespace, Blobs: blobs3.New(objects, d.bucket())}
+	if len(clock) > 0 {
+		o.Clock = clock[0]
+	}
+	return seal.New(o)
+}
+
 // url is the URL, on the server, of a queue that is named by its URL or ARN in the template.
 func (d *deployment) url(name string) string {
 	d.t.Helper()
@@ -105,11 +136,6 @@ func (d *deployment) start(role adapter.Role, variables map[string]string, regis
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	name := string(role)
-	recorder := d.recorded[name]
-	if recorder == nil {
-		recorder = &awsuse.Recorder{}
-		d.recorded[name] = recorder
-	}
 	all := maps.Clone(d.functions[name].variables)
 	_, all["AWS_LAMBDA_FUNCTION_NAME"], _ = strings.Cut(d.functions[name].Function, ":function:") // Lambda sets it
 	maps.Copy(all, variables)
@@ -118,23 +144,25 @@ func (d *deployment) start(role adapter.Role, variables map[string]string, regis
 			all[variable] = d.url(value)
 		}
 	}
-	c := d.config()
-	c.APIOptions = append(c.APIOptions, awsuse.Install(lambdahost.ARN, func(context.Context) *awsuse.Recorder { return recorder }))
-	f, err := adapter.Open(role, c, func(name string) string { return all[name] }, slog.New(slog.NewTextHandler(d.t.Output(), nil)), registrations...)
+	if d.recorded[name] == nil {
+		d.recorded[name] = &awsuse.Recorder{}
+	}
+	f, err := adapter.Open(role, d.config(name), func(name string) string { return all[name] }, slog.New(slog.NewTextHandler(d.t.Output(), nil)), registrations...)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.running[name] = f
 }
 
-// config is the configuration of the functions' clients, which are of two servers.
-func (d *deployment) config() aws.Config {
-	c := awstest.DynamoDB(d.t)[0].Config.Copy()
+// config is the configuration of a function's clients, which are of several servers. What they ask for is recorded.
+func (d *deployment) config(name string) aws.Config {
+	c, recorder := awstest.DynamoDB(d.t)[0].Config.Copy(), d.recorded[name]
 	c.BaseEndpoint = nil
 	c.ConfigSources = []any{endpoints{
 		dynamodb.ServiceID: *awstest.DynamoDB(d.t)[0].Config.BaseEndpoint, sqs.ServiceID: *awstest.SQS(d.t)[0].Config.BaseEndpoint,
-		lambda.ServiceID: d.versions.URL,
+		lambda.ServiceID: d.versions.URL, s3.ServiceID: *awstest.LocalStack(d.t).Config.BaseEndpoint,
 	}}
+	c.APIOptions = append(c.APIOptions, awsuse.Install(lambdahost.ARN, func(context.Context) *awsuse.Recorder { return recorder }))
 	return c
 }
 

@@ -5,14 +5,18 @@ package infra_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
@@ -45,12 +49,32 @@ func (d *deployment) runErrands(v *traveller) {
 	v.trips.Store(trips)
 	var runs []workflow.Run[string]
 	for i, steps := range [][]string{
-		{work}, {fanOut}, {nap}, {sleep}, // by the request
-		{work, work}, {work, fanOut}, {work, nap}, {work, sleep}, {work, again, work}, // by the activity's message
-		{fanOut, work}, {fanOut, nap}, {fanOut, sleep}, {fanOut, again, work}, // by the results
-		{nap, work}, {nap, nap}, {nap, sleep}, {nap, again, nap}, // by the timer
-		{children}, {work, children}, {fanOut, children, work}, {nap, children, nap}, // by each
-		{flaky}, {distant}, {beat}, {nap, trip},
+		{work},
+		{fanOut},
+		{nap},
+		{sleep}, // by the request
+		{work, work},
+		{work, fanOut},
+		{work, nap},
+		{work, sleep},
+		{work, again, work}, // by the activity's message
+		{fanOut, work},
+		{fanOut, nap},
+		{fanOut, sleep},
+		{fanOut, again, work}, // by the results
+		{nap, work},
+		{nap, nap},
+		{nap, sleep},
+		{nap, again, nap}, // by the timer
+		{children},
+		{work, children},
+		{fanOut, children, work},
+		{nap, children, nap}, // by each
+		{flaky},
+		{distant},
+		{beat},
+		{nap, trip},
+		{freight, haul, convoy, nap, haul},
 	} {
 		runs = append(runs, d.began(fmt.Sprintf("errand-%d", i), steps))
 	}
@@ -137,50 +161,74 @@ func (d *deployment) get(target string) {
 	}
 }
 
-// runDeadLetters hands messages to the dead-letter function that were received too often, before anybody else gets them.
-func (d *deployment) runDeadLetters() {
+// runDeadLetters hands messages to the dead-letter function that were received too often, before anybody else gets them. It sends each
+// again, for after five minutes: those that have to arrive are kept in the table, where their moment is brought forward.
+func (d *deployment) runDeadLetters(v *traveller) {
 	d.t.Helper()
 	d.start(adapter.Dead, map[string]string{"WEFT_LONG_TIMER": ""})
-	d.began("activity-dies", []string{work})
-	dies := d.take("WEFT_QUEUE_ACTIVITIES")
-	d.hand(adapter.Dead, dies)     // it comes back after five minutes
-	d.hand(adapter.Activity, dies) // nobody waits for that: here another delivery of it makes the attempt
-	d.runDeadCopies()
-	d.began("timer-dies", []string{nap})
-	timer := d.take("WEFT_QUEUE_TIMERS")
-	d.hand(adapter.Dead, timer) // it comes back after a while
 	for kind := engine.RunActivity; kind <= engine.CloseAttempt; kind++ {
 		d.hand(adapter.Dead, ghost(d.t, kind, "dead-"+kind.String(), time.Now()))
 	}
-	d.start(adapter.Dead, nil)
-	d.hand(adapter.Dead, timer) // a while is longer than a queue may delay
-}
+	d.start(adapter.Dead, nil) // so that a while is longer than a queue may delay
+	d.hand(adapter.Dead, d.apart(ghostOf(engine.TakeResult, "dead-freight", time.Now(), payload(d.t, freight))))
 
-// runDeadCopies hands the dead-letter function copies of messages: one that is still needed, whose claim it records, and one whose
-// activity has ended, of which it sends what follows again.
-func (d *deployment) runDeadCopies() {
-	d.t.Helper()
-	d.began("copy-waits", []string{work})
-	d.hand(adapter.Dead, copyOf(d.t, d.take("WEFT_QUEUE_ACTIVITIES")))
-	d.began("copy-is-late", []string{work, work})
-	first := d.take("WEFT_QUEUE_ACTIVITIES")
-	d.hand(adapter.Activity, first)
-	d.hand(adapter.Dead, copyOf(d.t, first))
-}
-
-// copyOf is a copy that takes the place of a message.
-func copyOf(t testing.TB, text string) string {
-	t.Helper()
-	b, err := base64.RawStdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
+	d.began("activity-dies", []string{work})
+	d.hand(adapter.Dead, d.take("WEFT_QUEUE_ACTIVITIES"))
+	d.began("timer-dies", []string{nap})
+	d.hand(adapter.Dead, d.take("WEFT_QUEUE_TIMERS"))
+	for _, m := range d.early() {
+		if m.WorkflowID == "activity-dies" {
+			d.hand(adapter.Dead, body(d.t, m)) // it dies once more, and its place is taken once more
+		}
 	}
-	m, err := turn.DecodeMessage(b)
+
+	// One that died because its process had committed the result, and no more: what follows from that is sent.
+	sent := &letters{}
+	service := d.before(v, 0, sent)
+	c := client.ForHandler(httpapi.New(service, slog.New(slog.DiscardHandler)))
+	if _, err := errand.Start(d.t.Context(), c, "follows", []string{freight, haul, nap}); err != nil || len(sent.sent) != 1 {
+		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
+	}
+	m, err := turn.DecodeMessage(sent.sent[0].Body)
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	m.Look, m.Copy = 1, 1
-	return body(t, m)
+	if err := service.Handle(d.t.Context(), turn.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
+		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
+	}
+	d.hand(adapter.Dead, body(d.t, m))
+	d.early()
+}
+
+// diedAndWentOn are the errands of runDeadLetters.
+var diedAndWentOn = []string{"activity-dies", "timer-dies", "follows"}
+
+// early brings the moments of all messages that wait in the table forward to now, and returns them.
+func (d *deployment) early() (messages []*engine.Message) {
+	d.t.Helper()
+	ctx, s := d.t.Context(), d.store()
+	kept, err := s.DueTimers(ctx, time.Now().Add(time.Hour), 100)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	now := slices.Clone(kept)
+	for i := range now {
+		m, err := turn.DecodeMessage(now[i].Body)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		m.Due = history.At(time.Now())
+		now[i].Due = m.Due.Time()
+		if now[i].Body, err = history.EncodeBody(m); err != nil {
+			d.t.Fatal(err)
+		}
+		messages = append(messages, m)
+	}
+	if err := errors.Join(s.PutTimers(ctx, now), s.DeleteTimers(ctx, kept)); err != nil {
+		d.t.Fatal(err)
+	}
+	return messages
 }
 
 // runGhosts hands messages to functions whose commits never came: they put a fence in the place of each.
@@ -196,14 +244,58 @@ func (d *deployment) runGhosts() {
 // ghost is a message whose commit is not in the log.
 func ghost(t testing.TB, kind engine.MessageKind, id string, sent time.Time) string {
 	t.Helper()
+	return body(t, ghostOf(kind, id, sent, nil))
+}
+
+// ghostOf is a ghost, with a result if it is to bring one.
+func ghostOf(kind engine.MessageKind, id string, sent time.Time, result history.Payload) *engine.Message {
 	m := &engine.Message{
 		Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Sent: history.At(sent),
 	}
 	if kind == engine.TakeResult {
-		result := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: m.EventID})
-		m.Result = &result
+		done := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: m.EventID, Result: result})
+		m.Result = &done
 	}
-	return body(t, m)
+	return m
+}
+
+// payload is a value as histories have it.
+func payload(t testing.TB, v any) history.Payload {
+	t.Helper()
+	p, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// apart is the text of a message that is kept in the bucket.
+func (d *deployment) apart(m *engine.Message) string {
+	d.t.Helper()
+	plain, err := history.EncodeBody(m)
+	sent := &letters{}
+	if err == nil {
+		err = d.sealer(d.objects).Sender(sent).Send(d.t.Context(), queue.Workflow, queue.Message{Body: plain})
+	}
+	if err != nil || len(sent.sent) != 1 || len(sent.sent[0].Body) >= len(plain) {
+		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
+	}
+	return base64.RawStdEncoding.EncodeToString(sent.sent[0].Body)
+}
+
+// tidy deletes what nobody refers to, as the timer function does once in ten minutes: all messages, as it sees them in two months.
+func (d *deployment) tidy() {
+	d.t.Helper()
+	const later = 60 * 24 * time.Hour
+	c := d.config(string(adapter.Timer))
+	s, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: d.table(), Namespace: namespace})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	sealer := d.sealer(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), func() time.Time { return time.Now().Add(later) })
+	if deleted, err := sealer.Tidy(d.t.Context(), sealer.Log(s)); err != nil || deleted == 0 {
+		d.t.Errorf("%d deleted, %v", deleted, err)
+	}
 }
 
 // past is the world of a process that ran some time ago.
@@ -227,12 +319,10 @@ func (l *letters) Send(_ context.Context, _ string, messages ...queue.Message) e
 // before is a process that ran some time ago, on the same table.
 func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *turn.Service {
 	d.t.Helper()
-	s, err := dynamo.New(d.tables, dynamo.Options{Table: d.table(), Namespace: namespace})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	service := turn.New(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), past{ago: ago}, turn.Options{Logger: log})
+	s, sealer := d.store(), d.sealer(d.objects)
+	ports := sealer.Ports(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l})
+	o := sealer.Options(turn.Options{Logger: slog.New(slog.DiscardHandler)})
+	service := turn.New(ports, turntest.Registry(d.t, v.registrations()...), past{ago: ago}, o)
 	d.t.Cleanup(service.Close)
 	return service
 }
@@ -272,7 +362,7 @@ func (d *deployment) runBefore(v *traveller) {
 	}
 	c = client.ForHandler(httpapi.New(d.before(v, overdue, sent), slog.New(slog.DiscardHandler)))
 	for _, step := range []string{work, nap} {
-		if _, err := errand.Start(ctx, c, "lost-"+step, []string{step}); err != nil {
+		if _, err := errand.Start(ctx, c, "lost-"+step, []string{step, freight}); err != nil {
 			d.t.Fatal(err)
 		}
 	}
@@ -281,17 +371,12 @@ func (d *deployment) runBefore(v *traveller) {
 // runAfterwards waits until the slow check has done its work, and starts a run in the place of one that it has deleted.
 func (d *deployment) runAfterwards() {
 	d.t.Helper()
-	for _, id := range []string{"lost-" + work, "lost-" + nap} {
+	for _, id := range append([]string{"lost-" + work, "lost-" + nap}, diedAndWentOn...) {
 		if _, err := errand.Get(d.Client, id).Result(d.t.Context()); err != nil {
 			d.t.Errorf("%s: %v", id, err)
 		}
 	}
 	if _, err := d.began("old", []string{work}).Result(d.t.Context()); err != nil {
 		d.t.Error(err)
-	}
-	for _, id := range []string{"activity-dies", "copy-is-late"} {
-		if _, err := errand.Get(d.Client, id).Result(d.t.Context()); err != nil {
-			d.t.Errorf("%s: %v", id, err)
-		}
 	}
 }

@@ -21,8 +21,7 @@ const namespace = "shop"
 func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	t.Parallel()
 	stack := newStack()
-	// TestRightsToPayloads has the rights to the bucket.
-	functions := samFunctions(t, stack, map[string]string{"Bucket": "", "Pinning": "on", "Build": "build-2", "Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200", "ActivityRate": "1000"})
+	functions := samFunctions(t, stack, map[string]string{"Pinning": "on", "Build": "build-2", "Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200", "ActivityRate": "1000"})
 	uses := everything(t, stack, functions)
 	kinds := map[string][]awsuse.Use{}
 	for name, all := range uses {
@@ -53,13 +52,14 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 	}
 	d.start(adapter.Timer, nil)
 	d.runBefore(v)
-	d.runDeadLetters()
+	d.runDeadLetters(v)
 	d.runGhosts()
 	d.deliver()
 	d.runErrands(v)
 	d.runRequests()
 	d.runPinned(v)
 	d.runAfterwards()
+	d.tidy()
 	uses := map[string][]awsuse.Use{}
 	for name, recorder := range d.recorded {
 		uses[name] = recorder.Uses()
@@ -120,8 +120,11 @@ func outside(t *testing.T, r privilege.Role, uses map[string][]awsuse.Use, stack
 	return all
 }
 
-// inNamespace is a use of the same items of another namespace.
+// inNamespace is a use of the same items, or of the same object, of another namespace.
 func inNamespace(u awsuse.Use, other string) awsuse.Use {
+	if strings.HasPrefix(u.Resource, "arn:aws:s3:") {
+		u.Resource = strings.Replace(u.Resource, "/"+namespace+"/", "/"+other+"/", 1)
+	}
 	u.Keys = slices.Clone(u.Keys)
 	for i, key := range u.Keys {
 		u.Keys[i] = other + strings.TrimPrefix(key, namespace)

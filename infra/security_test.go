@@ -28,6 +28,7 @@ var whys = map[string]string{
 	"workflow Send": "send activities, timers, and news of children and other workflows that comes together",
 	"activity Send": "send activities, timers, and results for the workflow function",
 	"dead Send":     "send again what died, and what a copy of an activity's message owes",
+	"dead Log":      "see what an activity's message has left unsent, and record which of its copies goes on",
 	"List":          "list runs",
 	"Erase":         "delete a closed run when it is asked to",
 	"Verify":        "read the key that the tokens of activities are signed with",

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
-	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
 // lambda plays Lambda's API for functions that look for their version with build-1, which is not here and does nothing: it lists
@@ -55,10 +54,7 @@ func (d *deployment) runPinned(v *traveller) {
 // build1 is a process of build-1 on the same table.
 func (d *deployment) build1(v *traveller, l *letters) *turn.Service {
 	d.t.Helper()
-	s, err := dynamo.New(d.tables, dynamo.Options{Table: d.table(), Namespace: namespace})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	s := d.store()
 	o := turn.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
 	service := turn.New(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), turn.RealWorld{}, o)
 	d.t.Cleanup(service.Close)

@@ -34,6 +34,8 @@ const (
 	distant  = "distant"       // an activity that fails once, and is tried again after longer than a queue's delay
 	nap      = "nap"           // a timer that a queue delays
 	sleep    = "sleep"         // one that is kept in the table
+	haul     = "haul"          // an activity whose input and result are large
+	convoy   = "convoy"        // two at once: their results take the workflow queue
 	beat     = "beat"          // an activity that tells how far it is
 	ask      = "ask"           // an activity that goes on outside
 	trip     = "trip"          // the code panics a few times
@@ -50,6 +52,7 @@ const (
 // Activities of an errand.
 var (
 	working = activity.New("working", func(context.Context, workflow.None) (string, error) { return "did", nil })
+	hauling = activity.New("hauling", func(_ context.Context, load string) (string, error) { return load, nil })
 	failing = activity.New("failing", func(ctx context.Context, _ workflow.None) (string, error) {
 		if activity.InfoOf(ctx).Attempt == 1 {
 			return "", errors.New("not at once")
@@ -69,6 +72,9 @@ var (
 	askingInVain = asking.With(activity.Options{Pending: shortNap, Retry: activity.Retry{MaxAttempts: 2, InitialInterval: time.Millisecond}})
 	failingLong  = failing.With(activity.Options{Retry: activity.Retry{InitialInterval: longNap}})
 )
+
+// freight is large: what has it takes the bucket, in the log and on its way.
+var freight = strings.Repeat("freight ", 1<<17)
 
 // asked are the tokens that asking has taken.
 var asked = make(chan string, 4)
@@ -125,6 +131,14 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 		if _, err = one.Get(ctx); err == nil {
 			_, err = other.Get(ctx)
 		}
+	case haul:
+		_, err = hauling.Run(ctx, freight)
+	case convoy:
+		one, other := hauling.Start(ctx, freight), hauling.Start(ctx, freight)
+		if _, err = one.Get(ctx); err == nil {
+			_, err = other.Get(ctx)
+		}
+	case freight: // is only there
 	case beat:
 		_, err = beating.Run(ctx, workflow.None{})
 	case flaky:
@@ -152,5 +166,5 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 }
 
 func (v *traveller) registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(errand, v.run), workflow.Bind(pinned, v.run, workflow.Pinned()), working, failing, beating, asking}
+	return []workflow.Registration{workflow.Bind(errand, v.run), workflow.Bind(pinned, v.run, workflow.Pinned()), working, hauling, failing, beating, asking}
 }

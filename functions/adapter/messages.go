@@ -89,8 +89,8 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 }
 
 // handle handles the parts of a batch side by side, and returns the receipts of the messages that are done with, and the
-// messages that other builds have to handle. None is left for want of time: an activity that was not begun counts as an
-// attempt when its message comes again, unless the service has sent a copy in its place.
+// messages that other builds have to handle. None is left for want of time: the service sends a copy in the place of an activity's
+// message whose attempt cannot begin any more, and a message that is left is one receive nearer to the dead letters.
 func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]pump.Away) {
 	done, away = map[string]bool{}, map[string][]pump.Away{}
 	var mu sync.Mutex

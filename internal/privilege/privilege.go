@@ -150,9 +150,14 @@ func Kinds(uses []awsuse.Use) (all []awsuse.Use) {
 	return all
 }
 
-// kind is what alike uses have in common. Keys are alike up to their second slash: namespace, and what the item is.
+// kind is what alike uses have in common. Keys are alike up to their second slash: namespace, and what the item is. Objects of a bucket
+// are alike if their namespace is the same.
 func kind(u awsuse.Use) string {
-	text := u.Action + " " + u.Resource
+	resource := u.Resource
+	if parts := strings.SplitN(resource, "/", 3); strings.Contains(resource, ":s3:::") && len(parts) == 3 {
+		resource = parts[0] + "/" + parts[1] + "/"
+	}
+	text := u.Action + " " + resource
 	for _, key := range u.Keys {
 		if parts := strings.SplitN(key, "/", 3); len(parts) == 3 {
 			key = parts[0] + "/" + parts[1] + "/"
