@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
@@ -66,6 +67,8 @@ func TestPoliceAppend(t *testing.T) {
 	alias.Summary = &store.Summary{Workflow: "w", Run: 2}
 	changed := item(1, 0, 1)
 	changed.Body = []byte("other")
+	sealed, sealedAgain := item(1, 0, 1), item(1, 0, 1)
+	sealed.Body, sealedAgain.Body = []byte{history.Sealed, 2, 1}, []byte{history.Sealed, 2, 9}
 	for name, c := range map[string]struct {
 		want  string
 		calls [][]store.Item
@@ -73,6 +76,7 @@ func TestPoliceAppend(t *testing.T) {
 		"a run":                    {"", [][]store.Item{{item(1, 0, 1)}, {item(1, 1, 2)}, {item(1, 2, 3), item(2, 0, 3)}}},
 		"out of order in one call": {"", [][]store.Item{{item(1, 0, 1)}, {item(2, 0, 2), item(1, 1, 2)}}},
 		"a repeat":                 {"", [][]store.Item{{item(1, 0, 1)}, {item(1, 0, 1)}}},
+		"a repeat, sealed anew":    {"", [][]store.Item{{sealed}, {sealedAgain}}},
 		"a lost race":              {"", [][]store.Item{{item(1, 0, 1)}, {item(1, 0, 2)}}},
 		"no item":                  {"of 0 items", [][]store.Item{{}}},
 		"three items":              {"", [][]store.Item{{item(1, 0, 1), item(1, 1, 1), item(1, 2, 1)}}},
