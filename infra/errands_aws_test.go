@@ -49,32 +49,12 @@ func (d *deployment) runErrands(v *traveller) {
 	v.trips.Store(trips)
 	var runs []workflow.Run[string]
 	for i, steps := range [][]string{
-		{work},
-		{fanOut},
-		{nap},
-		{sleep}, // by the request
-		{work, work},
-		{work, fanOut},
-		{work, nap},
-		{work, sleep},
-		{work, again, work}, // by the activity's message
-		{fanOut, work},
-		{fanOut, nap},
-		{fanOut, sleep},
-		{fanOut, again, work}, // by the results
-		{nap, work},
-		{nap, nap},
-		{nap, sleep},
-		{nap, again, nap}, // by the timer
-		{children},
-		{work, children},
-		{fanOut, children, work},
-		{nap, children, nap}, // by each
-		{flaky},
-		{distant},
-		{beat},
-		{nap, trip},
-		{freight, haul, convoy, nap, haul},
+		{work}, {fanOut}, {nap}, {sleep}, // by the request
+		{work, work}, {work, fanOut}, {work, nap}, {work, sleep}, {work, again, work}, // by the activity's message
+		{fanOut, work}, {fanOut, nap}, {fanOut, sleep}, {fanOut, again, work}, // by the results
+		{nap, work}, {nap, nap}, {nap, sleep}, {nap, again, nap}, // by the timer
+		{children}, {work, children}, {fanOut, children, work}, {nap, children, nap}, // by each
+		{flaky}, {distant}, {beat}, {nap, trip}, {freight, haul, convoy, nap, haul},
 	} {
 		runs = append(runs, d.began(fmt.Sprintf("errand-%d", i), steps))
 	}
