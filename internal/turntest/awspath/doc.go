@@ -6,7 +6,7 @@
 //	queue  ─▶ batches of SQS records ─────────▶ workflow      ├─ turn.Service ─▶ DynamoDB
 //	          (10; activities and dead 1)       activity      │        │
 //	                                            dead          │        ▼
-//	clock  ─▶ a schedule event each minute ───▶ timer ────────┘  queue (in memory)
+//	clock  ─▶ schedule events ────────────────▶ timer ────────┘  queue (in memory)
 //
 // # Time
 //
@@ -19,6 +19,7 @@
 //
 //   - The queues are queue/memory, which has SQS's semantics and follows the clock; SQS has a clock of its own. What
 //     queue/sqs makes of them is held to the same suite, and what is in an event is what it would have sent.
+//   - Of the schedule events, which come each minute, those are left out whose sweep would find nothing.
 //   - Invocations have no deadline: the activities of the scripts take up to two hours, which no Lambda function may. The
 //     functions' deadlines have tests of their own in functions/adapter.
 //   - All functions of a process share a service, and so a cache; on AWS each has its own. A scene has several processes.

@@ -101,7 +101,9 @@ func (s *Scene) deliver() bool {
 	if p == nil || p.stopped {
 		return false
 	}
-	if now := s.clock.Now(); !now.Before(p.sweepAt) {
+	now := s.clock.Now()
+	s.passOver(p, now)
+	if !now.Before(p.sweepAt) {
 		p.sweepAt = now.Add(turn.SweepEvery)
 		s.handOver(p, func() error { return p.tick(context.Background(), now) })
 		return true
@@ -126,10 +128,19 @@ func (s *Scene) due() time.Time {
 	if p == nil || p.stopped {
 		return time.Time{}
 	}
-	if at, ok := s.queue.Next(); ok && at.Before(p.sweepAt) {
+	sweep := s.timers.next(p.sweepAt)
+	if at, ok := s.queue.Next(); ok && (sweep.IsZero() || at.Before(sweep)) {
 		return at
 	}
-	return p.sweepAt
+	return sweep
+}
+
+// passOver moves on the next schedule event of a process if the sweeps of those that have come find nothing.
+func (s *Scene) passOver(p *process, now time.Time) {
+	next := s.timers.next(p.sweepAt)
+	for !now.Before(p.sweepAt) && (next.IsZero() || next.After(p.sweepAt)) {
+		p.sweepAt = p.sweepAt.Add(turn.SweepEvery)
+	}
 }
 
 // handOver has a process handle an event, on a goroutine of its own, as far as it comes.

@@ -26,6 +26,7 @@ type Scene struct {
 	clock     *Clock
 	store     Store
 	queue     *queuememory.Queue
+	timers    *timers
 	options   turn.Options
 	processes map[int]*process
 	versions  map[string]*process // those before, by their builds, where they stay; nil where they do not
@@ -64,6 +65,8 @@ func Scenes(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears)
 			t: t, clock: clock, store: open(t, clock.Now), processes: map[int]*process{},
 			queue: queuememory.New(settings, queuememory.Options{Clock: clock.Now, Violation: violation}),
 		}
+		s.timers = newTimers(s.store.Ports.Timers)
+		s.store.Ports.Timers = s.timers
 		t.Cleanup(s.queue.Check)
 		s.options = turntest.OptionsOf(args)
 		if _, stay := args["versions"]; stay {
