@@ -323,9 +323,9 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 		if c.Workflow != g.Workflow && !g.Kind.outlives() {
 			continue // whoever handed the news over sees to the other log
 		}
-		if c.Workflow != g.Workflow && k.deleted[g.Run] {
-			// The message was in its queue for longer than its own run was kept, so nobody can read whose log it is about. The slow check of
-			// that log sends what is owed.
+		if c.Workflow != g.Workflow && k.isDeleted(g) {
+			// The message was in its queue for longer than its own run was kept, so nobody can read which other log it is about. The slow
+			// check of that log sends what is owed.
 			continue
 		}
 		if run == nil || c.Run == g.Run && c.Slot < g.Seen || run.Closed() && c != run.Last() {
@@ -360,6 +360,12 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 		}
 	}
 	return ""
+}
+
+// isDeleted reports whether the deletion of the run that a message is about has begun, or is over.
+func (k *Checker) isDeleted(g *Message) bool {
+	run := k.runOf(g.Workflow, g.Run)
+	return run == nil && k.deleted[g.Run] || run != nil && run.gone(0)
 }
 
 // moot reports whether a message about an activity has nothing more to do though that is pending: another sending goes on with it.
