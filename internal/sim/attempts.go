@@ -83,6 +83,7 @@ type attemptAudit struct {
 	begun     map[tried]int // attempts whose code has run, of each activity
 	marked    map[effort]bool
 	delivery  map[sending]int
+	early     map[sending]bool // copies that were sent before the commit was in the log
 	copies    map[look]map[uint64]bool
 	delivered map[look]int // the most that one of the copies was delivered
 	known     map[tried]known
@@ -90,7 +91,7 @@ type attemptAudit struct {
 }
 
 func newAttemptAudit() attemptAudit {
-	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[look]map[uint64]bool{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
+	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
 }
 
 // delivered counts deliveries of messages that ask for attempts, dead letters included.
@@ -114,13 +115,19 @@ func lookOf(m *engine.Message, at int) look {
 }
 
 // copied demands that the copies of a message do not multiply: of those that wait at the same time only one is replaced, once for
-// each of its deliveries. Before the commit is in the log there is nothing that they could claim.
+// each of its deliveries. Before the commit is in the log there is nothing that they could claim (decision 27). A copy that was sent
+// then does not count later either, when it is sent on under the same number because it was kept for a build or a task queue.
 func (a *audit) copied(m *engine.Message) {
 	if m.Kind != engine.RunActivity || m.Look < 2 {
 		return
 	}
 	run := a.current[place{m.WorkflowID, m.RunID.Number()}]
+	of := sending{m.Send, m.Copy}
 	if run == nil || int(m.Slot) >= len(run.Log) {
+		a.attempts.early[of] = true
+		return
+	}
+	if a.attempts.early[of] {
 		return
 	}
 	at := lookOf(m, m.Look)
