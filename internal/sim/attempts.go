@@ -86,12 +86,13 @@ type attemptAudit struct {
 	early     map[sending]bool // copies that were sent before the commit was in the log
 	copies    map[look]map[uint64]bool
 	delivered map[look]int // the most that one of the copies was delivered
+	unclaimed map[look]int // deliveries of all copies before the commit was in the log
 	known     map[tried]known
 	failed    map[tried]int // the last attempt that is recorded to have failed
 }
 
 func newAttemptAudit() attemptAudit {
-	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
+	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
 }
 
 // delivered counts deliveries of messages that ask for attempts, dead letters included.
@@ -107,6 +108,9 @@ func (a *audit) delivered(name string, all []queue.Delivery) {
 		of, at := sending{m.Send, m.Copy}, lookOf(m, m.Look)
 		a.attempts.delivery[of]++
 		a.attempts.delivered[at] = max(a.attempts.delivered[at], a.attempts.delivery[of])
+		if !a.claimable(m) {
+			a.attempts.unclaimed[at]++
+		}
 	}
 }
 
@@ -116,31 +120,37 @@ func lookOf(m *engine.Message, at int) look {
 
 // copied demands that the copies of a message do not multiply: of those that wait at the same time only one is replaced, once for
 // each of its deliveries. Before the commit is in the log there is nothing that they could claim (decision 27). A copy that was sent
-// then does not count later either, when it is sent on under the same number because it was kept for a build or a task queue.
+// then does not count later either, when it is sent on under the same number because it was kept for a build or a task queue. A
+// delivery that began before the commit landed may send one copy without a claim after it landed.
 func (a *audit) copied(m *engine.Message) {
 	if m.Kind != engine.RunActivity || m.Look < 2 {
 		return
 	}
-	run := a.current[place{m.WorkflowID, m.RunID.Number()}]
 	of := sending{m.Send, m.Copy}
-	if run == nil || int(m.Slot) >= len(run.Log) {
+	if !a.claimable(m) {
 		a.attempts.early[of] = true
 		return
 	}
 	if a.attempts.early[of] {
 		return
 	}
-	at := lookOf(m, m.Look)
+	at, before := lookOf(m, m.Look), lookOf(m, m.Look-1)
 	if a.s.running != nil && a.s.running.checks {
-		a.attempts.delivered[lookOf(m, m.Look-1)]++ // the slow check sends a copy, as one more delivery would
+		a.attempts.delivered[before]++ // the slow check sends a copy, as one more delivery would
 	}
 	if a.attempts.copies[at] == nil {
 		a.attempts.copies[at] = map[uint64]bool{}
 	}
 	a.attempts.copies[at][m.Copy] = true
-	if n, most := len(a.attempts.copies[at]), a.attempts.delivered[lookOf(m, m.Look-1)]; n > most && !a.s.has(restored) {
-		a.s.fail("there are %d copies at look %d of attempt %d at event %d of %s; those before were delivered %d times at most", n, m.Look, m.Attempt, m.EventID, m.WorkflowID, most)
+	if n, most := len(a.attempts.copies[at]), a.attempts.delivered[before]+a.attempts.unclaimed[before]; n > most && !a.s.has(restored) {
+		a.s.fail("there are %d copies at look %d of attempt %d at event %d of %s; those before may have sent %d at most", n, m.Look, m.Attempt, m.EventID, m.WorkflowID, most)
 	}
+}
+
+// claimable reports whether the commit that a message names is in the log: only then can a copy claim the attempt.
+func (a *audit) claimable(m *engine.Message) bool {
+	run := a.current[place{m.WorkflowID, m.RunID.Number()}]
+	return run != nil && int(m.Slot) < len(run.Log)
 }
 
 // beginAt separates the numbers of the records of an attempt that has begun; see internal/turn.
