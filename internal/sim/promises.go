@@ -159,7 +159,7 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 	switch {
 	case l.behind(p, m, looked):
 		return true
-	case l.policy() == api.OverlapAllowAll:
+	case p.Overlap == api.OverlapAllowAll:
 		return false
 	case l.mixed():
 		return true
@@ -214,7 +214,7 @@ func (l *life) checkAsked() {
 		// Commits have one time if the clock of the later one's writer is behind: the order of the log says what was open.
 		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.openAt(r.at, r.at) })
 		for j, m := range moments {
-			if (cmp.Or(r.overlap, l.policy()) == api.OverlapAllowAll || idle && j == 0) && !begun(m) {
+			if (cmp.Or(r.overlap, l.phases[i].Overlap) == api.OverlapAllowAll || idle && j == 0) && !begun(m) {
 				l.fail("was asked at %v for a run, of %v if that is a moment, and has not started it", r.at, m)
 			}
 		}
