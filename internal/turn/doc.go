@@ -52,7 +52,7 @@
 //	the slot that it names     what it is about        what happens
 //	─────────────────────────  ──────────────────────  ─────────────────────────────────────────────────────
 //	holds another commit       -                       deleted
-//	is empty                   -                       looked at again; a delayed copy; after Grace, a fence
+//	is empty                   -                       looked at again; copies, each later; after Grace, a fence
 //	holds its commit           still needed            done: put, then send, then deleted
 //	holds its commit           already done            its wave's messages are sent again; deleted
 //	holds its commit           left to another         looked at again by a strong read, then deleted (errDropped)

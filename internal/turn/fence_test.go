@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -42,4 +43,67 @@ func TestFenceAfterAnEarlierRun(t *testing.T) {
 		}
 		p.Stop()
 	})
+}
+
+// frozenLog is the log of a process that sleeps before its puts until it is thawed.
+type frozenLog struct {
+	store.Log
+	thaw chan struct{}
+}
+
+func (l frozenLog) Append(ctx context.Context, items ...store.Item) error {
+	<-l.thaw
+	return l.Log.Append(ctx, items...)
+}
+
+// countedQueue counts the messages that are sent.
+type countedQueue struct {
+	queue.Sender
+	sent *int
+}
+
+func (q countedQueue) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	*q.sent += len(messages)
+	return q.Sender.Send(ctx, name, messages...)
+}
+
+// A message whose commit does not land is copied ever more rarely, and its slot is fenced when the grace is over, however long that is.
+func TestCopiesUpToTheFence(t *testing.T) {
+	t.Parallel()
+	for grace, most := range map[time.Duration]int{10 * time.Second: 5, time.Minute: 13, 5 * time.Minute: 20, time.Hour: 31} {
+		synctest.Test(t, func(t *testing.T) {
+			d := turntest.New(t)
+			var said turntest.Warnings
+			sent := 0
+			d.Ports.Queue = countedQueue{d.Ports.Queue, &sent}
+			p := d.Start(turn.Options{Logger: said.Logger(), Grace: grace}, counters()...)
+			log := d.Ports.Log
+			thaw, ended := make(chan struct{}), make(chan struct{})
+			d.Ports.Log = frozenLog{log, thaw}
+			frozen := d.Idle(turn.Options{}, counters()...)
+			d.Ports.Log = log
+			begun := time.Now()
+			go func() {
+				defer close(ended)
+				_, _ = turntest.Counter.Start(t.Context(), frozen.Client, "w", 1, workflow.StartOptions{StartDelay: time.Second})
+			}()
+			synctest.Wait()
+			own := sent
+			time.Sleep(time.Until(begun.Add(grace - time.Second)))
+			if text := said.Take(); strings.Contains(text, "fenced") {
+				t.Errorf("%v: the slot is fenced before the grace is over", grace)
+			}
+			copies := sent - own
+			time.Sleep(4 * time.Second)
+			if text := said.Take(); !strings.Contains(text, "fenced") {
+				t.Errorf("%v: soon after the grace the slot is not fenced: %s", grace, text)
+			}
+			if own != 1 || copies > most || copies < 2 {
+				t.Errorf("%v: %d messages have %d copies, want one message and at most %d copies", grace, own, copies, most)
+			}
+			close(thaw)
+			<-ended
+			p.Stop()
+		})
+	}
 }

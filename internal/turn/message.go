@@ -32,8 +32,18 @@ type Delivery struct {
 // last a delayed copy takes its place.
 var lookAgain = []time.Duration{20 * time.Millisecond, 80 * time.Millisecond, 200 * time.Millisecond}
 
-// copyDelay is the delay of that copy.
+// copyDelay is the delay of that copy, of a message that was sent just now.
 const copyDelay = 2 * time.Second
+
+// copyPart is the part of a message's age that a later copy waits, if that is longer. The number of copies grows with the logarithm of
+// Grace: each copy that a queue delivers twice begins a chain of its own.
+const copyPart = 4
+
+// copyAfter returns the delay of the next copy of a message whose commit is not in the log. The age adds no delay that would put off the
+// fence, or take the copy out of its queue.
+func (s *Service) copyAfter(age time.Duration) time.Duration {
+	return max(copyDelay, min(age/copyPart, s.options.Grace-age, s.options.LongTimer))
+}
 
 // Handle does what a message of the activity queue or the timer queue asks for. Where it returns nil the message is to be
 // deleted: all that it set off is in the log, or on its way. Otherwise it is to be delivered again.
@@ -47,7 +57,8 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 		if found || err != nil {
 			return err
 		}
-		if s.now().Sub(d.Sent) >= s.options.Grace {
+		age := s.now().Sub(d.Sent)
+		if age >= s.options.Grace {
 			fenced, err := s.fence(ctx, d.Message)
 			if fenced || err != nil {
 				return err
@@ -55,7 +66,7 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 			continue // what stands in the slot decides
 		}
 		if look == len(lookAgain) {
-			return s.sendLater(ctx, d.Message, copyDelay)
+			return s.sendLater(ctx, d.Message, s.copyAfter(age))
 		}
 		if err := s.world.Wait(ctx, lookAgain[look], nil); err != nil {
 			return err
