@@ -116,7 +116,7 @@ func (s *simulation) putBack(b *backup) {
 	s.outages.excuse += length
 	s.switchOff(length)
 	ctx, filling, had := context.Background(), true, s.audit.runs
-	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Violation: func(format string, args ...any) {
+	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Sealed: sealed, Violation: func(format string, args ...any) {
 		if filling { // runs before those that are there have been deleted
 			return
 		}

@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,22 +60,22 @@ func (l frozenLog) Append(ctx context.Context, items ...store.Item) error {
 // countedQueue counts the messages that are sent.
 type countedQueue struct {
 	queue.Sender
-	sent *int
+	sent *atomic.Int64
 }
 
 func (q countedQueue) Send(ctx context.Context, name string, messages ...queue.Message) error {
-	*q.sent += len(messages)
+	q.sent.Add(int64(len(messages)))
 	return q.Sender.Send(ctx, name, messages...)
 }
 
 // A message whose commit does not land is copied ever more rarely, and its slot is fenced when the grace is over, however long that is.
 func TestCopiesUpToTheFence(t *testing.T) {
 	t.Parallel()
-	for grace, most := range map[time.Duration]int{10 * time.Second: 5, time.Minute: 13, 5 * time.Minute: 20, time.Hour: 31} {
+	for grace, most := range map[time.Duration]int64{10 * time.Second: 5, time.Minute: 13, 5 * time.Minute: 20, time.Hour: 31} {
 		synctest.Test(t, func(t *testing.T) {
 			d := turntest.New(t)
 			var said turntest.Warnings
-			sent := 0
+			var sent atomic.Int64
 			d.Ports.Queue = countedQueue{d.Ports.Queue, &sent}
 			p := d.Start(turn.Options{Logger: said.Logger(), Grace: grace}, counters()...)
 			log := d.Ports.Log
@@ -88,12 +89,12 @@ func TestCopiesUpToTheFence(t *testing.T) {
 				_, _ = turntest.Counter.Start(t.Context(), frozen.Client, "w", 1, workflow.StartOptions{StartDelay: time.Second})
 			}()
 			synctest.Wait()
-			own := sent
+			own := sent.Load()
 			time.Sleep(time.Until(begun.Add(grace - time.Second)))
 			if text := said.Take(); strings.Contains(text, "fenced") {
 				t.Errorf("%v: the slot is fenced before the grace is over", grace)
 			}
-			copies := sent - own
+			copies := sent.Load() - own
 			time.Sleep(4 * time.Second)
 			if text := said.Take(); !strings.Contains(text, "fenced") {
 				t.Errorf("%v: soon after the grace the slot is not fenced: %s", grace, text)

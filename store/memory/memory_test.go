@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
@@ -39,6 +39,7 @@ func newWatch() *watch {
 	w.Store = New(Options{
 		Clock:     func() time.Time { return w.now },
 		Violation: func(format string, args ...any) { w.seen = append(w.seen, fmt.Sprintf(format, args...)) },
+		Sealed:    func(body []byte) bool { return bytes.HasPrefix(body, []byte("sealed")) },
 	})
 	return w
 }
@@ -68,7 +69,7 @@ func TestPoliceAppend(t *testing.T) {
 	changed := item(1, 0, 1)
 	changed.Body = []byte("other")
 	sealed, sealedAgain := item(1, 0, 1), item(1, 0, 1)
-	sealed.Body, sealedAgain.Body = []byte{history.Sealed, 2, 1}, []byte{history.Sealed, 2, 9}
+	sealed.Body, sealedAgain.Body = []byte("sealed with a key"), []byte("sealed with another")
 	for name, c := range map[string]struct {
 		want  string
 		calls [][]store.Item

@@ -3,7 +3,6 @@ package memory
 import (
 	"hash/maphash"
 
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -72,7 +71,7 @@ func (s *Store) inspectPlace(k store.Key, before []store.Item) {
 func (s *Store) inspectCommits(items []store.Item) {
 	var digest uint64
 	for _, item := range items {
-		if len(item.Body) > 0 && item.Body[0] == history.Sealed {
+		if s.options.Sealed != nil && s.options.Sealed(item.Body) {
 			item.Body = nil
 			if item.Summary != nil {
 				open := *item.Summary
