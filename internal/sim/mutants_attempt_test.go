@@ -33,4 +33,8 @@ var attemptMutants = []mutant{
 		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/turn/message.go",
 		old: "	if err := t.repair(ctx, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
 	},
+	{
+		name: "copies that are kept until their time are one", file: "internal/turn/send.go",
+		old: "	if m.Look > 0 {\n		id +=", new: "	if false {\n		id +=", within: 2000, more: true,
+	},
 }

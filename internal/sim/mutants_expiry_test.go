@@ -29,4 +29,8 @@ var expiryMutants = []mutant{
 		name: "a record of another run keeps its place", file: "store/memory/attempts.go",
 		old: "		if old.RunID == a.RunID && old.Number >= a.Number {", new: "		if old.Number >= a.Number {", more: true,
 	},
+	{
+		name: "messages of a void run wait for a run in its place", file: "internal/turn/load.go",
+		old: "		t.moot[number] = true\n", new: "", within: 400, more: true,
+	},
 }

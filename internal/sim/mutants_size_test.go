@@ -20,4 +20,12 @@ var sizeMutants = []mutant{
 		name: "a schedule goes on in another run before it has started what it decided to start", file: "internal/schedule/flow/flow.go", within: 1000, more: true,
 		old: "		if f.long() && f.beginning > 0 {\n", new: "		if false {\n",
 	},
+	{
+		name: "a run that was asked to end does not wait for what waits for the next task", file: "engine/split.go",
+		old: "	if in.rules < history.CloseAfterSplits || ", new: "	if true || in.rules < history.CloseAfterSplits || ", within: 8000, more: true,
+	},
+	{
+		name: "one task decides about all moments that a schedule has missed", file: "internal/schedule/flow/flow.go",
+		old: "	momentsAtOnce = 100\n", new: "	momentsAtOnce = 1 << 20\n", within: 6000, more: true,
+	},
 }
