@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -71,6 +72,30 @@ func childName(a *history.StartChildWorkflowExecutionInitiated) string {
 func (in *Instance) callID() string {
 	in.calls++
 	return fmt.Sprintf("%s:%d", in.base, in.calls)
+}
+
+// renew has what waited for the next task while a reset came be a call of the run that goes on: the run that was reset may have made
+// it, too, and the other workflow would take one for the other.
+func (in *Instance) renew(a history.Attributes) {
+	if in.rules < history.SplitSideEffects {
+		return
+	}
+	switch a := a.(type) {
+	case *history.StartChildWorkflowExecutionInitiated:
+		made := a.WorkflowID == a.RequestID
+		in.renewID(&a.RequestID)
+		if made {
+			a.WorkflowID = a.RequestID
+		}
+	case *history.SignalExternalWorkflowExecutionInitiated:
+		in.renewID(&a.RequestID)
+	}
+}
+
+func (in *Instance) renewID(id *string) {
+	if !strings.HasPrefix(*id, in.base+":") {
+		*id = in.callID()
+	}
 }
 
 // departs makes the ids of calls those of the run that goes on from a reset: the run that was reset, which is that only once,

@@ -148,7 +148,7 @@ func (in *Instance) recall(due []*LocalActivity) error {
 func (in *Instance) bounded(l *local, r LocalResult) LocalResult {
 	if f := in.tooLarge("the result of local activity "+l.ActivityType, len(r.Result)); f != nil {
 		r.Result, r.Failure = nil, f
-	} else if r.RetryAt == 0 && in.splits.full(len(r.Result)+2*eventBytes) {
+	} else if r.RetryAt == 0 && (in.splits.full(len(r.Result)+2*eventBytes) || in.splits.started >= in.splits.starts) {
 		r = LocalResult{Number: r.Number, Attempt: l.Attempt - 1, RetryAt: in.info.Now}
 	}
 	return r

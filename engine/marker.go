@@ -41,25 +41,43 @@ func (m *markers) begin(recorded bool, commands []history.Event) {
 	}
 }
 
-// SideEffect runs a function once and records its value: on replay the value comes from history, and the function is not
-// called, so it may not do anything that a replay would miss. A value that is too large fails the task.
+// SideEffect runs a function and records its value: on replay the value comes from history, and the function is not called, so it may
+// not do anything that a replay would miss. A value for which the task's commit has no place waits for the next task; where that task
+// runs in another process, it calls the function again, as nobody has seen the value. One that is too large fails the task.
 func (in *Instance) SideEffect(run func() history.Payload) history.Payload {
 	in.s.MustRun("run a side effect")
-	var value history.Payload
+	marker := &history.MarkerRecorded{MarkerName: history.MarkerSideEffect}
+	called := false
+	call := func() {
+		if !called && !in.markers.recorded {
+			called, marker.Details = true, in.sideEffect(run)
+		}
+	}
+	call()
+	if in.rules >= history.SplitSideEffects {
+		in.splitBefore(marker, func() {}, call)
+	} else {
+		in.wrote(marker)
+	}
 	switch {
 	case !in.markers.recorded:
-		if misuse := in.s.Forbid("the function of a side effect", func() { value = run() }); misuse != nil {
-			panic(misuse)
-		}
-		if f := in.tooLarge("the value of a side effect", len(value)); f != nil {
-			panic(&failure.OtherError{Kind: failure.KindMisuse, Message: f.Message})
-		}
 	case len(in.markers.values) > 0:
-		value, in.markers.values = in.markers.values[0], in.markers.values[1:]
+		marker.Details, in.markers.values = in.markers.values[0], in.markers.values[1:]
 	default:
 		panic(nonDeterminism(in.info.HistoryLength+2, "no further side effect in this task", "runs one"))
 	}
-	in.issueEvent(&history.MarkerRecorded{MarkerName: history.MarkerSideEffect, Details: value})
+	in.issueWritten(marker)
+	return marker.Details
+}
+
+// sideEffect calls the function of a side effect.
+func (in *Instance) sideEffect(run func() history.Payload) (value history.Payload) {
+	if misuse := in.s.Forbid("the function of a side effect", func() { value = run() }); misuse != nil {
+		panic(misuse)
+	}
+	if f := in.tooLarge("the value of a side effect", len(value)); f != nil {
+		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: f.Message})
+	}
 	return value
 }
 
@@ -83,8 +101,13 @@ func (in *Instance) Patched(id string) bool {
 
 // issueEvent issues the command whose event is this one, whatever id it gets.
 func (in *Instance) issueEvent(a history.Attributes) {
-	name, _ := identity(history.Of(a))
 	in.wrote(a)
+	in.issueWritten(a)
+}
+
+// issueWritten is issueEvent for an event that is counted already.
+func (in *Instance) issueWritten(a history.Attributes) {
+	name, _ := identity(history.Of(a))
 	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
 }
 

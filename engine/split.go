@@ -32,6 +32,7 @@ type splits struct {
 	starts int // how many it may start
 
 	bytes   int // that the task has written, or was brought
+	passed  int // how many calls went on at a point
 	started int // what it has started
 	points  int // that the task has come by
 	// closes says that history has the task close the run.
@@ -65,7 +66,7 @@ func (s *splits) begin(a *Activation) {
 // full reports whether a commit has no place for an event of n bytes. One that does not fit beside the event of a timer either has
 // to be tried.
 func (s *splits) full(n int) bool {
-	return s.started >= s.starts || s.limit > 0 && s.bytes+n > s.limit && (s.started > 0 || n <= s.limit-eventBytes)
+	return s.limit > 0 && s.bytes+n > s.limit && (s.passed > 0 || n <= s.limit-eventBytes)
 }
 
 // sizeOf is how many bytes the attributes of an event take; 0 where they cannot be encoded, which the commit finds out.
@@ -75,17 +76,22 @@ func sizeOf(a history.Attributes) int {
 }
 
 // splitBefore waits until the commit of the task has a place for one event more. It calls late before it first waits: the event may
-// have to be written by a task that is new, after this one was replayed.
-func (in *Instance) splitBefore(a history.Attributes, late func()) {
+// have to be written by a task that is new, after this one was replayed. It calls renew in each task that it has waited for.
+func (in *Instance) splitBefore(a history.Attributes, late, renew func()) {
+	starts := a.Type() != history.TypeMarkerRecorded
 	n := in.newBytes(a)
-	for in.splitsAt(n) {
+	for in.splitsAt(n, starts) {
 		late()
 		late = func() {}
 		in.awaitNextTask()
+		renew()
 		n = in.newBytes(a)
 	}
 	in.splits.bytes += n
-	in.splits.started++
+	in.splits.passed++
+	if starts {
+		in.splits.started++
+	}
 }
 
 // newBytes is how many bytes an event adds to a task that is new; 0 where the task is in history.
@@ -117,13 +123,14 @@ func (in *Instance) awaitSplits() {
 
 // splitsAt reports whether the task ends at this point for the coroutine that has come to it. Once one has to wait, all that
 // come to a point in the same task do.
-func (in *Instance) splitsAt(n int) bool {
+func (in *Instance) splitsAt(n int, starts bool) bool {
 	s := &in.splits
 	if s.timer != nil {
 		return true
 	}
 	s.points++
-	if in.markers.recorded && s.points != s.recorded || !in.markers.recorded && !s.full(n) {
+	full := s.full(n) || starts && s.started >= s.starts
+	if in.markers.recorded && s.points != s.recorded || !in.markers.recorded && !full {
 		return false
 	}
 	s.timer = in.newTimer(&Timer{in: in, scope: in.s.NewScope()}, in.info.Now.Add(time.Millisecond), s.points)
@@ -146,7 +153,7 @@ func (in *Instance) splitWith(scope *coro.Scope, a history.Attributes, encode fu
 		encode()
 		late = func() {}
 	}
-	in.splitBefore(a, late)
+	in.splitBefore(a, late, func() { in.renew(a) })
 	return scope.Err()
 }
 

@@ -237,7 +237,7 @@ func (in *Instance) runUpdate(u *update) {
 	if f := in.tooLarge("the result of update "+u.request.Name, len(result)); f != nil {
 		completed.Result, completed.Failure = nil, f
 	}
-	in.splitBefore(completed, func() {}) // a replay has its result as well
+	in.splitBefore(completed, func() {}, func() {}) // a replay has its result as well
 	in.complete(u, completed)
 	returned = true
 }

@@ -26,9 +26,10 @@ func Patched(ctx Context, id string) bool {
 }
 
 // SideEffect calls fn once and returns its value, the same on replay: for what is not the same each time, and too small for
-// an activity. The value is recorded with the task; it costs no write of its own. fn must not wait, nor ask the engine for
-// anything (not for the time or an id, either): that fails the task. It may be called again if the task is lost before it is
-// recorded, so what it does must not matter elsewhere. A value that JSON cannot hold, or of more than 256 KiB, fails the task.
+// an activity. The value is recorded with the task; it costs no write of its own. Where the task has no place for it, SideEffect waits
+// for the next one. fn must not wait, nor ask the engine for anything (not for the time or an id, either): that fails the task. It may be
+// called again if its value was not recorded, so what it does must not matter elsewhere. A value that JSON cannot hold, or that is
+// larger than a payload may be (5 MiB, or 256 KiB where large payloads are not kept), fails the task.
 func SideEffect[T any](ctx Context, fn func() T) T {
 	value, err := payload.DecodeOrZero[T](ctx.instance().SideEffect(func() history.Payload { return mustEncode(fn()) }))
 	if err != nil {

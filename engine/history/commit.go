@@ -95,8 +95,13 @@ const (
 	// CloseInNextTask has a task that is full end before it closes the run. Before, it failed.
 	CloseInNextTask Rules = 4
 
+	// SplitSideEffects has a side effect whose value no longer fits into a task be recorded by the next one. Before, the task failed.
+	// A child that waited for the next task while the run was reset, and a signal to another workflow that did, get new ids.
+	// Before, they kept those that the run which was reset had given them, and were taken for its own.
+	SplitSideEffects Rules = 5
+
 	// CurrentRules are those of new tasks.
-	CurrentRules = CloseInNextTask
+	CurrentRules = SplitSideEffects
 )
 
 // Unread are the signals of one name that the code has not received.

@@ -10,11 +10,15 @@ var sizeMutants = []mutant{
 	},
 	{
 		name: "what waits for the next task is forgotten", file: "engine/split.go", within: 400, more: true,
-		old: "	for in.splitsAt(n) {\n", new: "	if in.splitsAt(n) {\n		in.s.Park(in.splits.timer.scope, nil)\n	}\n	for false {\n",
+		old: "	for in.splitsAt(n, starts) {\n", new: "	if in.splitsAt(n, starts) {\n		in.s.Park(in.splits.timer.scope, nil)\n	}\n	for false {\n",
 	},
 	{
 		name: "what the next task writes has no input after a replay", file: "engine/split.go", within: 400, more: true,
 		old: "		late()\n", new: "",
+	},
+	{
+		name: "a child that waits for the next task keeps its id when a reset comes between", file: "engine/child.go", within: 40000, more: true,
+		old: "	if in.rules < history.SplitSideEffects {\n", new: "	if true {\n",
 	},
 	{
 		name: "a schedule goes on in another run before it has started what it decided to start", file: "internal/schedule/flow/flow.go", within: 1000, more: true,

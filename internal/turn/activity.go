@@ -476,7 +476,7 @@ func (s *Service) tooLarge() *failure.Failure {
 
 // tooLargeText says what a task may write at once, and what to do about one that writes more.
 func (s *Service) tooLargeText() string {
-	advice := "receive signals before continuing as new, let side effects and local activities return less, or pass large things by reference"
+	advice := "receive signals before continuing as new, let local activities return less, or pass large things by reference"
 	if s.options.MaxPayload <= engine.MaxPayload {
 		advice += ", or have large payloads kept (WEFT_BUCKET, --large-payloads)"
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -477,6 +478,59 @@ func TestResetOfAParent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A run that is taken back to a task to which code has put a child off, because the task before was full: it starts a child of its own.
+// That of the run which was reset had the same place in the code, and was ended by its policy.
+func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		f := &family{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
+			first, second := kid.StartChild(ctx, "wait"), kid.StartChild(ctx, "wait")
+			_ = kidGo.SendTo(ctx, first, "from "+second.WorkflowID())
+			_ = kidGo.SendTo(ctx, second, "from "+first.WorkflowID())
+			one, err := first.Get(ctx)
+			if err != nil {
+				return "", err
+			}
+			two, err := second.Get(ctx)
+			return one + ", " + two, err
+		})}}
+		f.Process = d.Start(turn.Options{Engine: engine.Options{MaxStarts: 1}}, f.registrations...)
+		defer f.Process.Stop()
+		first, err := f.play("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		started := func() (ids []string) {
+			t.Helper()
+			events, _, _, err := f.Service.History(t.Context(), "p", "", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				if a, ok := e.Attributes.(*history.StartChildWorkflowExecutionInitiated); ok {
+					ids = append(ids, a.WorkflowID)
+				}
+			}
+			return ids
+		}
+		before := started()
+		again, err := parent.Get(f.Client, "p").Reset(t.Context(), workflow.ResetOptions{EventID: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := again.Result(t.Context())
+		after := started()
+		if err != nil || len(after) != 2 || after[0] != before[0] || after[1] == before[1] {
+			t.Errorf("%v: the children were %v, and are %v", err, before, after)
+		}
+		if second != first { // the first child is the same, and had heard of the second one of then
+			t.Errorf("the run came to %q, and before the reset to %q", second, first)
+		}
+		f.Deployment.Replay(f.registrations...)
+	})
 }
 
 // A run that was taken back to its first task starts a child of its own: that of the run before was another's.

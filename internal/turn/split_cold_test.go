@@ -142,3 +142,59 @@ func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 		}
 	})
 }
+
+// Side effects that a commit does not hold together go on in the next task, also in a process that has not run the first. A function
+// is called again where its value was not recorded, and its value is the one that counts.
+func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
+	t.Parallel()
+	for _, entries := range []int{0, -1} {
+		t.Run(fmt.Sprint("cache entries ", entries), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const n, size = 40, 5 << 10
+				same := activity.New("split.same", func(_ context.Context, s string) (string, error) { return s[:1], nil })
+				notes := workflow.Declare[int, string]("split.notes")
+				calls := 0
+				registrations := []workflow.Registration{same, workflow.Bind(notes, func(ctx workflow.Context, n int) (string, error) {
+					var all, seen []string
+					started := same.Start(ctx, strings.Repeat("x", size))
+					for i := range n {
+						value := workflow.SideEffect(ctx, func() string {
+							calls++
+							return fmt.Sprint(i, ".", calls, " ", strings.Repeat("x", size))
+						})
+						word, _, _ := strings.Cut(value, " ")
+						all = append(all, word)
+						seen = append(seen, workflow.SideEffect(ctx, func() string { return word }))
+					}
+					if strings.Join(all, " ") != strings.Join(seen, " ") {
+						return "", fmt.Errorf("saw %v, and recorded %v", all, seen)
+					}
+					_, err := started.Get(ctx)
+					return strings.Join(all, " "), err
+				})}
+				d := turntest.New(t)
+				p := d.Start(turn.Options{CacheEntries: entries, MaxCommit: 40 << 10}, registrations...)
+				defer d.Replay(registrations...)
+				defer p.Stop()
+				run, err := notes.Start(t.Context(), p.Client, "a", n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				got, err := run.Result(ctx)
+				if err != nil || len(strings.Fields(got)) != n {
+					t.Errorf("%q, %v", got, err)
+				}
+				if again := calls - n; again > 10 { // once for each task that ended before one, at most
+					t.Errorf("%d functions were called again", again)
+				}
+				events, err := p.History(t.Context(), "a")
+				if failed := turntest.Count(events, history.TypeWorkflowTaskFailed); err != nil || failed > 0 {
+					t.Errorf("%d tasks failed, %v", failed, err)
+				}
+			})
+		})
+	}
+}

@@ -19,8 +19,9 @@ var (
 	echo     = workflow.NewUpdate[string, string]("echo")         // returns its input
 	feed     = workflow.NewUpdate[int, int]("feed")               // hands so many bytes to an activity
 	spread   = workflow.NewUpdate[int, int]("spread")             // hands a kilobyte to so many activities at once
-	jot      = workflow.NewUpdate[int, int]("jot")                // records so many kilobytes that it finds out, in one task
-	scatter  = workflow.NewUpdate[int, int]("scatter")            // ... after an activity; from build-2 on a tenth of them
+	jot      = workflow.NewUpdate[int, int]("jot")                // records so many side effects of a kilobyte
+	engrave  = workflow.NewUpdate[int, int]("engrave")            // records one of so many kilobytes
+	publish  = workflow.NewUpdate[int, int]("publish")            // ... after an activity; from build-2 on a tenth of them
 	complain = workflow.NewUpdate[int, workflow.None]("complain") // fails with a text of so many bytes
 	blame    = workflow.NewUpdate[int, string]("blame")           // ... which an activity has failed with
 	doubt    = workflow.NewUpdate[int, workflow.None]("doubt")    // is refused with a text of so many bytes
@@ -85,16 +86,17 @@ func handleBulky(ctx workflow.Context, build string) {
 	fetch.Handle(ctx, func(ctx workflow.Context, n int) (string, error) { return text.Run(ctx, n) })
 	feed.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return measure.Run(ctx, ofBytes(n)) })
 	spread.Handle(ctx, fanOut)
-	scatter.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
+	publish.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
 		if _, err := measure.Run(ctx, ""); err != nil {
 			return 0, err
 		}
 		if build != "build-1" {
 			n /= 10
 		}
-		return sideEffects(ctx, n), nil
+		return sideEffects(ctx, 1, n), nil
 	})
-	jot.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return sideEffects(ctx, n), nil })
+	engrave.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return sideEffects(ctx, 1, n), nil })
+	jot.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return sideEffects(ctx, n, 1), nil })
 	complain.Handle(ctx, func(_ workflow.Context, n int) (workflow.None, error) { return workflow.None{}, errors.New(ofBytes(n)) })
 	blame.Handle(ctx, func(ctx workflow.Context, n int) (string, error) { return fail.Run(ctx, n) })
 	doubt.Handle(ctx, func(workflow.Context, int) (workflow.None, error) { return workflow.None{}, nil },
@@ -117,10 +119,10 @@ func fanOut(ctx workflow.Context, n int) (sum int, err error) {
 	return sum, nil
 }
 
-// sideEffects records n values of a kilobyte.
-func sideEffects(ctx workflow.Context, n int) (sum int) {
+// sideEffects records n values of so many kilobytes.
+func sideEffects(ctx workflow.Context, n, kilobytes int) (sum int) {
 	for range n {
-		sum += len(workflow.SideEffect(ctx, func() string { return ofBytes(1 << 10) }))
+		sum += len(workflow.SideEffect(ctx, func() string { return ofBytes(kilobytes << 10) }))
 	}
 	return sum
 }
