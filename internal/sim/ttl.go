@@ -21,6 +21,7 @@ func (s *simulation) forgetVoid() {
 	for at, run := range s.audit.current {
 		if run.Void() && !s.stands(at) {
 			delete(s.audit.current, at)
+			s.audit.note(journaled{Item: store.Item{Key: store.Key{Workflow: at.workflow, Run: at.run}}, deleted: true})
 		}
 	}
 }
