@@ -441,17 +441,21 @@ func (s *Service) fitting(messages []*engine.Message) int {
 func (t *session) takeResults(ctx context.Context, messages []*engine.Message) error {
 	// Find them all first: that may read, and what was known before the read says nothing about what is needed after it.
 	var triggers []*engine.Message
+	var strays []engine.Message
 	for _, m := range messages {
-		_, place, err := t.named(ctx, m)
+		run, place, err := t.named(ctx, m)
 		if err != nil {
 			return err
 		}
 		if place == inLog {
 			triggers = append(triggers, m) // of the others the run has closed, or is gone: their results are moot
 		}
+		if place == never || place == inLog && run.State.Status.Closed() {
+			strays = append(strays, stray(m)...)
+		}
 	}
-	if len(triggers) == 0 {
-		return nil
+	if err := t.send(ctx, strays); err != nil || len(triggers) == 0 {
+		return err
 	}
 	run := t.run()
 	var events []history.Event

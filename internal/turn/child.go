@@ -351,7 +351,7 @@ func (s *Service) endChild(ctx context.Context, e *errand) error {
 const parentClosed = "its parent has closed"
 
 // bringNews tells the run that a message is of what came of it. It reports whether the run has closed, which it finds out for
-// certain.
+// certain unless it hands the news over.
 func (s *Service) bringNews(ctx context.Context, m *engine.Message, news history.Attributes) (closed bool, err error) {
 	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
 		if news == nil { // no put proves that what is known is current
@@ -394,7 +394,20 @@ func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, 
 	return t.commitEvents(ctx, run, events, m)
 }
 
-// handOverNews sends news to the workflow's queue.
+// stray is what the news that a child has started comes to if the parent has closed: whoever started the child did not know that, and
+// the parent's close policy may have found no child. The message that settles a child takes the place of the news, and reads. A crash
+// here leaves the news.
+func stray(m *engine.Message) []engine.Message {
+	news, ok := m.Result.Attributes.(*history.ChildWorkflowExecutionStarted)
+	if !ok {
+		return nil
+	}
+	settles := *m
+	settles.Kind, settles.EventID, settles.Result, settles.Due, settles.Sent = engine.SettleChild, news.InitiatedEventID, nil, 0, 0
+	return []engine.Message{settles}
+}
+
+// handOverNews sends news to the workflow's queue. What is known of the run may be old: see stray.
 func (s *Service) handOverNews(ctx context.Context, m *engine.Message, news history.Attributes) error {
 	e := history.Of(news)
 	to := *m

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -173,4 +174,61 @@ func TestChildThatComesLate(t *testing.T) {
 		p.Stop()
 		d.CheckReplay(p)
 	})
+}
+
+// A process that was frozen starts a child of a parent that has closed since, and whose close policy has found no child. It hands the news
+// over to the workflow's queue, because the parent had several children. Whoever takes it from there has the policy carried out, also if
+// another run continues the parent.
+func TestNewsOfAChildOfAClosedParent(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"terminates", "continues"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				late := workflow.Declare[int, string]("late")
+				wait := func(ctx workflow.Context, _ int) (string, error) { return "", workflow.Sleep(ctx, 100*24*time.Hour) }
+				code := func(ctx workflow.Context, round string) (string, error) {
+					if round == "" {
+						for _, id := range []string{"k0", "k1"} {
+							late.StartChild(ctx, 0, workflow.ChildOptions{WorkflowID: id})
+						}
+					}
+					if _, err := kidGo.Receive(ctx); err != nil {
+						return "", err
+					}
+					return parent.ContinueAsNew(ctx, "again")
+				}
+				d := maintained(t)
+				q := &forgetful{Sender: d.Ports.Queue, loses: true}
+				d.Ports.Queue = q
+				frozen := d.Idle(turn.Options{}, workflow.Bind(late, wait), workflow.Bind(parent, code))
+				other := d.Idle(turn.Options{}, workflow.Bind(late, wait), workflow.Bind(parent, code))
+				run, err := parent.Start(t.Context(), frozen.Client, "p", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				start := *q.last
+				if end == "continues" {
+					err = kidGo.Send(t.Context(), other.Client, "p", "go")
+				} else {
+					err = parent.Get(other.Client, "p").Terminate(t.Context(), "")
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if lost := q.lose(false); lost != 4 {
+					t.Fatalf("%d messages are lost, want two starts and two close policies", lost)
+				}
+				d.DrainFor(t.Context(), time.Hour, func(string) *turntest.Process { return other })
+				if err := frozen.Service.Handle(t.Context(), turn.Delivery{Message: &start, Received: 1}); err != nil {
+					t.Fatal(err)
+				}
+				d.DrainFor(t.Context(), time.Hour, func(string) *turntest.Process { return other })
+				if told, err := other.Client.Describe(t.Context(), "k1", ""); err != nil || told.Status != history.Terminated {
+					t.Errorf("the child of %s is %+v, %v", run.RunID, told, err)
+				}
+				d.CheckReplay(other)
+			})
+		})
+	}
 }

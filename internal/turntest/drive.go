@@ -28,13 +28,14 @@ func (d *Deployment) DrainFor(ctx context.Context, within time.Duration, next fu
 				delivered = true
 			}
 		}
+		if delivered { // what has come since may be for a queue before
+			continue
+		}
 		at, more := d.Queue.Next()
-		if !more || !delivered && at.After(end) {
+		if !more || at.After(end) {
 			return
 		}
-		if !delivered {
-			time.Sleep(time.Until(at))
-		}
+		time.Sleep(time.Until(at))
 	}
 }
 
