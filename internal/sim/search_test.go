@@ -145,6 +145,7 @@ func (q *search) one(seed uint64) {
 	}
 	if len(s.wrong) > 0 {
 		q.failed = append(q.failed, failing{seed, int(seed-q.base) + 1, s.kind, s.wrong[0]})
+		q.t.Logf("seed %d fails: %s", seed, s.wrong[0]) // at once: the explanation comes at the end
 	} else if q.look != nil {
 		q.look(v)
 	}
