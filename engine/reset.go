@@ -111,7 +111,7 @@ func (r *Run) copies(w *Writer, o *Reset, now history.Timestamp, parts []*histor
 		if err != nil {
 			return nil, err
 		}
-		if size += len(body); size > o.MaxCommit*3/4 {
+		if size += len(body); size > o.MaxCommit*3/4 && len(c.Copied) > 0 { // the first commit has the start, however large that is
 			c = add()
 			size = len(body)
 		}

@@ -558,12 +558,12 @@ func (a *audit) checkReset(r resetAck) {
 	i := slices.IndexFunc(a.runs[r.workflow], func(b *engine.Run) bool { return b.State.RunID == run.State.Reset.BaseRunID })
 	base, events := a.runs[r.workflow][i], run.Log[0].Events()
 	for j, e := range base.Log[0].Events() {
-		if j < len(events) && e.Type() != events[j].Type() && events[j].Type() != history.TypeWorkflowTaskFailed {
+		if j == len(events) || events[j].Type() == history.TypeWorkflowTaskFailed {
+			break // the first commit of a reset may have fewer of the events that it copied than that of another
+		}
+		if e.Type() != events[j].Type() {
 			a.s.fail("%s begins with %s at event %d, and the run that was reset with %s", r.run, events[j].Type(), j+1, e.Type())
 			return
-		}
-		if events[j].Type() == history.TypeWorkflowTaskFailed {
-			break
 		}
 	}
 	a.checkBrought(r, base, run)

@@ -17,6 +17,10 @@ var sizeMutants = []mutant{
 		old: "		late()\n", new: "",
 	},
 	{
+		name: "a reset begins with an empty commit if the first one is large", file: "engine/reset.go", within: 40000, more: true,
+		old: " && len(c.Copied) > 0 {", new: " {",
+	},
+	{
 		name: "a child that waits for the next task keeps its id when a reset comes between", file: "engine/child.go", within: 40000, more: true,
 		old: "	if in.rules < history.SplitSideEffects {\n", new: "	if true {\n",
 	},

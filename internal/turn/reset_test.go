@@ -61,6 +61,32 @@ func TestResetOfALongHistory(t *testing.T) {
 	})
 }
 
+// A run whose first commit is nearly as large as a commit may be: the run that a reset opens begins with the same event, and is listed.
+func TestResetOfALargeStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(turn.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		a := p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter","input":1000,"memo":{"note":"`+strings.Repeat("x", 1500)+`"}}`)
+		if a.Status != http.StatusCreated {
+			t.Fatalf("start: %d %s", a.Status, a.Body)
+		}
+		p.Do(http.MethodPost, "/v1/workflows/a/updates/add", `{"input":1}`)
+		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"lastTask"}`); a.Status != http.StatusCreated {
+			t.Fatalf("reset: %d %s", a.Status, a.Body)
+		}
+		if c := d.Runs("a")[1].Log[0]; c.Opens() == nil || c.Fence() {
+			t.Errorf("the new run begins with %d events", len(c.Events()))
+		}
+		var list api.ListResponse
+		p.Do(http.MethodGet, "/v1/workflows?type=counter&status=running", "").Into(t, &list)
+		if len(list.Workflows) != 1 {
+			t.Errorf("the list has %+v", list.Workflows)
+		}
+		d.CheckReplay(p)
+	})
+}
+
 // What cannot be put at once is refused, and nothing happens.
 func TestResetThatIsTooLarge(t *testing.T) {
 	t.Parallel()
