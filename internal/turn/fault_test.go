@@ -247,3 +247,34 @@ func TestEveryWriteFails(t *testing.T) {
 		}
 	}
 }
+
+// A start whose put is refused, or whose handler panics, leaves none of the workflow's code behind: all that began to run has been unwound.
+func TestStartsThatFailLeaveNoCode(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []turntest.Hook{turntest.Faults["throttle"](), func(func() error) error { panic("the adapter has a mistake") }} {
+		synctest.Test(t, func(t *testing.T) { failStarts(t, fault) })
+	}
+}
+
+func failStarts(t *testing.T, fault turntest.Hook) {
+	var began, ended int
+	d := turntest.New(t)
+	hooks := d.Hook()
+	p := d.Start(turn.Options{}, workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
+		began++
+		defer func() { ended++ }()
+		return "", workflow.Sleep(ctx, time.Hour)
+	}))
+	hooks.Always(turntest.OnPut, fault)
+	for range 5 {
+		func() {
+			defer func() { _ = recover() }() // as an HTTP server does
+			if _, err := parent.Start(t.Context(), p.Client, "p", ""); err == nil {
+				t.Error("a start was answered whose put was refused")
+			}
+		}()
+	}
+	if began == 0 || ended != began {
+		t.Errorf("of %d instances %d have been unwound", began, ended)
+	}
+}

@@ -68,7 +68,9 @@ func (t *session) close() {
 		t.dropInstance()
 		return
 	}
-	if t.entry.run != nil && !t.tainted {
+	if t.entry.run == nil || t.tainted {
+		t.dropInstance() // of a run that was not opened
+	} else {
 		if in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot {
 			t.dropInstance()
 		}
