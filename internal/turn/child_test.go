@@ -213,6 +213,9 @@ func TestChildIsSignaledAndCanceled(t *testing.T) {
 			if _, err := second.Get(ctx); !errors.Is(err, workflow.ErrCanceled) {
 				return "", fmt.Errorf("the canceled child: %w", err)
 			}
+			if _, err := workflow.External("k2").Cancel(ctx, "").Get(ctx); !errors.Is(err, workflow.ErrNotFound) {
+				return "", fmt.Errorf("a request to a run that has been canceled already: %w", err)
+			}
 			third := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k3"})
 			if _, err := third.Started(ctx); err != nil {
 				return "", err

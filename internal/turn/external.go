@@ -124,8 +124,8 @@ func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err err
 // sent.
 func (t *session) has(ctx context.Context, run *engine.Run, e *errand) (bool, error) {
 	signal, cancel := e.external.Signal, e.external.Cancel
-	if cancel != nil && !cancel.Terminate && run.State.CancelRequested {
-		return true, nil
+	if cancel != nil && (run.State.Asked(e.endRequest()) || !cancel.Terminate && run.State.CancelRequested && !run.State.Status.Closed()) {
+		return true, nil // or somebody else has asked it, and it has not ended yet
 	}
 	if signal != nil {
 		if there, err := t.arrived(ctx, run, signal.RequestID); there || err != nil {
