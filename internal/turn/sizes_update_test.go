@@ -2,10 +2,12 @@ package turn_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -52,4 +54,34 @@ func playUpdateThatEnds(t *testing.T, waits bool, size, cache int) {
 	if got, err := run.Result(t.Context()); err != nil || got != text {
 		t.Errorf("the run has %d bytes, %v", len(got), err)
 	}
+}
+
+// A large update that comes to a run whose next task has a large update to answer, because the run was reset: that task comes first.
+func TestLargeUpdateAfterAReset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
+		if a := p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"bulky"}`); a.Status != http.StatusCreated {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		echo := func(id string) *turntest.Answer {
+			return p.Do(http.MethodPost, "/v1/workflows/a/updates/echo", fmt.Sprintf(`{"updateId":%q,"input":%q}`, id, strings.Repeat("x", 195<<10)))
+		}
+		if a := echo("u1"); a.Status != http.StatusOK && a.Status != http.StatusAccepted {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		hooks.Next(turntest.OnPut, func(do func() error) error { return do() })
+		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]()) // that task is not put
+		p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"firstTask"}`)
+		hooks.Always(turntest.OnPut, nil)
+		if runs := d.Runs("a"); len(runs) != 2 || runs[1].State.Pending != history.PendingTask {
+			t.Fatalf("%d runs, the last one waits for %v", len(runs), runs[len(runs)-1].State.Pending)
+		}
+		if a := echo("u2"); a.Status != http.StatusOK && a.Status != http.StatusAccepted {
+			t.Errorf("%d %.300s", a.Status, a.Body)
+		}
+		d.CheckReplay(p)
+	})
 }

@@ -259,8 +259,16 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 			return t.final(ctx, nil)
 		}
 	} else if err := t.commit(ctx, run, transition); err != nil {
-		if errors.Is(err, errTooLarge) && len(calls) > 1 {
+		waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
+		switch tooLarge := errors.Is(err, errTooLarge); {
+		case tooLarge && len(calls) > 1:
 			return errApart
+		case tooLarge && waits: // that task writes as well, and has to come first
+			t.discard()
+			if err := t.commitTask(ctx, run, engine.Task{First: true}); err != nil {
+				return err
+			}
+			return t.updateTogether(ctx, calls)
 		}
 		return err
 	}
