@@ -65,6 +65,11 @@ type errand struct {
 // errand finds what a message asks for. It is nil where that will not be done, or was and nothing is left to be repaired.
 func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, found bool, err error) {
 	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
+		if m.Kind == engine.SettleChild && m.Attempt > 1 { // it was sent because the parent has closed, which this process may not know
+			if err := t.current(ctx); err != nil {
+				return err
+			}
+		}
 		run, place, err := t.named(ctx, m)
 		found = place != notYet
 		if err != nil || place != inLog {
@@ -404,6 +409,7 @@ func stray(m *engine.Message) []engine.Message {
 	}
 	settles := *m
 	settles.Kind, settles.EventID, settles.Result, settles.Due, settles.Sent = engine.SettleChild, news.InitiatedEventID, nil, 0, 0
+	settles.Attempt = 2 // whoever handles it looks at the log of the parent
 	return []engine.Message{settles}
 }
 
