@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -58,6 +59,9 @@ var (
 	}
 )
 
+// mostCatchUp is the longest time that a schedule makes up for, in a seed with an outage of more.
+const mostCatchUp = 2 * 24 * time.Hour
+
 // rota draws a schedule that is created now.
 func (s *simulation) rota(r *draws) rota {
 	one := rota{rests: r.IntN(3) == 0}
@@ -65,6 +69,9 @@ func (s *simulation) rota(r *draws) rota {
 	n.Spec, n.Overlap, n.PauseOnFailure = specs[r.IntN(len(specs))], policies[r.IntN(len(policies))], r.IntN(3) == 0
 	n.Spec.Jitter = []api.Duration{0, 0, api.Duration(3 * time.Minute)}[r.IntN(3)]
 	n.CatchUpWindow = []api.Duration{0, 0, api.Duration(2 * time.Minute), api.Duration(20 * time.Minute)}[r.IntN(4)]
+	if n.CatchUpWindow == 0 && slices.ContainsFunc(s.outages.planned, func(o *outage) bool { return o.length > mostCatchUp }) {
+		n.CatchUpWindow = api.Duration(mostCatchUp) // or thousands of runs are made up for, and nothing else happens
+	}
 	if one.rests || r.IntN(4) == 0 {
 		end := s.now.Add(time.Duration(30+r.IntN(90)) * time.Minute)
 		n.Spec.EndAt = &end
