@@ -140,7 +140,7 @@ func (v *events) sender(m *engine.Message) uint32 {
 			return a.number
 		}
 	}
-	return v.who()
+	return 0 // its handler waits no longer, and has ended, but another had taken its result along
 }
 
 // holds reports whether an actor handles a message of a wave.
