@@ -228,7 +228,8 @@ func (k *Checker) land(c *Commit) {
 	k.logs[c.Workflow] = runs
 	k.landed[c.ID], k.taken[slot{c.Workflow, c.Number, c.Slot}] = k.now, true
 	switch r := &runs[at]; {
-	case r.gone(0) && c.Slot == 0:
+	case c.Slot == 0 && !r.intact(): // a void run takes the number of one that is being deleted, or the place of its first commit
+		r.lose(0)
 		r.Cover = c
 	case c.Slot == 0:
 		r.Commits = []*Commit{c} // perhaps in the place of a void one

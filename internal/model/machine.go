@@ -360,7 +360,8 @@ func (m *machine) land(s *State, c *Commit) {
 	}
 	r := &(*runs)[at]
 	switch {
-	case r.Gone&1 != 0 && c.Slot == 0:
+	case c.Slot == 0 && !r.intact():
+		r.lose(0)
 		r.Cover = c
 		return
 	case c.Over != 0 && len(r.Commits) > 0:

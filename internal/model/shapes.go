@@ -43,6 +43,7 @@ func shapes() []shape {
 		{name: "a start sent again", large: true, tasks: []task{{kind: FireTimer, but: true}}, ops: []op{start, start, start2}},
 		{name: "deletion", large: true, tasks: []task{{kind: FireTimer}}, ops: []op{start2, start3}, clean: true, begun: true},
 		{name: "deletion of two commits", large: true, tasks: []task{act()}, ops: []op{start, start2}, clean: true},
+		{name: "continues as new by itself, and deletion", large: true, tasks: []task{act()}, ops: []op{start}, laps: 1, retry: true, clean: true},
 		{name: "continues as new, and deletion", large: true, bounded: true, tasks: []task{act()}, ops: []op{start, signal}, laps: 1, retry: true, clean: true},
 		{name: "an attempt and the id again", tasks: []task{{kind: RunActivity, most: 1}}, ops: []op{start, start2}, clean: true},
 		{name: "copies", quick: 2, tasks: []task{act()}, ops: []op{start}, counts: true, bound: 7},
