@@ -276,7 +276,10 @@ func (k *Checker) send(e *Event) string {
 		return "" // it takes the place of one in hand
 	}
 	run := k.runOf(g.Workflow, g.Run)
-	if run == nil {
+	switch {
+	case run == nil && k.deleted[g.Run]:
+		return "" // it was deleted while the handler was at work: what it sends again nobody acts on
+	case run == nil:
 		return "a handler sent a message of a run that is not there"
 	}
 	for _, c := range run.Commits {
