@@ -233,6 +233,9 @@ func (a *audit) sent(m *engine.Message) {
 	if m.Kind != engine.SettleChild && m.Kind != engine.ReportChild && m.Kind != engine.ReachOut {
 		return
 	}
+	if run := a.current[place{m.WorkflowID, m.RunID.Number()}]; run == nil || int(m.Slot) >= len(run.Log) || run.Log[m.Slot].ID != m.Commit {
+		return // its commit has not landed: until the fence it is copied (see TestCopiesUpToTheFence)
+	}
 	e := errand{m.Kind, m.Commit, m.EventID}
 	if a.sendings[e] == nil {
 		a.sendings[e] = map[uint64]bool{}
