@@ -135,15 +135,20 @@ func (a *audit) copied(m *engine.Message) {
 		return
 	}
 	at, before := lookOf(m, m.Look), lookOf(m, m.Look-1)
-	if a.s.running != nil && a.s.running.checks {
-		a.attempts.delivered[before]++ // the slow check sends a copy, as one more delivery would
-	}
+	a.checked(m)
 	if a.attempts.copies[at] == nil {
 		a.attempts.copies[at] = map[uint64]bool{}
 	}
 	a.attempts.copies[at][m.Copy] = true
 	if n, most := len(a.attempts.copies[at]), a.attempts.delivered[before]+a.attempts.unclaimed[before]; n > most && !a.s.has(restored) {
 		a.s.fail("there are %d copies at look %d of attempt %d at event %d of %s; those before may have sent %d at most", n, m.Look, m.Attempt, m.EventID, m.WorkflowID, most)
+	}
+}
+
+// checked counts a copy that the slow check sends, as one more delivery of those before would.
+func (a *audit) checked(m *engine.Message) {
+	if a.s.running != nil && a.s.running.checks && m.Kind == engine.RunActivity && m.Look > 1 {
+		a.attempts.delivered[lookOf(m, m.Look-1)]++
 	}
 }
 

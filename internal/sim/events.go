@@ -180,6 +180,7 @@ func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	for _, timer := range timers {
 		if d, decodeErr := turn.DecodeMessage(timer.Body); err == nil && decodeErr == nil {
 			w.v.sent(d)
+			w.v.s.audit.checked(d) // a sweep sends it, when its queue is there again
 		}
 	}
 	return err
