@@ -125,6 +125,27 @@ func TestTimeoutWhileCarriedOut(t *testing.T) {
 	})
 }
 
+// A caller who waits for as long as a request may take is answered by then, also if his request has waited behind a busy run, and the
+// store does not say what has become of its put.
+func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
+		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		hooks.Always(turntest.OnPut, turntest.Faults["lose-request"]())
+		napping(t, p)
+		if _, took, err := sent(p, "add", "u", "0"); !errors.Is(err, api.OutcomeUnknown) || took > 20*time.Second {
+			t.Errorf("answered %v after %v", err, took)
+		}
+		hooks.Always(turntest.OnPut, nil)
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 // An update that another one has taken along is not reported as refused either.
 func TestTimeoutWhileTakenAlong(t *testing.T) {
 	sluggishScene(t, func(t *testing.T, p *turntest.Process) {

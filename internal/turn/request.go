@@ -42,6 +42,10 @@ func (s *Service) carry(ctx context.Context, t *session, limit time.Duration, fn
 // leastTime is how long a request may take that is to wait for nothing.
 const leastTime = time.Second
 
+// waitedLittle is how much of its time a caller may have waited at the gate for the work to be done without a goroutine of its own. He is
+// answered that much late at most.
+const waitedLittle = 500 * time.Millisecond
+
 // bounded carries out work, which holds the gate of a workflow and gives it back, for a caller whose time is over at end. If it has not
 // ended by then, it goes on by itself, and the outcome is unknown: nothing of what it writes may be read.
 func (s *Service) bounded(end time.Time, wait time.Duration, work func()) error {
@@ -49,8 +53,8 @@ func (s *Service) bounded(end time.Time, wait time.Duration, work func()) error 
 	if wait == 0 {
 		left = leastTime
 	}
-	if wait >= s.options.SoftLimit {
-		work()
+	if left > s.options.SoftLimit-waitedLittle {
+		work() // which ends by then: see carry
 	} else if !s.world.Within(left, work) {
 		return errStillRuns
 	}
