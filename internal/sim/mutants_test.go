@@ -49,7 +49,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "news of a child that was started late does not bring the close policy", file: "internal/turn/activity.go", within: 40000, more: true,
-		old: "			strays = append(strays, stray(m)...)\n", new: "			strays = append(strays, stray(m)[:0]...)\n",
+		old: "			strays = append(strays, t.stray(m)...)\n", new: "			strays = append(strays, t.stray(m)[:0]...)\n",
 	},
 	{
 		name: "a parent is not told how its child ended", file: "engine/closing.go",

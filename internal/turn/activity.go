@@ -451,7 +451,7 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 			triggers = append(triggers, m) // of the others the run has closed, or is gone: their results are moot
 		}
 		if place == never || place == inLog && run.State.Status.Closed() {
-			strays = append(strays, stray(m)...)
+			strays = append(strays, t.stray(m)...)
 		}
 	}
 	if err := t.send(ctx, strays); err != nil || len(triggers) == 0 {

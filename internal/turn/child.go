@@ -399,18 +399,31 @@ func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, 
 	return t.commitEvents(ctx, run, events, m)
 }
 
-// stray is what the news that a child has started comes to if the parent has closed: whoever started the child did not know that, and
-// the parent's close policy may have found no child. The message that settles a child takes the place of the news, and reads. A crash
-// here leaves the news.
-func stray(m *engine.Message) []engine.Message {
-	news, ok := m.Result.Attributes.(*history.ChildWorkflowExecutionStarted)
-	if !ok {
+// stray is what news of a child comes to if the run that it is for has closed: whoever sent it did not know that. A message that settles
+// the child takes its place, and reads. If another run goes on from a reset, and waits for the child as well, the message brings the
+// news to that one. Otherwise it is for the run that has closed: the close policy may have found no child. A crash here leaves the news.
+func (t *session) stray(m *engine.Message) []engine.Message {
+	_, started := m.Result.Attributes.(*history.ChildWorkflowExecutionStarted)
+	child := engine.Resolves(*m.Result).Child
+	if started {
+		child = m.Result.Attributes.(*history.ChildWorkflowExecutionStarted).InitiatedEventID
+	}
+	if child == 0 {
 		return nil
 	}
 	settles := *m
-	settles.Kind, settles.EventID, settles.Result, settles.Due, settles.Sent = engine.SettleChild, news.InitiatedEventID, nil, 0, 0
+	settles.Kind, settles.EventID, settles.Result, settles.Due, settles.Sent = engine.SettleChild, child, nil, 0, 0
 	settles.Attempt = 2 // whoever handles it looks at the log of the parent
-	return []engine.Message{settles}
+	var all []engine.Message
+	if started {
+		all = append(all, settles)
+	}
+	if run := t.run(); run != nil && run.State.RunID != m.RunID && run.State.Reset != nil && !run.State.Status.Closed() && run.State.Children[child] != nil {
+		p := run.State.Children[child]
+		settles.RunID, settles.Slot, settles.Commit = run.State.RunID, p.Slot, p.Commit
+		all = append(all, settles)
+	}
+	return all
 }
 
 // handOverNews sends news to the workflow's queue. What is known of the run may be old: see stray.

@@ -232,3 +232,58 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 		})
 	}
 }
+
+// A child ends whose parent was reset. A process that was frozen, and knows only the run before the reset, hands the outcome over to the
+// workflow's queue for that run. It comes to the run that goes on all the same.
+func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		code := func(ctx workflow.Context, _ string) (string, error) {
+			first, second := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k0"}), kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k1"})
+			one, err := first.Get(ctx)
+			if err != nil {
+				return "", err
+			}
+			two, err := second.Get(ctx)
+			return one + ", " + two, err
+		}
+		d := turntest.New(t)
+		q := &forgetful{Sender: d.Ports.Queue, kinds: []engine.MessageKind{engine.ReportChild}}
+		d.Ports.Queue = q
+		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}
+		frozen, other := d.Idle(turn.Options{}, registrations...), d.Idle(turn.Options{}, registrations...)
+		drain := func() {
+			t.Helper()
+			d.DrainFor(t.Context(), time.Hour, func(string) *turntest.Process { return other })
+		}
+		if _, err := parent.Start(t.Context(), frozen.Client, "p", ""); err != nil {
+			t.Fatal(err)
+		}
+		drain()
+		again, err := parent.Get(other.Client, "p").Reset(t.Context(), workflow.ResetOptions{To: "lastTask"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		drain()
+		q.lose(true)
+		if err := kidGo.Send(t.Context(), other.Client, "k1", "one"); err != nil {
+			t.Fatal(err)
+		}
+		if lost := q.lose(false); lost != 1 {
+			t.Fatalf("%d messages are lost, want the outcome of the child", lost)
+		}
+		if err := frozen.Service.Handle(t.Context(), turn.Delivery{Message: q.last, Received: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := kidGo.Send(t.Context(), other.Client, "k0", "two"); err != nil {
+			t.Fatal(err)
+		}
+		drain()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if got, err := again.Result(ctx); err != nil || got != "heard two, heard one" {
+			t.Errorf("%q, %v", got, err)
+		}
+		d.CheckReplay(other)
+	})
+}
