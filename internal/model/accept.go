@@ -107,8 +107,9 @@ func (k *Checker) Accept(e Event) error {
 		k.actors[e.Actor] = &actor{request: e.Do == Ask, began: k.now, held: slices.Clone(e.Messages), put: map[uint32]bool{}}
 		for i := range e.Messages {
 			g := &e.Messages[i]
-			if k.latest[g.Send] == 0 {
-				k.isSent(g) // or else its sender has died before it could say so
+			if k.latest[g.Send] == 0 { // or else its sender has died before it could say so
+				k.isSent(g)
+				k.sent[sending{g.Run, g.Kind, g.Event}] = max(k.sent[sending{g.Run, g.Kind, g.Event}], k.now)
 			}
 			k.latest[g.Send] = max(k.latest[g.Send], g.Received)
 		}

@@ -181,6 +181,10 @@ func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 		if d, decodeErr := turn.DecodeMessage(timer.Body); err == nil && decodeErr == nil {
 			w.v.sent(d)
 			w.v.s.audit.checked(d) // a sweep sends it, when its queue is there again
+			if d.Kind == engine.TakeResult {
+				// It waits for its build, and another copy of the message may find the attempt interrupted by then.
+				delete(w.v.s.audit.attempts.known, tried{string(d.RunID), d.EventID})
+			}
 		}
 	}
 	return err

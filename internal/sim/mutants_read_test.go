@@ -14,7 +14,7 @@ var readMutants = []mutant{
 	},
 	{
 		name: "a caller's timeout does not bound the call", file: "internal/turn/request.go", within: 300,
-		old: "	if wait >= s.options.SoftLimit {\n", new: "	if true {\n", more: true,
+		old: "	if left > s.options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
 	},
 	{
 		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/turn/torn.go",

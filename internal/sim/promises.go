@@ -164,8 +164,11 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 	case l.mixed():
 		return true
 	case l.policy() == api.OverlapBufferAll:
-		// It was deleted while this waited: for the end of a run, or for it to come by the moments up to that.
-		return l.busy(nil, l.died, l.died) || l.behind(p, looked, looked)
+		// It was deleted while this waited: for the end of a run, or for it to come by the moments up to that. It also waits while the
+		// schedule looks at what has come since, a part at a time.
+		last := &l.phases[len(l.phases)-1]
+		parts := func(t time.Time) bool { return l.behind(last, l.died, t) }
+		return l.busy(nil, l.died, l.died) || l.behind(p, looked, looked) || slices.ContainsFunc(l.ran, parts)
 	}
 	apart := l.a.s.apart()
 	return l.busy(nil, m.Add(-apart), looked.Add(apart))

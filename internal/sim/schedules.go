@@ -59,7 +59,7 @@ var (
 	}
 )
 
-// mostCatchUp is the longest time that a schedule makes up for, in a seed with an outage of more.
+// mostCatchUp is how long a schedule goes on in a seed with an outage of more than that.
 const mostCatchUp = 2 * 24 * time.Hour
 
 // rota draws a schedule that is created now.
@@ -69,11 +69,12 @@ func (s *simulation) rota(r *draws) rota {
 	n.Spec, n.Overlap, n.PauseOnFailure = specs[r.IntN(len(specs))], policies[r.IntN(len(policies))], r.IntN(3) == 0
 	n.Spec.Jitter = []api.Duration{0, 0, api.Duration(3 * time.Minute)}[r.IntN(3)]
 	n.CatchUpWindow = []api.Duration{0, 0, api.Duration(2 * time.Minute), api.Duration(20 * time.Minute)}[r.IntN(4)]
-	if n.CatchUpWindow == 0 && slices.ContainsFunc(s.outages.planned, func(o *outage) bool { return o.length > mostCatchUp }) {
-		n.CatchUpWindow = api.Duration(mostCatchUp) // or thousands of runs are made up for, and nothing else happens
-	}
 	if one.rests || r.IntN(4) == 0 {
 		end := s.now.Add(time.Duration(30+r.IntN(90)) * time.Minute)
+		n.Spec.EndAt = &end
+	}
+	if n.Spec.EndAt == nil && slices.ContainsFunc(s.outages.planned, func(o *outage) bool { return o.length > mostCatchUp }) {
+		end := s.now.Add(mostCatchUp) // or thousands of runs are made up for, and nothing else happens
 		n.Spec.EndAt = &end
 	}
 	if r.IntN(4) == 0 {
