@@ -188,3 +188,62 @@ func sendLateAgain(t *testing.T, does, next string) {
 	p.Stop()
 	d.CheckReplay(p)
 }
+
+// All is off for longer than closed runs are kept, and the messages of a run's last task have waited in their queues meanwhile. The slow
+// check, which comes first, does not delete the run before they have been handled.
+func TestMessagesOfTheLastTaskOutlastAnOutage(t *testing.T) {
+	t.Parallel()
+	for does, kind := range map[string]engine.MessageKind{"signals": engine.ReachOut, "cancels": engine.ReachOut, "starts": engine.SettleChild} {
+		t.Run(does, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := maintained(t)
+				q := &forgetful{Sender: d.Ports.Queue, kinds: []engine.MessageKind{kind}, loses: true}
+				d.Ports.Queue = q
+				before := d.Idle(turn.Options{}, lateCode()...)
+				if does != "starts" {
+					if _, err := hears.Start(t.Context(), before.Client, "h", false); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := speaks.Start(t.Context(), before.Client, "s", does); err != nil {
+					t.Fatal(err)
+				}
+				before.Stop()
+				waits := q.last
+				time.Sleep(10 * 24 * time.Hour)
+				after := d.Idle(turn.Options{}, lateCode()...)
+				check := func() {
+					t.Helper()
+					for ended := false; !ended; {
+						did, err := after.Service.Maintain(t.Context())
+						if err != nil {
+							t.Fatal(err)
+						}
+						ended = did.Ended
+					}
+				}
+				check()
+				if err := after.Service.Handle(t.Context(), turn.Delivery{Message: waits, Received: 2}); err != nil {
+					t.Fatal(err)
+				}
+				runs := d.Runs("h")
+				switch {
+				case len(runs) != 1:
+					t.Errorf("the other workflow has %d runs", len(runs))
+				case does == "signals" && notes(d, "h") != 1:
+					t.Errorf("the signal arrived %d times", notes(d, "h"))
+				case does == "cancels" && runs[0].State.Status != history.Canceled:
+					t.Errorf("the receiver is %v", runs[0].State.Status)
+				}
+				time.Sleep(25 * time.Hour)
+				check()
+				for _, run := range d.Runs("s") {
+					if !run.Void() {
+						t.Errorf("run %s is still there", run.State.RunID)
+					}
+				}
+			})
+		})
+	}
+}

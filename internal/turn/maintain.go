@@ -265,6 +265,11 @@ func (s *Service) examine(ctx context.Context, r *round, part []store.Item, last
 	if !over {
 		return s.resendClosed(ctx, r, part, last, did)
 	}
+	if owes, err := s.owes(ctx, r, part, last); err != nil {
+		return err
+	} else if owes {
+		return s.resendClosed(ctx, r, part, last, did)
+	}
 	deleted, err := s.clean(ctx, part)
 	if errors.Is(err, errAsked) || errors.Is(err, errAwaited) {
 		return nil

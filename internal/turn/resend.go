@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -59,17 +60,9 @@ func (s *Service) resendClosed(ctx context.Context, r *round, part []store.Item,
 	if !r.reaches(last.Time, openPart{part[0].Workflow, part[0].Run}) {
 		return nil
 	}
-	run := runOf(part)
-	if run == nil {
-		t, err := s.open(ctx, part[0].Workflow)
-		if err != nil {
-			return err
-		}
-		run, err = t.other(ctx, last.RunID)
-		t.close()
-		if run == nil || err != nil {
-			return err
-		}
+	run, err := s.wholeRun(ctx, part, last)
+	if run == nil || err != nil {
+		return err
 	}
 	messages := unconfirmed(run)
 	if len(messages) == 0 {
@@ -80,6 +73,37 @@ func (s *Service) resendClosed(ctx context.Context, r *round, part []store.Item,
 	}
 	did.Late += len(messages)
 	return nil
+}
+
+// owes reports whether a closed run is kept for another round although its retention is over: it wants something of other workflows, and
+// no round has looked after that since it had been closed for a day. After an outage of weeks its messages are still in their queues, or
+// gone. This round sends them again, or asks the children; the next one deletes the run.
+//
+// It reads the run if the page lacks commits of it, in such a round only.
+func (s *Service) owes(ctx context.Context, r *round, part []store.Item, last *history.Commit) (bool, error) {
+	if r.since(openPart{part[0].Workflow, part[0].Run}).Sub(last.Time) >= overdue {
+		return false, nil
+	}
+	run, err := s.wholeRun(ctx, part, last)
+	if run == nil || err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(run.Messages(run.Log[len(run.Log)-1]), func(m engine.Message) bool {
+		return (m.Kind == engine.SettleChild || m.Kind == engine.ReachOut) && run.Needed(&m)
+	}), nil
+}
+
+// wholeRun is the run whose commits a page has, or some of them; nil where it is being deleted.
+func (s *Service) wholeRun(ctx context.Context, part []store.Item, last *history.Commit) (*engine.Run, error) {
+	if run := runOf(part); run != nil {
+		return run, nil
+	}
+	t, err := s.open(ctx, part[0].Workflow)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	return t.other(ctx, last.RunID)
 }
 
 // runOf is the run whose commits a page has; nil if the page lacks some.
