@@ -54,6 +54,7 @@ func (s *simulation) sendLarge(id string, r *draws, size int) {
 		}
 		s.echo(id, fmt.Sprintf("large-%d", op), text)
 	}
+	s.readHistory(id)
 }
 
 // echo sends an update until it is known what became of it. It is never too large.

@@ -4,6 +4,14 @@ package sim
 
 // attemptMutants break attempts at activities and their messages.
 var attemptMutants = []mutant{
+	{
+		name: "nothing ends an activity whose queue nobody serves", file: "internal/turn/message.go", within: 4000, more: true,
+		old: "	case engine.CloseActivity:\n", new: "	case engine.CloseActivity:\n		return nil\n	case engine.MessageKind(99):\n",
+	},
+	{
+		name: "a dead letter is only deleted", file: "internal/turn/dead.go", within: 4000, more: true,
+		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.sendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
+	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/turn/activity.go", within: 1000,
 		old: "	follows := &continuation{of: w}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n",

@@ -17,6 +17,10 @@ var sizeMutants = []mutant{
 		old: "		late()\n", new: "",
 	},
 	{
+		name: "a page of a history has a thousand events, however large they are", file: "internal/httpapi/endpoints.go", within: 4000, more: true,
+		old: "size > maxHistoryPage && i > 0 {", new: "size < 0 {",
+	},
+	{
 		name: "a reset begins with an empty commit if the first one is large", file: "engine/reset.go", within: 40000, more: true,
 		old: " && len(c.Copied) > 0 {", new: " {",
 	},

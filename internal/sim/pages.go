@@ -1,0 +1,64 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS Lambda Developer Guide, Lambda quotas:
+// an invocation answers with 6 MB at most, and an answer to API Gateway is a JSON string, where quotes take twice the space.
+const mostOfPage = 1<<20 + 4<<10
+
+// readHistory has a client read the whole history of a workflow's run, page by page, and demands that each page can be answered from Lambda,
+// and that together they have every event once.
+func (s *simulation) readHistory(id string) {
+	token, next := "", int64(1)
+	for {
+		var answer *httptest.ResponseRecorder
+		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, t *turn.Service) error {
+			target := "/v1/workflows/" + id + "/history"
+			if token != "" {
+				target += "?pageToken=" + url.QueryEscape(token)
+			}
+			answer = httptest.NewRecorder()
+			httpapi.New(t, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
+			if answer.Code == http.StatusServiceUnavailable {
+				return api.Busy.New("%s", answer.Body)
+			}
+			return nil
+		})
+		var page api.HistoryResponse
+		switch {
+		case err != nil:
+			s.fail("history of %s: %v", id, err)
+			return
+		case answer.Code != http.StatusOK:
+			return // there is none, or no longer
+		}
+		if err := json.Unmarshal(answer.Body.Bytes(), &page); err != nil || len(page.Events) == 0 {
+			s.fail("history of %s from event %d is answered with %d events, %v", id, next, len(page.Events), err)
+			return
+		}
+		if n := answer.Body.Len(); n > mostOfPage && len(page.Events) > 1 {
+			s.fail("a page of the history of %s has %d bytes", id, n)
+		}
+		for _, e := range page.Events {
+			if e.ID != next {
+				s.fail("event %d of %s follows event %d in the pages of its history", e.ID, id, next-1)
+				return
+			}
+			next++
+		}
+		if token = page.NextPageToken; token == "" {
+			return
+		}
+	}
+}
