@@ -84,6 +84,7 @@ type attemptAudit struct {
 	marked    map[effort]bool
 	delivery  map[sending]int
 	early     map[sending]bool // copies that were sent before the commit was in the log
+	unnamed   map[effort]bool  // activities with a record of an earlier version, which names no run: a later record may have a lower number
 	copies    map[look]map[uint64]bool
 	delivered map[look]int // the most that one of the copies was delivered
 	unclaimed map[look]int // deliveries of all copies before the commit was in the log
@@ -92,7 +93,7 @@ type attemptAudit struct {
 }
 
 func newAttemptAudit() attemptAudit {
-	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
+	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
 }
 
 // delivered counts deliveries of messages that ask for attempts, dead letters included.
@@ -131,7 +132,7 @@ func (a *audit) copied(m *engine.Message) {
 		a.attempts.early[of] = true
 		return
 	}
-	if a.attempts.early[of] {
+	if a.attempts.early[of] || a.attempts.unnamed[effort{workflow: m.WorkflowID, run: m.RunID.Number(), event: m.EventID}] {
 		return
 	}
 	at, before := lookOf(m, m.Look), lookOf(m, m.Look-1)

@@ -93,6 +93,7 @@ func (s *simulation) asEarlier(a store.Attempt) store.Attempt {
 	s.must(err)
 	if !slices.ContainsFunc(there, func(t store.Attempt) bool { return t.Event == a.Event && t.Number >= a.Number }) {
 		a.RunID = ""
+		s.audit.attempts.unnamed[effort{workflow: a.Workflow, run: a.Run, event: a.Event}] = true
 	}
 	return a
 }
