@@ -27,6 +27,7 @@ type restore struct {
 	from, at int // the steps of the moment and of the restore; 0 is never
 	backup   *backup
 	done     bool
+	when     time.Time // it was done
 }
 
 // backup is the table at a moment, and what the audit knew then.
@@ -112,6 +113,7 @@ func (s *simulation) putBack(b *backup) {
 	length := []time.Duration{10 * time.Minute, 3 * time.Hour}[r.IntN(2)]
 	s.happens(restored)
 	s.log("the table is put back")
+	s.restore.when = s.now
 	s.floating = nil // whoever was writing wrote to the table that is gone
 	s.outages.excuse += length
 	s.switchOff(length)
