@@ -98,7 +98,7 @@ func (c *crowd) boot() *turn.Service {
 	}
 	attempt := func(_ context.Context, name string) (string, error) { return name, nil }
 	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Queue: c.queue}
-	service := turn.New(ports, (&code{build: 2, attempt: attempt}).registry(), turn.RealWorld{}, turn.Options{Build: "2", Logger: quiet})
+	service := turn.New(ports, (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(), turn.RealWorld{}, turn.Options{Build: "2", Logger: quiet})
 	p := pump.Pump{Service: service, Receiver: c.queue, World: turn.RealWorld{}, Log: quiet, Concurrency: 4}
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup

@@ -71,8 +71,22 @@ const finish = "finish"
 
 var errFails = errors.New("this attempt is to fail")
 
-// run is the code of a ledger. Build 1 has a bug.
+// run is the code of a ledger, and sees that nothing of it runs after its return. Where it is canceled, what waits for the next
+// task does.
 func (l *code) run(ctx workflow.Context, p program) (tally, error) {
+	returned := false
+	workflow.Go(ctx, func(ctx workflow.Context) {
+		if err := workflow.Await(ctx, func() bool { return returned }); err == nil && ctx.Err() == nil {
+			l.runsOn(workflow.InfoOf(ctx).RunID)
+		}
+	})
+	t, err := l.keep(ctx, p)
+	returned = true // not in a deferred function: those also run where code is given up
+	return t, err
+}
+
+// keep does the work of a ledger. Build 1 has a bug.
+func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	t := tally{Sum: p.Base}
 	finished := false
 	total.Handle(ctx, func(workflow.None) (int, error) { return t.Sum, nil })
@@ -178,6 +192,8 @@ type code struct {
 	attempt func(ctx context.Context, name string) (string, error)
 	// attemptLocal is an attempt at the local activity.
 	attemptLocal func(ctx context.Context, name string) (string, error)
+	// runsOn is told the id of a run of which some code runs after the workflow's function has returned: nothing may.
+	runsOn func(runID string)
 }
 
 func (l *code) work(p program) activity.Activity[string, string] {
@@ -263,7 +279,9 @@ func (s *simulation) askOutside(ctx context.Context, name string) error {
 }
 
 func registry(s *simulation, build int) *engine.Registry {
-	return (&code{build: build, attempt: s.attempt, attemptLocal: s.attemptLocal, pinned: s.plan.pinned}).registry()
+	return (&code{build: build, attempt: s.attempt, attemptLocal: s.attemptLocal, pinned: s.plan.pinned, runsOn: func(runID string) {
+		s.fail("code of %s runs after the workflow's function has returned: what it does is lost with the run", runID)
+	}}).registry()
 }
 
 func (l *code) registry() *engine.Registry {
