@@ -24,6 +24,17 @@ type life struct {
 	shifts []*started
 	open   map[int64]*started
 	events int // that were read
+	// split is the task that has to wait for the next one, and the timer that the next one begins with. In that one it is goesOn.
+	split, goesOn *split
+	// resume is the timer with which it goes on with moments that one task is not enough for.
+	resume int64
+}
+
+// split is a task that waits for the next one.
+type split struct {
+	timer int64
+	order int
+	at    time.Time
 }
 
 // phase is a time in which a schedule stays as it is.
@@ -47,17 +58,28 @@ func (r request) covers(t time.Time) bool {
 
 // started is a run that a schedule has started.
 type started struct {
-	order     int       // of its event
+	order     int       // of its event, or of the task that had to leave it to the next one
 	at        time.Time // its moment
 	triggered bool
 	request   string    // of its start
+	decided   time.Time // of the task that had to leave it to the next one, or when it was started
 	from, to  time.Time // when it was started and when the schedule knew of its end; zero if it never did
+	// counted is when the run no longer kept others from starting: the moments that came while it was open come first, a part at a time.
+	counted time.Time
 }
 
 // openAt reports whether, as far as the schedule knows, the run was open at some time between these.
 func (s *started) openAt(from, to time.Time) bool {
-	return !s.from.After(to) && (s.to.IsZero() || !s.to.Before(from))
+	return !s.decided.After(to) && (s.to.IsZero() || !s.to.Before(from))
 }
+
+// keepsOthers reports whether the run kept others from starting at a time.
+func (s *started) keepsOthers(t time.Time) bool {
+	return !s.decided.After(t) && (s.counted.IsZero() || !s.counted.Before(t))
+}
+
+// startedAt reports whether the run was started because of what came at a time.
+func (s *started) startedAt(t time.Time) bool { return !s.decided.After(t) && !s.from.Before(t) }
 
 // lives are those of the schedules that have had an id.
 func (a *audit) lives(id string) (all []*life) {
@@ -77,7 +99,7 @@ func (a *audit) lives(id string) (all []*life) {
 
 // read adds what a run's log has.
 func (l *life) read(run *engine.Run) {
-	l.open = map[int64]*started{}
+	l.open, l.split = map[int64]*started{}, nil
 	for _, c := range run.Log {
 		at := c.Time.Time()
 		if c.Task != nil {
@@ -86,13 +108,14 @@ func (l *life) read(run *engine.Run) {
 		for _, e := range c.Events() {
 			l.event(e.ID, at, e.Event)
 		}
+		l.goesOn = nil
 	}
 	l.died = run.State.CloseTime.Time()
 	if run.State.Status != history.ContinuedAsNew {
 		return
 	}
 	for _, s := range l.open {
-		s.to = l.died // it does not wait for them in its next run
+		s.to, s.counted = l.died, l.died // it does not wait for them in its next run
 	}
 	l.a.follows(l.name, run)
 }
@@ -100,7 +123,7 @@ func (l *life) read(run *engine.Run) {
 func (l *life) event(id int64, at time.Time, e history.Event) {
 	l.events++
 	if s := l.open[engine.Resolves(e).Child]; s != nil {
-		s.to = at
+		s.to, s.counted = at, at
 		l.ended(at, e.Attributes)
 	}
 	switch e := e.Attributes.(type) {
@@ -110,12 +133,23 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 			l.decode(e.Input, &n)
 			l.born, l.phases = at, []phase{{Schedule: n.Schedule, from: at}}
 		}
+	case *history.TimerStarted:
+		l.waits(id, at, e)
 	case *history.TimerFired:
 		l.ticked = at
+		if e.StartedEventID == l.resume {
+			l.count(time.Time{}, at)
+		}
+		if l.split != nil && e.StartedEventID == l.split.timer {
+			l.goesOn, l.split = l.split, nil
+		}
 	case *history.WorkflowExecutionUpdateAccepted:
 		l.told(at, e)
 	case *history.StartChildWorkflowExecutionInitiated:
-		s := &started{order: l.events, request: e.RequestID, from: at}
+		s := &started{order: l.events, request: e.RequestID, decided: at, from: at}
+		if l.goesOn != nil {
+			s.order, s.decided = l.goesOn.order, l.goesOn.at
+		}
 		moment := strings.TrimPrefix(e.WorkflowID, l.id+"-")
 		moment, _, s.triggered = strings.Cut(moment, "Z-")
 		var err error
@@ -123,6 +157,32 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 			l.fail("has started %s: %v", e.WorkflowID, err)
 		}
 		l.shifts, l.open[id] = append(l.shifts, s), s
+	}
+}
+
+// waits takes a timer: the next task goes on with what this one had no room for, or with more moments.
+func (l *life) waits(id int64, at time.Time, e *history.TimerStarted) {
+	switch {
+	case e.Point > 0:
+		l.split = &split{timer: id, order: l.events, at: at}
+		if l.goesOn != nil {
+			l.split.order, l.split.at = l.goesOn.order, l.goesOn.at
+		}
+	case e.FireAt.Time().Equal(at.Add(partEvery)):
+		l.resume = id
+		l.count(at, time.Time{})
+	}
+}
+
+// partEvery is after how long a schedule goes on with moments that one task is not enough for (internal/schedule/flow).
+const partEvery = time.Second
+
+// count changes when the runs that have ended no longer keep others from starting.
+func (l *life) count(from, to time.Time) {
+	for _, s := range l.shifts {
+		if !s.to.IsZero() && s.counted.Equal(from) {
+			s.counted = to
+		}
 	}
 }
 

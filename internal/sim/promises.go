@@ -207,7 +207,7 @@ func (l *life) checkAsked() {
 		}
 		begun := func(m time.Time) bool {
 			return slices.ContainsFunc(l.shifts, func(s *started) bool {
-				return s.from.Equal(r.at) && (s.triggered && m.IsZero() || !s.triggered && s.at.Equal(m))
+				return s.startedAt(r.at) && (s.triggered && m.IsZero() || !s.triggered && s.at.Equal(m))
 			})
 		}
 		moments := []time.Time{{}}
@@ -215,7 +215,7 @@ func (l *life) checkAsked() {
 			moments = momentsOf(l.phases[i].Spec, r.start.Add(-time.Microsecond), r.end)
 		}
 		// Commits have one time if the clock of the later one's writer is behind: the order of the log says what was open.
-		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.openAt(r.at, r.at) })
+		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.keepsOthers(r.at) })
 		for j, m := range moments {
 			if (cmp.Or(r.overlap, l.phases[i].Overlap) == api.OverlapAllowAll || idle && j == 0) && !begun(m) {
 				l.fail("was asked at %v for a run, of %v if that is a moment, and has not started it", r.at, m)

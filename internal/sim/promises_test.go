@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
@@ -58,6 +59,60 @@ func TestPolicyOfARequest(t *testing.T) {
 		}
 		if l.checkAsked(); len(s.wrong) != c.fails {
 			t.Errorf("from %q to %q: %q", c.before, c.after, s.wrong)
+		}
+	}
+}
+
+// A run whose start had to wait for the next task is open for what came before that task.
+func TestRunsThatWaitForTheNextTask(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	for _, c := range []struct {
+		point, fails int
+	}{{1, 0}, {0, 1}} {
+		s := &simulation{}
+		l := &life{
+			id: "s", a: &audit{s: s}, open: map[int64]*started{},
+			phases: []phase{{Schedule: api.Schedule{Overlap: api.OverlapBufferOne}, from: start}},
+		}
+		l.event(7, at(20), history.Event{Attributes: &history.TimerStarted{Point: c.point}})
+		l.event(8, at(25), history.Event{Attributes: &history.WorkflowExecutionUpdateAccepted{UpdateName: api.ScheduleTrigger, Input: history.Payload("{}")}})
+		l.event(9, at(30), history.Event{Attributes: &history.TimerFired{StartedEventID: 7}})
+		l.event(10, at(30), history.Event{Attributes: &history.StartChildWorkflowExecutionInitiated{WorkflowID: "s-2026-11-21T10:20:00Z"}})
+		if l.checkAsked(); len(s.wrong) != c.fails {
+			t.Errorf("point %d: %q", c.point, s.wrong)
+		}
+	}
+}
+
+// A run that has ended keeps others from starting while the schedule looks at the moments that came meanwhile, a part at a time.
+func TestRunsWhoseEndIsNotCounted(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	for _, c := range []struct {
+		pause, asked, fails int
+	}{{1, 20, 0}, {1, 22, 1}, {600, 20, 1}} {
+		s := &simulation{}
+		l := &life{
+			id: "s", a: &audit{s: s}, open: map[int64]*started{},
+			phases: []phase{{Schedule: api.Schedule{Overlap: api.OverlapBufferOne}, from: start}},
+		}
+		event := func(id int64, when time.Time, e history.Attributes) { l.event(id, when, history.Event{Attributes: e}) }
+		event(5, at(0), &history.StartChildWorkflowExecutionInitiated{WorkflowID: "s-2026-11-21T10:00:00Z"})
+		event(8, at(19), &history.ChildWorkflowExecutionCompleted{InitiatedEventID: 5})
+		event(9, at(19), &history.TimerStarted{FireAt: history.At(at(19 + c.pause))})
+		asked := &history.WorkflowExecutionUpdateAccepted{UpdateName: api.ScheduleTrigger, Input: history.Payload("{}")}
+		if c.asked == 20 {
+			event(10, at(20), asked)
+		}
+		event(12, at(21), &history.TimerFired{StartedEventID: 9})
+		if c.asked == 22 {
+			event(13, at(22), asked)
+		}
+		if l.checkAsked(); len(s.wrong) != c.fails {
+			t.Errorf("%+v: %q", c, s.wrong)
 		}
 	}
 }
