@@ -50,6 +50,20 @@ func (in *Instance) closesNext() bool {
 	return true
 }
 
+// NextTask is what brings the next task of a run whose last one was full. It need not be due. Nil is nothing.
+func (r *Run) NextTask() *history.TimerFired {
+	first := int64(0)
+	for id, t := range r.State.Timers {
+		if t.Point > 0 && (first == 0 || id < first) {
+			first = id
+		}
+	}
+	if first == 0 {
+		return nil
+	}
+	return &history.TimerFired{StartedEventID: first}
+}
+
 // unanswered reports whether the code has not come to an update that the task brings.
 func (in *Instance) unanswered() bool {
 	return in.active != nil && slices.ContainsFunc(in.active.delivered, func(u *update) bool { return u.result.Verdict == Unanswered })

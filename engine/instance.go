@@ -62,7 +62,8 @@ type Instance struct {
 	// active is the activation that waits for local activities; nil where none does.
 	active *activation
 
-	finished bool // the workflow's function has returned, and the run closes in this task
+	returned bool // the workflow's function has returned, and the run closes in this task, in the next one, or when no code waits for that
+	finished bool // it has returned, and the run closes in this task
 	ending   bool // it has returned, and the run closes in the next task
 	result   history.Payload
 	err      error
@@ -179,6 +180,7 @@ func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 			})
 		}
 		in.result, in.err = in.workflow.Run(in, in.root, e.Input)
+		in.returned = true
 		in.awaitSplits()
 		in.ending = in.closesNext()
 		in.finished = !in.ending

@@ -162,7 +162,7 @@ func (s *State) scheduled(c *history.Commit, id int64, e history.Event) bool {
 			p.CancelRequested = true
 		}
 	case *history.TimerStarted:
-		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt}
+		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt, Point: a.Point}
 	case *history.StartChildWorkflowExecutionInitiated:
 		s.Children[id] = newChild(c, id, a)
 	case *history.SignalExternalWorkflowExecutionInitiated:

@@ -81,6 +81,8 @@ type PendingTimer struct {
 	Slot    uint32
 	Commit  history.CommitID
 	FireAt  history.Timestamp
+	// Point is set on the timer that brings the next task where one was full: see history.TimerStarted.
+	Point int
 }
 
 // Update is an update that was accepted.

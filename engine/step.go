@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
@@ -51,6 +53,11 @@ type Transition struct {
 // ClosedBefore reports whether the run closed before the code came to a request of the task, by its index.
 func (t *Transition) ClosedBefore(i int) bool {
 	return t.Failure == nil && t.Commit != nil && t.Commit.Status.Closed() && t.Updates[i].Verdict == Unanswered
+}
+
+// Left reports whether the code, which did not fail, came to none of the requests: the workflow's function had returned before.
+func (t *Transition) Left() bool {
+	return t.Failure == nil && !slices.ContainsFunc(t.Updates, func(u UpdateResult) bool { return u.Verdict != Unanswered })
 }
 
 // begun is a task that waits for local activities.
@@ -154,6 +161,11 @@ func (r *Run) Fail(w *Writer, task Task, f *failure.Failure) *Transition {
 // begin is the commit of a task before its code has run.
 func (r *Run) begin(w *Writer, task Task) *history.Commit {
 	c := r.draft(w, task.Brought)
+	for _, e := range task.Brought {
+		if t := r.State.Timers[Resolves(e).Timer]; t != nil {
+			c.Time = max(c.Time, t.FireAt) // no timer fires early
+		}
+	}
 	c.Pending = history.PendingNone
 	c.Task = &history.Task{
 		Kind: r.kind(task), Attempt: max(task.Attempt, 1), Build: w.Build, Rules: history.CurrentRules, HistoryBytes: r.State.Bytes,

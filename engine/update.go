@@ -139,9 +139,13 @@ func (in *Instance) deliverUpdates(requests []UpdateRequest) (delivered []*updat
 }
 
 // deliverUpdate hands a request over. Before the code has set any handler it is kept until the code sets the one of its
-// name, or waits without having done so.
+// name, or waits without having done so. None runs after the workflow's function has returned, while the
+// run is still open; histories of earlier versions have such ones, so a replay delivers them.
 func (in *Instance) deliverUpdate(request UpdateRequest) *update {
 	u := &update{request: request}
+	if in.returned && !in.replaying {
+		return u
+	}
 	in.updates.queue = append(in.updates.queue, u)
 	if len(in.updates.handlers) > 0 {
 		in.releaseUpdates(func(*update) bool { return true })

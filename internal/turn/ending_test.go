@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -73,6 +74,57 @@ func TestASignalOutlivesTheStuckRun(t *testing.T) {
 		}
 		d.CheckReplay(p)
 	})
+}
+
+// Code that was asked to end may have to wait for another task before the run closes. No update begins after the workflow's function
+// has returned: its effect would be lost with the run.
+func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
+	var (
+		typ  = workflow.Declare[workflow.None, int]("leaver")
+		slow = workflow.NewUpdate[workflow.None, string]("slow")
+		add  = workflow.NewUpdate[int, int]("add")
+	)
+	leave := func(ctx workflow.Context, _ workflow.None) (sum int, err error) {
+		slow.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (string, error) { return "", workflow.Sleep(ctx, time.Hour) })
+		add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+			sum += n
+			return sum, nil
+		})
+		_ = workflow.Sleep(ctx, 2*time.Hour)
+		return sum, nil
+	}
+	for _, cached := range []int{0, -1} {
+		synctest.Test(t, func(t *testing.T) {
+			d, ctx := turntest.New(t), context.Background()
+			p := d.Start(turn.Options{CacheEntries: cached, Engine: engine.Options{MaxStarts: 1}}, workflow.Bind(typ, leave))
+			run, err := typ.Start(ctx, p.Client, "w", workflow.None{}, workflow.StartOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, id := range []string{"u1", "u2", "u3"} {
+				if _, err := slow.Send(ctx, p.Client, "w", workflow.None{}, workflow.CallOptions{ID: id}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := add.Call(ctx, p.Client, "w", 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := run.Cancel(ctx, "enough"); err != nil {
+				t.Fatal(err)
+			}
+			before := d.Runs("w")[0]
+			if before.State.Status.Closed() {
+				t.Fatal("the run has closed in the task that was asked to end it")
+			}
+			if got, err := add.Call(ctx, p.Client, "w", 2, workflow.CallOptions{ID: "late"}); !errors.Is(err, client.ErrNotFound) {
+				t.Errorf("an update after the return was answered %d, %v", got, err)
+			}
+			if got, err := run.Result(ctx); err != nil || got != 1 {
+				t.Errorf("the run has come to %d, %v", got, err)
+			}
+			d.CheckReplay(p)
+		})
+	}
 }
 
 // An update that its workflow closes before it is come to runs on the run that follows; where none does, it is told so.

@@ -255,6 +255,13 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	if transition.Commit == nil {
 		current := t.fresh
 		t.discard()
+		if next := run.NextTask(); next != nil && transition.Left() {
+			// The workflow's function has returned, and the run closes in its next task, whoever brings that.
+			if err := t.commitTask(ctx, run, engine.Task{Brought: []history.Event{history.Of(next)}}); err != nil {
+				return err
+			}
+			return t.updateTogether(ctx, calls)
+		}
 		if !current {
 			return t.final(ctx, nil)
 		}
