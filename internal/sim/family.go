@@ -39,7 +39,7 @@ func (l *code) entry(ctx workflow.Context, d draft) (string, error) {
 			return alone, err
 		}
 	}
-	if _, err := l.work(program{}).Run(ctx, fmt.Sprintf("entry %d", d.Number)); err != nil {
+	if _, err := l.work(program{}, "").Run(ctx, fmt.Sprintf("entry %d", d.Number)); err != nil {
 		return "", err
 	}
 	switch {

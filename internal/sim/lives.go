@@ -115,7 +115,12 @@ func (l *life) read(run *engine.Run) {
 		return
 	}
 	for _, s := range l.open {
-		s.to, s.counted = l.died, l.died // it does not wait for them in its next run
+		if s.to.IsZero() {
+			s.to = l.died // it does not wait for them in its next run
+		}
+		if s.counted.IsZero() {
+			s.counted = l.died
+		}
 	}
 	l.a.follows(l.name, run)
 }

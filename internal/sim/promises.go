@@ -153,7 +153,7 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 		return true
 	}
 	looked := l.looked(due)
-	if p.CatchUpWindow > 0 && looked.Sub(m) > time.Duration(p.CatchUpWindow) {
+	if p.CatchUpWindow > 0 && looked.Sub(m) > time.Duration(p.CatchUpWindow) && !l.wasOpen(looked) {
 		return true
 	}
 	switch {
@@ -172,6 +172,19 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 	}
 	apart := l.a.s.apart()
 	return l.busy(nil, m.Add(-apart), looked.Add(apart))
+}
+
+// wasOpen reports whether a run was certainly open, as far as the schedule knew, when its code ran at a time: what comes while one is open
+// is not late. A schedule whose runs may overlap does not know.
+func (l *life) wasOpen(looked time.Time) bool {
+	if l.mixed() || l.policy() == api.OverlapAllowAll {
+		return false
+	}
+	same := 0
+	for _, t := range l.ran {
+		same += oneIf(t.Equal(looked))
+	}
+	return same == 1 && slices.ContainsFunc(l.shifts, func(s *started) bool { return s.decided.Before(looked) && s.openAt(looked, looked) })
 }
 
 // aPart is how many moments a task of a schedule decides about. The next task follows a second later.

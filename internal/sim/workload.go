@@ -36,7 +36,7 @@ type program struct {
 	Flaky  int           // how often each activity fails first
 	Once   bool          // activities have one attempt
 	Inline bool          // activities may be run by the process that ran the one before
-	Queue  string        // the task queue of activities; empty is the default one
+	Queue  string        // the task queue of activities; empty is the default one, as for each second step that may be run inline
 	Laps   int           // how often it continues as new, after its steps
 	Base   int           // the sum that the runs before it came to
 	Notes  int           // how many notes it reads before it continues as new
@@ -55,6 +55,15 @@ type program struct {
 
 // waits reports whether a ledger that is canceled waits for the end of the step that is under way.
 func (p program) waits() bool { return !p.Local && p.Steps%2 == 1 }
+
+// queueOf is the task queue of an activity.
+func (p program) queueOf(name string) string {
+	var step int
+	if _, err := fmt.Sscanf(name, "step %d", &step); err == nil && p.Inline && step%2 == 1 {
+		return ""
+	}
+	return p.Queue
+}
 
 // taskQueues are those of the deployment besides the default one.
 var taskQueues = []string{"reports"}
@@ -196,9 +205,9 @@ type code struct {
 	runsOn func(runID string)
 }
 
-func (l *code) work(p program) activity.Activity[string, string] {
+func (l *code) work(p program, name string) activity.Activity[string, string] {
 	o := activity.Options{
-		StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline, TaskQueue: p.Queue, WaitCancellation: p.waits(),
+		StartToClose: time.Minute, Retry: activity.Retry{InitialInterval: time.Second}, Inline: p.Inline, TaskQueue: p.queueOf(name), WaitCancellation: p.waits(),
 	}
 	o.ScheduleToClose = p.Close
 	if p.Ask {
@@ -215,7 +224,7 @@ func (l *code) do(ctx workflow.Context, p program, name string) (string, error) 
 	if p.Local {
 		return l.local(p).Run(ctx, name)
 	}
-	return l.work(p).Run(ctx, name)
+	return l.work(p, name).Run(ctx, name)
 }
 
 func (l *code) local(p program) activity.Local[string, string] {
@@ -252,8 +261,8 @@ func (s *simulation) attempt(ctx context.Context, name string) (string, error) {
 	s.audit.executed(activity.InfoOf(ctx))
 	s.audit.began(activity.InfoOf(ctx))
 	s.events.begins(activity.InfoOf(ctx), oneIf(s.audit.programs[activity.InfoOf(ctx).WorkflowID].Once))
-	if p, known := s.audit.programs[activity.InfoOf(ctx).WorkflowID]; known && s.running.queue != queue.ForTasks(p.Queue) {
-		s.fail("an attempt of %s, whose task queue is %q, is made by who got a message of the queue %s", activity.InfoOf(ctx).WorkflowID, p.Queue, s.running.queue)
+	if p, known := s.audit.programs[activity.InfoOf(ctx).WorkflowID]; known && s.running.queue != queue.ForTasks(p.queueOf(name)) {
+		s.fail("an attempt at %s of %s, whose task queue is %q, is made by who got a message of the queue %s", name, activity.InfoOf(ctx).WorkflowID, p.queueOf(name), s.running.queue)
 	}
 	if !s.calm && s.random.oneIn(4) {
 		return "", errors.New("flaky")
@@ -290,7 +299,7 @@ func (l *code) registry() *engine.Registry {
 	if l.pinned {
 		how = append(how, workflow.Pinned())
 	}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), flow.Registration(), l.work(program{}), l.local(program{})} {
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), flow.Registration(), l.work(program{}, ""), l.local(program{})} {
 		if err := registration.Register(r); err != nil {
 			panic(err)
 		}
