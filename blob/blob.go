@@ -26,6 +26,9 @@ const MaxBatch = 1000
 var (
 	// ErrMissing is wrapped by what Get returns for a key where there is no blob.
 	ErrMissing = errors.New("blob: it is not there")
+	// ErrDenied is wrapped by what Get returns for a blob that may not be read, and asking again is no use. Where an adapter cannot tell,
+	// the blob may be missing.
+	ErrDenied = errors.New("blob: it may not be read")
 	// ErrTooLarge is wrapped by what Put returns for a body above MaxBody. Nothing was done.
 	ErrTooLarge = errors.New("blob: the body is too large")
 )
@@ -41,7 +44,7 @@ type Listed struct {
 type Blobs interface {
 	// Put keeps a body. When it returns nil the body is durable.
 	Put(ctx context.Context, key string, body []byte) error
-	// Get returns the body of a key, or an error that wraps ErrMissing.
+	// Get returns the body of a key, or an error that wraps ErrMissing or ErrDenied.
 	Get(ctx context.Context, key string) ([]byte, error)
 	// List returns at most limit blobs (MaxBatch at most) whose keys begin with prefix and stand after a key, by their keys. An
 	// empty list is the end.

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -183,6 +184,23 @@ func (d *deployment) runDeadLetters(v *traveller) {
 
 // diedAndWentOn are the errands of runDeadLetters.
 var diedAndWentOn = []string{"activity-dies", "timer-dies", "follows"}
+
+// runSweep has the timer function send a large result that has waited for its build.
+func (d *deployment) runSweep() {
+	d.t.Helper()
+	m := ghostOf(engine.TakeResult, "waited", time.Now(), payload(d.t, freight))
+	m.Due = history.At(time.Now())
+	plain, err := history.EncodeBody(m)
+	if err == nil {
+		err = d.sealer(d.objects).Timers(d.store()).PutTimers(d.t.Context(), []store.Timer{{ID: "waited", Due: m.Due.Time(), Body: plain}})
+	}
+	if err == nil {
+		_, err = d.Invoke(d.t.Context(), string(adapter.Timer), []byte(`{"source":"aws.events"}`))
+	}
+	if err != nil {
+		d.t.Error(err)
+	}
+}
 
 // early brings the moments of all messages that wait in the table forward to now, and returns them.
 func (d *deployment) early() (messages []*engine.Message) {

@@ -72,10 +72,11 @@ func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string
 		},
 	}
 	get := func(ctx context.Context) error { _, err := blobs.Get(ctx, namespace+"/00000000/message/x"); return err }
-	all = record(append(seal, get, func(ctx context.Context) error {
+	put := func(ctx context.Context) error {
 		return blobs.Put(ctx, namespace+"/00000000/message/x", []byte("x"))
-	})...)
-	timer = record(append(seal, get, func(ctx context.Context) error {
+	}
+	all = record(append(seal, get, put)...)
+	timer = record(append(seal, get, put, func(ctx context.Context) error {
 		return blobs.Delete(ctx, namespace+"/00000000/message/x")
 	}, func(ctx context.Context) error {
 		_, err := blobs.List(ctx, namespace+"/", namespace+"/a", 10)

@@ -59,6 +59,7 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 	d.runRequests()
 	d.runPinned(v)
 	d.runAfterwards()
+	d.runSweep()
 	d.tidy()
 	uses := map[string][]awsuse.Use{}
 	for name, recorder := range d.recorded {

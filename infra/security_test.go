@@ -41,7 +41,7 @@ var whys = map[string]string{
 	"Clean":         "delete runs whose retention has passed, and look after those that wait in vain",
 	"Seal":          "make data keys, and unwrap those that it meets, where `PayloadKeys` are set",
 	"Blobs":         "keep large commits and messages, and read them, where there is a `Bucket`",
-	"timer Blobs":   "read them, and delete those that nobody refers to",
+	"timer Blobs":   "keep large messages that it sends again, read what is there, and delete what nobody refers to",
 	"FindBlobs":     "find those",
 	"Mark":          "remember where the check over all runs stands",
 	"Check":         "find those runs. A scan has no partition keys, so that IAM cannot hold it to a namespace; the store passes over the others",

@@ -156,7 +156,8 @@ type Timer struct {
 type Timers interface {
 	// PutTimers keeps timers. It returns nil only when all of them are kept.
 	PutTimers(ctx context.Context, timers []Timer) error
-	// DueTimers returns timers that are due before a moment, the earliest first, at most limit of them.
+	// DueTimers returns timers that are due before a moment, the earliest first, at most limit of them. It may return fewer than there are
+	// where those that it returns have 1 MiB or more together.
 	DueTimers(ctx context.Context, before time.Time, limit int) ([]Timer, error)
 	// DeleteTimers deletes timers that DueTimers returned; one that is not there is no error.
 	DeleteTimers(ctx context.Context, timers []Timer) error

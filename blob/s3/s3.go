@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/internal/awstry"
@@ -48,22 +49,62 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
+// bodyTries is how often an object is asked for whose body does not come whole: the SDK's own tries end where the body begins.
+const bodyTries = 3
+
 // Get implements blob.Blobs.
-func (b *Blobs) Get(ctx context.Context, key string) ([]byte, error) {
+func (b *Blobs) Get(ctx context.Context, key string) (body []byte, err error) {
+	for range bodyTries {
+		body, err = b.get(ctx, key)
+		var cut *cutOff
+		if !errors.As(err, &cut) || ctx.Err() != nil {
+			return body, err
+		}
+	}
+	return nil, err
+}
+
+// cutOff is an answer whose body did not come whole.
+type cutOff struct{ error }
+
+// Unwrap is why.
+func (c *cutOff) Unwrap() error { return c.error }
+
+func (b *Blobs) get(ctx context.Context, key string) ([]byte, error) {
 	out, err := b.client.GetObject(ctx, &awss3.GetObjectInput{Bucket: &b.bucket, Key: &key})
 	var missing *types.NoSuchKey
-	if errors.As(err, &missing) {
+	switch {
+	case errors.As(err, &missing):
 		return nil, fmt.Errorf("%w: %s", blob.ErrMissing, key)
-	}
-	if err != nil {
+	case denied(err):
+		return nil, fmt.Errorf("%w: %s (S3 answers the same for one that is not there, to whoever may not list the whole bucket): %w", blob.ErrDenied, key, err)
+	case err != nil:
 		return nil, err
 	}
 	defer func() { _ = out.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(out.Body, blob.MaxBody+1))
-	if err == nil && len(body) > blob.MaxBody {
-		err = fmt.Errorf("%w: %s", blob.ErrTooLarge, key)
+	if err != nil {
+		return nil, &cutOff{fmt.Errorf("%s after %d bytes: %w", key, len(body), err)}
 	}
-	return body, err
+	if len(body) > blob.MaxBody {
+		return nil, fmt.Errorf("%w: %s", blob.ErrTooLarge, key)
+	}
+	return body, nil
+}
+
+// denied reports whether S3 will not let this process read an object until somebody changes rights or keys. “If you don't have the
+// s3:ListBucket permission, Amazon S3 returns an HTTP status code 403 (“access denied”) error” for an object that is not there (S3 API
+// Reference, GetObject), and a right that is held to a prefix does not count.
+func denied(err error) bool {
+	var answer smithy.APIError
+	if !errors.As(err, &answer) {
+		return false
+	}
+	switch answer.ErrorCode() {
+	case "AccessDenied", "KMS.DisabledException", "KMS.InvalidStateException", "KMS.KMSInvalidStateException", "KMS.NotFoundException":
+		return true
+	}
+	return false
 }
 
 // List implements blob.Blobs.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -98,13 +97,10 @@ func (f *Function) Flush() {
 func (f *Function) Hung() bool { return f.service.Hung() > 0 }
 
 // sweep sends the long timers that have become near, and makes a step of the slow check over all runs with what is left of
-// the invocation's time. What the event says does not matter: only its time does. The check may fail: no run waits for it
-// (turn.Service.Maintain says what a step costs).
+// the invocation's time, also if the sweep fails. What the event says does not matter: only its time does. The check may fail: no run
+// waits for it (turn.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
-	sent, unread := f.service.Sweep(ctx)
-	if unread != nil && !errors.Is(unread, turn.ErrUnreadable) {
-		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, unread)
-	}
+	sent, failed := f.service.Sweep(ctx)
 	did, err := f.service.Maintain(ctx)
 	if err != nil {
 		f.log.WarnContext(ctx, "the check over all runs failed; its next step will try again", "error", err)
@@ -114,8 +110,8 @@ func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error
 			f.log.WarnContext(ctx, "what is kept apart could not be looked through; the next time will try again", "error", err)
 		}
 	}
-	if unread != nil {
-		return nil, unread // an alarm is on the errors of the function
+	if failed != nil { // an alarm is on the errors of the function
+		return nil, fmt.Errorf("sweep failed after %d timers; the next one goes on: %w", sent, failed)
 	}
 	answer := map[string]int{"sent": sent}
 	if did.Commits > 0 {

@@ -138,7 +138,7 @@ locals {
   blobs = { for role in keys(local.functions) : role => {
     Sid      = "Blobs"
     Effect   = "Allow"
-    Action   = role == "timer" ? ["s3:GetObject", "s3:DeleteObject"] : ["s3:PutObject", "s3:GetObject"]
+    Action   = concat(["s3:PutObject", "s3:GetObject"], role == "timer" ? ["s3:DeleteObject"] : [])
     Resource = ["arn:${local.partition}:s3:::${local.bucket}/${var.namespace}/*"]
   } }
   find_blobs = {

@@ -112,8 +112,7 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 		cancel()
 		return resp, err
 	}
-	c.misses.Store(0)
-	resp.Body = &body{ReadCloser: resp.Body, over: over, cancel: cancel}
+	resp.Body = &body{ReadCloser: resp.Body, over: over, whole: func() { c.misses.Store(0) }, cancel: cancel}
 	return resp, nil
 }
 
@@ -121,13 +120,18 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 type body struct {
 	io.ReadCloser
 	over   func(error) error
+	whole  func()
 	cancel func()
 }
 
-// Read fails with ErrSilent if the timeout of the try is over.
+// Read fails with ErrSilent if the timeout of the try is over. Only an answer that came to its end shows that the timeout suffices.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	switch err {
+	case nil:
+	case io.EOF:
+		b.whole()
+	default:
 		err = b.over(err)
 	}
 	return n, err

@@ -1,12 +1,14 @@
 package awstry_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/awstry"
@@ -121,6 +123,47 @@ func TestSilentBody(t *testing.T) {
 	if got, err := io.ReadAll(resp.Body); string(got) != "half" || !errors.Is(err, awstry.ErrSilent) {
 		t.Errorf("%q, %v", got, err)
 	}
+}
+
+// stops is a client of a server whose answers begin at once, and do not go on.
+type stops struct{ context.Context }
+
+// Do begins an answer.
+func (s *stops) Do(r *http.Request) (*http.Response, error) {
+	s.Context = r.Context()
+	return &http.Response{Body: s}, nil
+}
+
+// Read waits for what does not come.
+func (s *stops) Read([]byte) (int, error) {
+	<-s.Done()
+	return 0, s.Err()
+}
+
+// Close implements io.Closer.
+func (s *stops) Close() error { return nil }
+
+// Answers that begin and do not end have the timeout grow, as those do that do not begin: an answer may be large, and the way slow.
+func TestSlowBodiesGetMoreTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := awstry.Wrap(&stops{}, awstry.For(time.Second, 0))
+		for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 4 * time.Second} {
+			began := time.Now()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := c.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(resp.Body); !errors.Is(err, awstry.ErrSilent) || time.Since(began) != want {
+				t.Errorf("after %v: %v, want %v", time.Since(began), err, want)
+			}
+			_ = resp.Body.Close()
+		}
+	})
 }
 
 // slow is a client of a server that needs a minute.

@@ -65,12 +65,13 @@ func placeOfAttempt(a *store.Attempt) string {
 	return fmt.Sprintf("attempt/%s/%d/%d/%d", escape(a.Workflow), a.Run, a.Event, a.Number)
 }
 
-func placeOfTimer(t *store.Timer) string { return "timer/" + escape(t.ID) }
+func placeOfTimer(t *store.Timer) string { return placeOfTimers + "/" + escape(t.ID) }
 
 func escape(id string) string { return strings.ReplaceAll(url.PathEscape(id), ".", "%2E") }
 
 const (
 	placeOfMessage = "message"
+	placeOfTimers  = "timer"
 	placeOfKey     = "key"
 )
 
@@ -269,7 +270,8 @@ type timers struct {
 }
 
 // PutTimers implements store.Timers. A timer that could not be opened, and is put to another moment, is put as it is: its id is its
-// place.
+// place. A large body is kept apart, as a message's is: it is that of a result that waits for its build, for minutes at a time. Its blob
+// lasts for timerGrace, so that one of a timer which is due after that is refused.
 func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 	var open, put []store.Timer
 	for _, timer := range all {
@@ -280,19 +282,65 @@ func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 		}
 	}
 	sealed, err := sealAll(ctx, t.s, open, ofTimers)
+	if err == nil {
+		err = t.spill(ctx, sealed)
+	}
 	if err != nil {
 		return err
 	}
 	return t.Timers.PutTimers(ctx, append(put, sealed...))
 }
 
-// DueTimers implements store.Timers.
+func (t *timers) spill(ctx context.Context, sealed []store.Timer) error {
+	if t.s.blobs == nil {
+		return nil
+	}
+	last := t.s.clock().Add(timerGrace / 2)
+	for i := range sealed {
+		if sealed[i].Due.After(last) {
+			continue
+		}
+		if err := spillAll(ctx, t.s, sealed[i:i+1], cmp.Or(t.s.apartFrom, commitFrom), ofTimers); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DueTimers implements store.Timers. What a timer keeps apart and cannot be got in time stays there: other timers do not wait for it. Where
+// the timers have more than 6 MB together, those that are due last are left to another call.
 func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
 	due, err := t.Timers.DueTimers(ctx, before, limit)
-	if err == nil {
-		err = openAll(ctx, t.s, due, ofTimers)
+	if err != nil {
+		return due, err
 	}
-	return due, err
+	size := 0
+	for i := range due {
+		if size += sizeOf(due[i].Body); size > pageBytes && i > 0 {
+			due = due[:i]
+			break
+		}
+	}
+	var places []string
+	var bodies []*[]byte
+	for i := range due {
+		if elsewhere(due[i].Body) {
+			places, bodies = append(places, placeOfTimer(&due[i])), append(bodies, &due[i].Body)
+		}
+	}
+	if len(bodies) > 0 {
+		within, cancel := context.WithTimeout(ctx, timersWithin)
+		t.s.fetchAll(within, places, bodies)
+		cancel()
+	}
+	here := ofTimers
+	here.body = func(timer *store.Timer) *[]byte {
+		if elsewhere(timer.Body) {
+			return new([]byte)
+		}
+		return &timer.Body
+	}
+	return due, openAll(ctx, t.s, due, here)
 }
 
 type scanner struct {
@@ -330,11 +378,11 @@ type sender struct {
 // Send implements queue.Sender.
 func (q *sender) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	sealed, err := sealAll(ctx, q.s, messages, ofMessages)
-	if err == nil {
-		err = spillAll(ctx, q.s, sealed, cmp.Or(q.s.apartFrom, messageFrom), ofMessages)
-	}
 	if err != nil {
 		return err
+	}
+	if err := spillAll(ctx, q.s, sealed, cmp.Or(q.s.apartFrom, messageFrom), ofMessages); err != nil {
+		return fmt.Errorf("%w: %w", queue.ErrRefused, err) // small ones need no bucket
 	}
 	return q.Sender.Send(ctx, name, sealed...)
 }

@@ -15,7 +15,7 @@ import (
 var (
 	// ErrKey is wrapped by what Open returns where the key that a body needs is not there, or may not be used.
 	ErrKey = errors.New("the key cannot be used")
-	// ErrGone is wrapped by what Open returns where what is kept apart is not there, or cannot be looked for.
+	// ErrGone is wrapped by what Open returns where what is kept apart is not there, or may not be read.
 	ErrGone = errors.New("what is kept apart is not there")
 	// ErrTampered is wrapped by what Open returns for a body that was changed, or that stood in another place.
 	ErrTampered = errors.New("changed since it was written, or of another place")

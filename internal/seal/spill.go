@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -26,6 +27,9 @@ const (
 	messageFrom = 192 << 10
 	together    = 3 << 20
 	smallest    = 16 << 10
+
+	// timersWithin is for how long a page of timers waits for what some of them keep apart.
+	timersWithin = 10 * time.Second
 
 	// pageBytes is the most that the bodies of a page have together, where some are kept apart.
 	pageBytes = 6 << 20
@@ -77,7 +81,7 @@ func (s *Sealer) fetch(ctx context.Context, place string, reference []byte) ([]b
 	key := s.key(place, sum)
 	sealed, err := s.blobs.Get(ctx, key)
 	switch {
-	case errors.Is(err, blob.ErrMissing):
+	case errors.Is(err, blob.ErrMissing), errors.Is(err, blob.ErrDenied):
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	case err != nil:
 		return nil, fmt.Errorf("get %s: %w", key, err)
@@ -109,9 +113,12 @@ func (s *Sealer) fetchAll(ctx context.Context, places []string, bodies []*[]byte
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			if sealed, err := s.fetch(ctx, places[i], *body); err == nil {
-				*body = sealed
+			sealed, err := s.fetch(ctx, places[i], *body)
+			if err != nil {
+				s.log.WarnContext(ctx, "what is kept apart could not be got", "place", places[i], "error", err)
+				return
 			}
+			*body = sealed
 		})
 	}
 	all.Wait()

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/blob"
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
@@ -102,6 +105,16 @@ func (k *keptWhole) Append(ctx context.Context, items ...store.Item) error {
 		}
 	}
 	return k.Store.Append(ctx, items...)
+}
+
+// PutTimers implements store.Timers.
+func (k *keptWhole) PutTimers(ctx context.Context, timers []store.Timer) error {
+	for _, timer := range timers {
+		if len(timer.Body) > 700<<10 {
+			return k.below.PutTimers(ctx, timers)
+		}
+	}
+	return k.Store.PutTimers(ctx, timers)
 }
 
 // sentWhole is the same of a queue.
@@ -234,6 +247,141 @@ func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
 	refuses(t, s, place, reference, seal.ErrGone)
 	if page, err := s.Log(a.store).Forward(ctx, item(0).Key, 1); err != nil || !bytes.Equal(page.Items[0].Body, reference) {
 		t.Errorf("read as %v, %v", page, err)
+	}
+}
+
+// A blob that may not be read leaves its commit sealed, as one that is gone: on S3 the two are the same.
+func TestBlobsThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	if err := a.sealer(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	denied := seal.New(seal.Options{Blobs: denying{a.blobs}})
+	page, err := denied.Log(a.store).Forward(ctx, item(0).Key, 1)
+	if err != nil || len(page.Items) != 1 || page.Items[0].Body[0] != history.Sealed {
+		t.Errorf("%d items, %v", len(page.Items), err)
+	}
+	refuses(t, denied, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, seal.ErrGone)
+}
+
+// denying are blobs that may not be read, and not be put.
+type denying struct{ *blobmemory.Blobs }
+
+var errDenied = errors.New("the role has no right")
+
+func (denying) Put(context.Context, string, []byte) error { return errDenied }
+func (denying) Get(context.Context, string) ([]byte, error) {
+	return nil, fmt.Errorf("%w: %w", blob.ErrDenied, errDenied)
+}
+
+// A result that waits for its build is larger than the store takes: it is kept apart. While it cannot be got, it stays sealed, can be put
+// to another moment, and holds up no other timer.
+func TestLargeTimers(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	s := a.sealer(keysOf(t, "k1"))
+	of := func(blobs blob.Blobs) store.Timers {
+		return seal.New(seal.Options{Keys: keysOf(t, "k1"), Blobs: blobs}).Timers(a.store)
+	}
+	body := bytes.Repeat([]byte("x"), 1<<20)
+	put := []store.Timer{{ID: "large", Due: a.now, Body: body}, {ID: "small", Due: a.now.Add(time.Second), Body: []byte("y")}}
+	if err := s.Timers(a.store).PutTimers(ctx, put); err != nil {
+		t.Fatal(err)
+	}
+	due := func(timers store.Timers, want ...string) []store.Timer {
+		t.Helper()
+		all, err := timers.DueTimers(ctx, a.now.Add(time.Hour), 10)
+		if err != nil || len(all) != len(want) {
+			t.Fatalf("%d are due, %v; want %d", len(all), err, len(want))
+		}
+		for i, timer := range all {
+			if got := string(timer.Body); want[i] != "" && got != want[i] || want[i] == "" && got[0] != history.Sealed {
+				t.Errorf("%s has %d bytes that begin with %.5q", timer.ID, len(got), got)
+			}
+		}
+		return all
+	}
+	due(s.Timers(a.store), string(body), "y")
+	for _, blobs := range []blob.Blobs{denying{a.blobs}, failing{a.blobs}} {
+		all := due(of(blobs), "", "y")
+		aside := all[0]
+		aside.Due = a.now.Add(10 * time.Minute)
+		if err := of(blobs).PutTimers(ctx, []store.Timer{aside}); err != nil {
+			t.Fatal(err)
+		}
+		if err := of(blobs).DeleteTimers(ctx, all[:1]); err != nil {
+			t.Fatal(err)
+		}
+		due(s.Timers(a.store), "y", string(body))
+		if err := a.store.DeleteTimers(ctx, []store.Timer{aside}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Timers(a.store).PutTimers(ctx, put[:1]); err != nil {
+			t.Fatal(err)
+		}
+		if err := of(blobs).PutTimers(ctx, put[:1]); !errors.Is(err, store.ErrThrottled) {
+			t.Errorf("a large timer without a place: %v", err)
+		}
+	}
+	if err := s.Timers(a.store).PutTimers(ctx, []store.Timer{{ID: "far", Due: a.now.Add(31 * 24 * time.Hour), Body: body}}); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("a large timer that its blob would not outlast: %v", err)
+	}
+	a.now = a.now.Add(60*24*time.Hour + time.Second)
+	if n, err := s.Tidy(ctx, a.store); err != nil || n != 1 {
+		t.Errorf("%d deleted, %v", n, err)
+	}
+}
+
+// A page of large timers is as long as memory allows, and the next one has the rest.
+func TestManyLargeTimers(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	timers := a.sealer(nil).Timers(a.store)
+	const n = 20
+	for i := range n {
+		body := bytes.Repeat([]byte{'a' + byte(i)}, 1<<20)
+		if err := timers.PutTimers(ctx, []store.Timer{{ID: fmt.Sprint(i), Due: a.now.Add(time.Duration(i) * time.Second), Body: body}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := 0
+	for {
+		due, err := timers.DueTimers(ctx, a.now.Add(time.Hour), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(due) == 0 {
+			break
+		}
+		if len(due) > 6 {
+			t.Fatalf("%d MiB at once", len(due))
+		}
+		for _, timer := range due {
+			if timer.ID != fmt.Sprint(got) || timer.Body[0] != 'a'+byte(got) || len(timer.Body) != 1<<20 {
+				t.Errorf("timer %d is %s, of %d bytes", got, timer.ID, len(timer.Body))
+			}
+			got++
+		}
+		if err := timers.DeleteTimers(ctx, due); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got != n {
+		t.Errorf("%d of %d timers", got, n)
+	}
+}
+
+// What cannot be kept apart is refused as a message's own fault: small ones go.
+func TestSendWithoutABucket(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	sender := seal.New(seal.Options{Blobs: denying{a.blobs}}).Sender(a.queue)
+	if err := sender.Send(ctx, queue.Timers, queue.Message{Body: make([]byte, 200<<10)}); !errors.Is(err, queue.ErrRefused) || !errors.Is(err, errDenied) {
+		t.Errorf("a large message: %v", err)
+	}
+	if err := sender.Send(ctx, queue.Timers, queue.Message{Body: make([]byte, 100<<10)}); err != nil {
+		t.Errorf("a small message: %v", err)
 	}
 }
 

@@ -21,9 +21,11 @@ const (
 	// that is old enough.
 	tidyAtOnce = blob.MaxBatch
 	// commitGrace is how old a blob is that is taken for one whose commit did not come, or has gone, and messageGrace how old one
-	// of which no queue has a message any more: two weeks there, and two among the dead letters.
+	// of which no queue has a message any more: two weeks there, and two among the dead letters. timerGrace is how old one is whose timer
+	// has been sent: such a timer waits for minutes, or for as long as nobody can read it.
 	commitGrace  = 14 * 24 * time.Hour
 	messageGrace = 30 * 24 * time.Hour
+	timerGrace   = 60 * 24 * time.Hour
 )
 
 // Tidy deletes blobs that nobody refers to, of those that it looks at: some from a random key on, so that it needs no place to
@@ -78,6 +80,8 @@ func (s *Sealer) orphan(ctx context.Context, log store.Log, b blob.Listed) (bool
 	switch {
 	case len(part) == 3 && part[1] == placeOfMessage:
 		return age > messageGrace, nil
+	case len(part) == 4 && part[1] == placeOfTimers:
+		return age > timerGrace, nil
 	case len(part) != 7 || part[1] != "commit" || age <= commitGrace:
 		return false, nil
 	}

@@ -1,6 +1,8 @@
 package turn_test
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 // Deliveries of a message that wait for a build become one, and other sendings of it stay: one of these may be the only one that sends
@@ -48,6 +51,44 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 	if len(kept) != 4 || len(due) != 4 {
 		t.Errorf("of two sendings of a %s, and two copies that take the place of one, there are %v", kind, kept)
 	}
+}
+
+// A result waits for its build although it is larger than an item of the store may be, and comes back whole.
+func TestParkedResult(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		d.Offload()
+		p := d.Idle(turn.Options{})
+		value := history.Payload(`"` + strings.Repeat("x", 2<<20) + `"`)
+		done := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5, Result: value})
+		m := &engine.Message{
+			Kind: engine.TakeResult, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Send: 1, Result: &done,
+		}
+		for range 3 { // its build is away
+			if err := p.Service.Park(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+			if sent, err := p.Service.Sweep(t.Context()); err != nil || sent != 1 {
+				t.Fatalf("%d were sent, %v", sent, err)
+			}
+			time.Sleep(5 * time.Minute)
+			got, err := d.Receiver().Receive(t.Context(), queue.Timers, 1)
+			if err != nil || len(got) != 1 {
+				t.Fatalf("%d messages, %v", len(got), err)
+			}
+			if m, err = turn.DecodeMessage(got[0].Body); err != nil {
+				t.Fatal(err)
+			}
+			if result := m.Result.Attributes.(*history.ActivityTaskCompleted).Result; !bytes.Equal(result, value) {
+				t.Fatalf("the result has %d bytes", len(result))
+			}
+			if err := d.Queue.Delete(t.Context(), queue.Timers, got[0].Receipt); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // A message that a sweep has sent is parked before the sweep deletes its timer, because the clock of the sweep is ahead. It stays.

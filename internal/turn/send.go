@@ -25,8 +25,8 @@ func (s *Service) sendLater(ctx context.Context, m *engine.Message, delay time.D
 
 // send sends messages: those that are due soon to their queue, those that are due later to the store of timers. It
 // returns nil only when all of them are on their way. What is sent again begins a wave; a copy that takes a message's place
-// keeps its sending. A result is never kept in the store, where it may be too large for an item: it comes back from the dead letters
-// after a delay that any queue allows.
+// keeps its sending. A result goes to its queue, which takes its
+// delay: in the store a large one would need the bucket. Only Park keeps one there.
 func (s *Service) send(ctx context.Context, messages []engine.Message) error {
 	for i := range messages {
 		m := &messages[i]

@@ -144,9 +144,9 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	}
 	world := turn.RealWorld{}
 	registry := Registry(d.t, registrations...)
-	ports, receiver := d.Ports, queue.Receiver(d.Queue)
+	ports := d.Ports
 	if d.sealer != nil {
-		ports, receiver, o = d.sealer.Ports(ports), d.sealer.Receiver(receiver), d.sealer.Options(o)
+		ports, o = d.sealer.Ports(ports), d.sealer.Options(o)
 	}
 	service := turn.New(ports, registry, world, o)
 	total := &meter.Meter{}
@@ -154,11 +154,19 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	p := &Process{
 		Client: client.ForHandler(handler), Service: service, Handler: handler, Meter: total,
 		t: d.t, build: o.Build, registry: registry,
-		pump: &pump.Pump{Service: service, Receiver: receiver, World: world, Log: log, Concurrency: 16, TaskQueues: atOnce()},
+		pump: &pump.Pump{Service: service, Receiver: d.Receiver(), World: world, Log: log, Concurrency: 16, TaskQueues: atOnce()},
 		stop: service.Close,
 	}
 	d.t.Cleanup(func() { p.Stop() })
 	return p
+}
+
+// Receiver is what processes that are started now receive from.
+func (d *Deployment) Receiver() queue.Receiver {
+	if d.sealer != nil {
+		return d.sealer.Receiver(d.Queue)
+	}
+	return d.Queue
 }
 
 // TaskQueues are the task queues of a deployment, besides the default one.
