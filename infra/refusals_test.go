@@ -27,6 +27,7 @@ var refusals = map[string]refusal{
 	"seen_too_soon":  {inputs{"activity_timeout": 400}, "aws_sqs_queue.queue check.visibility", ""},
 	"few_workflows":  {inputs{"workflow_maximum_concurrency": 5, "timer_maximum_concurrency": 5, "workflow_reserved_concurrency": 9}, "aws_lambda_function.function", ""},
 	"few_activities": {inputs{"activity_maximum_concurrency": 5, "activity_reserved_concurrency": 4}, "aws_lambda_function.function", ""},
+	"few_versions":   {inputs{"activity_maximum_concurrency": 5, "activity_reserved_concurrency": 9, "pinning": true, "build": "b"}, "aws_lambda_function.function", ""},
 	"burst":          {inputs{"activity_burst": 5}, "aws_lambda_function.function", ""},
 	"one_workflow":   {inputs{"workflow_maximum_concurrency": 1}, "var.workflow_maximum_concurrency", "Concurrency"},
 	"one_timer":      {inputs{"timer_maximum_concurrency": 1}, "var.timer_maximum_concurrency", "Concurrency"},

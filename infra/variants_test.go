@@ -46,7 +46,7 @@ var variants = map[string]inputs{
 		"pinning": true, "build": "b2", "memory": 512, "activity_memory": 1024, "workflow_timeout": 40, "workflow_visibility": 240, "activity_timeout": 100, "activity_visibility": 600,
 		"max_receives": 4, "long_timer": "30s", "retention_days": 30, "check_commits": 5000, "workflow_batch_size": 9, "timer_batch_size": 8, "activity_batch_size": 7,
 		"workflow_maximum_concurrency": 20, "timer_maximum_concurrency": 10, "activity_maximum_concurrency": 5,
-		"api_reserved_concurrency": 3, "workflow_reserved_concurrency": 30, "activity_reserved_concurrency": 6, "activity_rate": 50, "activity_burst": 70,
+		"api_reserved_concurrency": 3, "workflow_reserved_concurrency": 60, "activity_reserved_concurrency": 10, "activity_rate": 50, "activity_burst": 70,
 	},
 }
 

@@ -92,17 +92,18 @@ resource "aws_lambda_function" "function" {
       condition     = each.key != "activity" || var.activity_burst == 0 || var.activity_rate > 0
       error_message = "activity_burst needs an activity_rate."
     }
+    # A message whose run is pinned to another version occupies two invocations of the function: the one that got it, and the version's.
     precondition {
-      condition     = each.key != "workflow" || each.value.reserved <= 0 || each.value.reserved >= var.workflow_maximum_concurrency + var.timer_maximum_concurrency
-      error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together: messages would be received in vain, and come to the dead letters."
+      condition     = each.key != "workflow" || each.value.reserved <= 0 || each.value.reserved >= (var.workflow_maximum_concurrency + var.timer_maximum_concurrency) * (var.pinning ? 2 : 1)
+      error_message = "workflow_reserved_concurrency is less than workflow_maximum_concurrency and timer_maximum_concurrency together, or twice that with pinning: messages would be received in vain, and come to the dead letters."
     }
     precondition {
-      condition     = each.key != "activity" || each.value.reserved <= 0 || each.value.reserved >= var.activity_maximum_concurrency
-      error_message = "activity_reserved_concurrency is less than activity_maximum_concurrency: messages would be received in vain, and come to the dead letters."
+      condition     = each.key != "activity" || each.value.reserved <= 0 || each.value.reserved >= var.activity_maximum_concurrency * (var.pinning ? 2 : 1)
+      error_message = "activity_reserved_concurrency is less than activity_maximum_concurrency, or twice that with pinning: messages would be received in vain, and come to the dead letters."
     }
     precondition {
-      condition     = !contains(keys(local.tasks), each.key) || each.value.reserved <= 0 || each.value.reserved >= try(local.queues[each.key].concurrency, 0)
-      error_message = "The reserved_concurrency of a task queue is less than its maximum_concurrency: messages would be received in vain, and come to the dead letters."
+      condition     = !contains(keys(local.tasks), each.key) || each.value.reserved <= 0 || each.value.reserved >= try(local.queues[each.key].concurrency, 0) * (var.pinning ? 2 : 1)
+      error_message = "The reserved_concurrency of a task queue is less than its maximum_concurrency, or twice that with pinning: messages would be received in vain, and come to the dead letters."
     }
   }
 }

@@ -357,7 +357,7 @@ variable "api_reserved_concurrency" {
 }
 
 variable "workflow_reserved_concurrency" {
-  description = "How much of the account's concurrency only the workflow function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its two queues together, or messages are received in vain."
+  description = "How much of the account's concurrency only the workflow function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its two queues together, or twice that with pinning. Else messages are received in vain."
   type        = number
   default     = -1
 
@@ -390,7 +390,7 @@ variable "activity_burst" {
 }
 
 variable "activity_reserved_concurrency" {
-  description = "How much of the account's concurrency only the activity function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its queue."
+  description = "How much of the account's concurrency only the activity function has, and no more than that: 0 stops it, -1 sets no limit. Not less than the maximum concurrency of its queue, or twice that with pinning."
   type        = number
   default     = -1
 
