@@ -141,6 +141,9 @@ func TestForwardedMessages(t *testing.T) {
 			}
 			return []byte(`{"batchItemFailures":[{"itemIdentifier":"message 2"}]}`), nil
 		}}), "2")
+		for _, answer := range []string{`{}`, `null`, `{"batchItemFailures":null}`, `{"statusCode":200}`, `{"batchItemFailures":[{"itemIdentifier":""}]}`} {
+			want(t, "one that answers "+answer, left(Options{Forward: func(context.Context, string, []byte) ([]byte, error) { return []byte(answer), nil }}), "0", "2")
+		}
 		want(t, "one that is refused", left(Options{Forward: failing(ErrNotForwarded)}))
 		want(t, "no such version", left(Options{Forward: failing(ErrNoVersion)}))
 		if n := d.Queue.Len(queue.Timers); n != 3+2 {

@@ -49,22 +49,43 @@ func (f *Function) handOn(ctx context.Context, a allowance, h *handOn, done map[
 	if err == nil {
 		answer, err = f.forward(ctx, a, h.build, event)
 	}
-	var failed events.SQSEventResponse
+	var again map[string]bool
 	if err == nil {
-		err = json.Unmarshal(answer, &failed)
+		again, err = notDone(answer, ids)
 	}
 	if err != nil {
 		f.log.WarnContext(ctx, "messages of another build were not handed on", "queue", h.name, "build", h.build, "messages", len(h.part), "error", err)
 		f.postpone(ctx, a, h, err, done)
 		return
 	}
-	again := map[string]bool{}
-	for _, one := range failed.BatchItemFailures {
-		again[one.ItemIdentifier] = true
-	}
 	for receipt, id := range ids {
 		done[receipt] = !again[id]
 	}
+}
+
+// notDone are the messages that a version is not done with. Only an answer with the list, of messages that it got, says that it is done with
+// the others: AWS takes one without a list for success, but a version of this function always has one.
+func notDone(answer []byte, ids map[string]string) (map[string]bool, error) {
+	var got struct {
+		Failed *[]events.SQSBatchItemFailure `json:"batchItemFailures"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, err
+	}
+	if got.Failed == nil {
+		return nil, errors.New("the answer has no batchItemFailures")
+	}
+	handed, again := map[string]bool{}, map[string]bool{}
+	for _, id := range ids {
+		handed[id] = true
+	}
+	for _, one := range *got.Failed {
+		if !handed[one.ItemIdentifier] {
+			return nil, errors.New("the answer names a message that was not handed on")
+		}
+		again[one.ItemIdentifier] = true
+	}
+	return again, nil
 }
 
 // postpone has messages wait that no version has begun with.

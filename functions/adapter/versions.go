@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/aws/smithy-go"
 )
 
 // variableBuild is the variable by which a version tells its build.
@@ -57,12 +59,11 @@ func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]b
 		FunctionName: &v.function, Qualifier: &version, Payload: event, ClientContext: &mark,
 	})
 	var gone *types.ResourceNotFoundException
-	var many *types.TooManyRequestsException
 	switch {
 	case errors.As(err, &gone):
 		v.forget(build)
 		return nil, fmt.Errorf("%w %q: version %s is gone", ErrNoVersion, build, version)
-	case errors.As(err, &many):
+	case notBegun(err):
 		return nil, fmt.Errorf("%w: build %q: %w", ErrNotForwarded, build, err)
 	case err != nil:
 		return nil, fmt.Errorf("version %s with build %q: %w", version, build, err)
@@ -70,6 +71,18 @@ func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]b
 		return nil, fmt.Errorf("version %s with build %q failed: %s; its log has more", version, build, *answer.FunctionError)
 	}
 	return answer.Payload, nil
+}
+
+// Codes of Invoke that say that the function has not begun, and may soon (Lambda API Reference, Invoke). Of what another error leaves behind
+// nothing is known, or it lasts: then the message comes again, when it is visible.
+var notBegunCodes = []string{
+	"TooManyRequestsException", "ResourceConflictException", "ResourceNotReadyException", "SnapStartNotReadyException",
+	"EC2ThrottledException", "ENILimitReachedException", "SubnetIPAddressLimitReachedException",
+}
+
+func notBegun(err error) bool {
+	var answer smithy.APIError
+	return errors.As(err, &answer) && slices.Contains(notBegunCodes, answer.ErrorCode())
 }
 
 // find returns the version that has a build: the last published one, where several have it.

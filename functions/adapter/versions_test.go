@@ -140,6 +140,9 @@ func TestInvokeFails(t *testing.T) {
 		is     error // nil is neither
 	}{
 		{"throttled", fail(429, "TooManyRequestsException"), ErrNotForwarded},
+		{"being updated", fail(409, "ResourceConflictException"), ErrNotForwarded},
+		{"inactive", fail(502, "ResourceNotReadyException"), ErrNotForwarded},
+		{"no addresses left", fail(502, "SubnetIPAddressLimitReachedException"), ErrNotForwarded},
 		{"broken", fail(500, "ServiceException"), nil},
 		{"a function that fails", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")

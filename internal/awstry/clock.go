@@ -23,8 +23,8 @@ const (
 // the clock is ahead of AWS's if that is more than Tolerated, at most every ten minutes. Time that the request itself took, or that the
 // process was frozen, does not count.
 //
-// AWS promises no bound on the clocks of Lambda, and a wrong clock makes no request fail: the SDK corrects its signatures by the same
-// Date.
+// AWS promises no bound on the clocks of Lambda, and a wrong clock shows in no request but the first one that AWS denies for it: the SDK
+// corrects its signatures by the same Date.
 func WatchClock(report func(ahead time.Duration)) func(*middleware.Stack) error {
 	w := &clockWatch{report: report}
 	return func(stack *middleware.Stack) error {

@@ -75,7 +75,7 @@ func TestErrorClasses(t *testing.T) {
 		"invalid":             {answer(400, "ValidationException", "Invalid ConditionExpression"), errOther, errOther},
 		"access":              {answer(400, "AccessDeniedException", "not authorized"), errOther, errOther},
 		"no table":            {answer(400, "ResourceNotFoundException", "no table"), errOther, errOther},
-		"bad signature":       {answer(400, "InvalidSignatureException", "expired"), errOther, errOther},
+		"bad signature":       {answer(400, "InvalidSignatureException", "The request signature we calculated does not match"), errOther, errOther},
 		"condition, no item":  {answer(400, "ConditionalCheckFailedException", ""), store.ErrUnknown, errOther},
 		"canceled: conflict":  {canceled("None", "TransactionConflict"), store.ErrUnknown, errOther},
 		"canceled: mixed":     {canceled("ThrottlingError", "TransactionConflict"), store.ErrUnknown, errOther},
@@ -140,6 +140,8 @@ func TestThrottling(t *testing.T) {
 		want     error
 		requests int // -1 is any number
 	}{
+		"old signature":              {[]*fault{answer(400, "InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than 20260101T000500Z")}, time.Minute, nil, 2},
+		"early signature":            {[]*fault{answer(400, "InvalidSignatureException", "Signature not yet current: 20260101T001000Z is still later than")}, time.Minute, nil, 2},
 		"three times":                {[]*fault{throttle, answer(400, "ThrottlingException", ""), throttle}, time.Minute, nil, 4},
 		"without a deadline":         {[]*fault{throttle}, 0, nil, 2},
 		"without end":                {repeat(throttle, 50), 0, store.ErrThrottled, 10},

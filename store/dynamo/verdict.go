@@ -71,12 +71,26 @@ func judgeCode(code, message string) verdict {
 	switch {
 	case slices.Contains(throttleCodes, code):
 		return throttled
+	case ofAnotherTime(code, message):
+		return throttled
 	case slices.Contains(unknownCodes, code):
 		return unknown
 	case strings.HasPrefix(code, "Validation") && strings.Contains(message, "exceeded the maximum allowed size"):
 		return tooLarge
 	}
 	return refused
+}
+
+// ofAnotherTime reports whether a request was denied for the time that it was signed with: after a jump of this process's clock, or a freeze
+// between signature and sending. The next one is signed with AWS's time, which the SDK has read from this answer.
+func ofAnotherTime(code, message string) bool {
+	switch code {
+	case "RequestTimeTooSkewed", "RequestExpired":
+		return true
+	case "InvalidSignatureException":
+		return strings.HasPrefix(message, "Signature expired") || strings.HasPrefix(message, "Signature not yet current")
+	}
+	return false
 }
 
 // judgeReasons is the verdict on a transaction that was cancelled. A condition that does not hold settles it, whatever
