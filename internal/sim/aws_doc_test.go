@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,10 +15,14 @@ import (
 var (
 	quotedFault  = regexp.MustCompile("`([^`]+)`")
 	quotedMutant = regexp.MustCompile(`“([^”]+)”`)
+	quotedCount  = regexp.MustCompile(`counted\s+as ("[^"]+"(?:\s+and "[^"]+")*)`)
+	quotedName   = regexp.MustCompile(`"([^"]+)"`)
+	countedAs    = regexp.MustCompile(`count\("([^"]+)"\)`)
+	namedTest    = regexp.MustCompile(`\bTest[A-Z]\w+`)
 	field        = regexp.MustCompile(`^- \*\*(\w+)\*\*: (.*)$`)
 )
 
-// TestAWSDocument holds docs/aws.md to the simulation: it names every fault, and no fault or mutant that does not exist. An entry
+// TestAWSDocument holds docs/aws.md to the simulation: it names every fault, and no fault, count, mutant or test that does not exist. An entry
 // quotes AWS, has a source, and says which fault plays it, or why none does.
 func TestAWSDocument(t *testing.T) {
 	t.Parallel()
@@ -28,6 +33,24 @@ func TestAWSDocument(t *testing.T) {
 	var faults, known []string
 	for _, f := range allFaults {
 		known = append(known, f.name)
+	}
+	counted, tests := known, namesOfTests(t)
+	for _, file := range filesOf(t, ".") {
+		for _, m := range countedAs.FindAllStringSubmatch(file, -1) {
+			counted = append(counted, m[1])
+		}
+	}
+	for _, m := range quotedCount.FindAllStringSubmatch(string(text), -1) {
+		for _, name := range quotedName.FindAllStringSubmatch(m[1], -1) {
+			if !slices.Contains(counted, strings.Join(strings.Fields(name[1]), " ")) {
+				t.Errorf("nothing is counted as %q", name[1])
+			}
+		}
+	}
+	for _, name := range namedTest.FindAllString(string(text), -1) {
+		if !tests[name] {
+			t.Errorf("there is no test %s", name)
+		}
 	}
 	entries := strings.Split(string(text), "\n### ")[1:]
 	if len(entries) < 100 {
@@ -69,6 +92,36 @@ func TestAWSDocument(t *testing.T) {
 			t.Errorf("docs/aws.md does not name the fault %q", name)
 		}
 	}
+}
+
+// namesOfTests are the tests of all packages.
+func namesOfTests(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	for _, file := range filesOf(t, filepath.Join("..", "..")) {
+		for _, m := range declared.FindAllStringSubmatch(file, -1) {
+			names[m[1]] = true
+		}
+	}
+	return names
+}
+
+// filesOf are the texts of the Go files below a folder.
+func filesOf(t *testing.T, folder string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files = append(files, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // fieldsOf returns the fields of an entry by their names. A field goes on in the lines after it that are indented.
