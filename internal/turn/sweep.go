@@ -27,24 +27,22 @@ var (
 	// ErrUnreadable is wrapped by what Sweep returns if there were timers that it could not read. All others are on their way, if it is the
 	// only error.
 	ErrUnreadable = errors.New("turn: timers cannot be read, and wait: deploy the version of Weft that wrote them, or give back the key")
-	// ErrUnsent is wrapped by what Sweep returns if there were timers that it could not send, although it sent others, or they were too
-	// large for what it could do. All others are on their way, if it is the only error.
+	// ErrUnsent is wrapped by what Sweep returns if there were timers that it could not send, and set aside. All others are on their way, if
+	// it is the only error.
 	ErrUnsent = errors.New("turn: timers cannot be sent, and wait: give the timer function its rights, and see whether the bucket and the queues answer")
 )
 
 // setAsideFor is how long a timer waits that cannot be read, or sent, before it is tried again. Each try costs two writes.
 const setAsideFor = 10 * time.Minute
 
-// maxUnsent is after how many messages in a row that could not be sent, each alone, a sweep takes it that nothing can be.
-const maxUnsent = 10
-
 // Sweep sends the messages that have been kept in the store and are due soon, each with the delay that it has left, and
 // deletes each after it was sent: a crash between the two sends it twice, and its receiver sees that it was done. It
 // returns how many it sent. After an outage it catches up by itself: what is overdue comes first.
 //
 // A timer that cannot be read is set aside, and the others fire: a newer version of Weft wrote it, or its key is not there. So is one that
-// cannot be sent although others can: it needs a bucket that does not answer, or a queue that is not there. It is tried again every
-// setAsideFor. When all others are on their way, the error is ErrUnreadable or ErrUnsent.
+// cannot be sent for what it is: it is large, and the bucket does not answer. It is tried again every setAsideFor. When all others are on
+// their way, the error is ErrUnreadable or ErrUnsent. One that a queue does not take for any other reason stays, and the next sweep tries
+// it again; only where they come to fill the page are they set aside.
 func (s *Service) Sweep(ctx context.Context) (sent int, err error) {
 	ctx, ended := s.metered(ctx)
 	defer ended()
@@ -55,10 +53,10 @@ func (s *Service) Sweep(ctx context.Context) (sent int, err error) {
 		if err != nil || len(due) == 0 {
 			return sent, err
 		}
-		n, err := s.sweepPage(ctx, due, &unreadable, &unsent)
+		n, unclear, err := s.sweepPage(ctx, due, &unreadable, &unsent)
 		sent += n
-		if err != nil || len(due) < sweepPage && bytesOf(due) < largePage {
-			return sent, err
+		if err != nil || unclear != nil && n == 0 || len(due) < sweepPage && bytesOf(due) < largePage {
+			return sent, errors.Join(unclear, err)
 		}
 	}
 }
@@ -70,8 +68,9 @@ func bytesOf(timers []store.Timer) (n int) {
 	return n
 }
 
-// sweepPage sends the timers of a page, or sets them aside. When it returns nil, none of them is due any more.
-func (s *Service) sweepPage(ctx context.Context, due []store.Timer, unreadable, unsent *asideTimers) (sent int, err error) {
+// sweepPage sends the timers of a page, or sets them aside. Where it returns neither error, none of them is due any more. Of those that stay
+// due because their queue does not take them, or none does, unclear says why.
+func (s *Service) sweepPage(ctx context.Context, due []store.Timer, unreadable, unsent *asideTimers) (sent int, unclear, err error) {
 	var messages []engine.Message
 	var readable, aside []store.Timer
 	for _, timer := range due {
@@ -83,67 +82,59 @@ func (s *Service) sweepPage(ctx context.Context, due []store.Timer, unreadable, 
 		}
 		messages, readable = append(messages, *m), append(readable, timer)
 	}
-	on, cannot, failed := s.sendDue(ctx, messages)
-	var gone []store.Timer
+	errs := s.sendDue(ctx, messages)
+	var gone, stay []store.Timer
+	var why []error
 	for i, timer := range readable {
-		switch {
-		case on[i]:
+		switch err := errs[i]; {
+		case err == nil:
 			gone = append(gone, timer)
-		case cannot[i] != nil:
-			unsent.note(timer, cannot[i])
+		case errors.Is(err, queue.ErrRefused), errors.Is(err, queue.ErrTooLarge):
+			unsent.note(timer, err)
 			aside = append(aside, timer)
+		default:
+			stay, why = append(stay, timer), append(why, err)
 		}
+	}
+	if len(gone) > 0 && len(stay) > sweepPage/2 {
+		for i, timer := range stay {
+			unsent.note(timer, why[i])
+		}
+		aside, why = append(aside, stay...), nil
+	}
+	if len(why) > 0 {
+		unclear = why[0]
 	}
 	if len(gone) > 0 {
 		if err := s.Timers.DeleteTimers(ctx, gone); err != nil {
-			return len(gone), errors.Join(failed, err)
+			return len(gone), unclear, err
 		}
 	}
-	return len(gone), errors.Join(failed, s.setAside(ctx, aside))
+	return len(gone), unclear, s.setAside(ctx, aside)
 }
 
-// sendDue sends messages, together. Where that fails it sends each alone, because one of them may be the reason: on says which are on their
-// way, cannot which can not be sent although others can, and why. The rest stays due, as in an outage of the queues; the error says why.
+// errNotTried is the error of messages that were not sent because others could not be either.
+var errNotTried = fmt.Errorf("%w: nothing can be sent", errBusy)
+
+// sendDue sends messages, together. Where that fails it sends each alone, because one of them may be the reason. It returns the error of
+// each. It gives up when it could send none within the soft limit, as in an outage.
 //
 // A message that was sent twice by that is borne, as any is.
-func (s *Service) sendDue(ctx context.Context, messages []engine.Message) (on []bool, cannot []error, err error) {
-	on, cannot = make([]bool, len(messages)), make([]error, len(messages))
+func (s *Service) sendDue(ctx context.Context, messages []engine.Message) []error {
+	errs := make([]error, len(messages))
 	if s.sendOn(ctx, slices.Clone(messages)) == nil {
-		for i := range on {
-			on[i] = true
-		}
-		return on, cannot, nil
+		return errs
 	}
-	var unclear []error // of messages that may be the reason, or not
-	sent, inARow := false, 0
+	end, sent := s.world.Now().Add(s.options.SoftLimit), false
 	for i := range messages {
-		err := s.sendOn(ctx, messages[i:i+1])
-		switch {
-		case err == nil:
-			on[i], sent, inARow = true, true, 0
-			continue
-		case ctx.Err() != nil:
-			return on, cannot, err
-		}
-		cannot[i] = err
-		if errors.Is(err, queue.ErrRefused) || errors.Is(err, queue.ErrTooLarge) {
+		if ctx.Err() != nil || !sent && s.world.Now().After(end) {
+			errs[i] = errNotTried
 			continue
 		}
-		unclear = append(unclear, err)
-		if inARow++; inARow == maxUnsent {
-			sent = false
-			break
-		}
+		errs[i] = s.sendOn(ctx, messages[i:i+1])
+		sent = sent || errs[i] == nil
 	}
-	if sent || len(unclear) == 0 {
-		return on, cannot, nil
-	}
-	for i, err := range cannot {
-		if err != nil && !errors.Is(err, queue.ErrRefused) && !errors.Is(err, queue.ErrTooLarge) {
-			cannot[i] = nil
-		}
-	}
-	return on, cannot, unclear[0]
+	return errs
 }
 
 // setAside moves timers to a later moment, as they are: first they are put there, and then deleted here. A crash between the two
