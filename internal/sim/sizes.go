@@ -10,11 +10,15 @@ func (s *simulation) maxStarts() int {
 	return []int{0, 0, 1, 2, 3}[s.stream("task limits").IntN(5)]
 }
 
-// maxCommit is the size of the largest commit. A schedule that catches up decides about 100 moments at once, whose list is one event: it
-// fits into any commit that a store has, and not into the small ones of a simulation.
+// maxCommit is the size of the largest commit. A schedule that catches up decides about 100 moments at once, whose list is one event, and one
+// that goes on in another run takes along what waits for the end of its runs: they fit into any commit that a store has, and not into the
+// small ones of a simulation.
 func (s *simulation) maxCommit() int {
-	if s.plan.maxCommit > 0 && s.plan.schedules > 0 && (s.has(offline) || s.has(ruleAway)) {
+	if s.plan.maxCommit == 0 || s.plan.schedules == 0 {
+		return s.plan.maxCommit
+	}
+	if s.has(offline) || s.has(ruleAway) {
 		return max(s.plan.maxCommit, 64<<10)
 	}
-	return s.plan.maxCommit
+	return max(s.plan.maxCommit, 16<<10)
 }
