@@ -105,8 +105,18 @@ func (l *life) read(run *engine.Run) {
 		if c.Task != nil {
 			l.ran = append(l.ran, at)
 		}
+		starts, asked := 0, false
 		for _, e := range c.Events() {
 			l.event(e.ID, at, e.Event)
+			switch e.Attributes.(type) {
+			case *history.StartChildWorkflowExecutionInitiated:
+				starts++
+			case *history.WorkflowExecutionUpdateAccepted:
+				asked = true // for any number, perhaps: a backfill
+			}
+		}
+		if starts > atOnce && !asked {
+			l.fail("has started %d runs in one task", starts)
 		}
 		l.goesOn = nil
 	}

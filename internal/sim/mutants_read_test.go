@@ -21,7 +21,7 @@ var readMutants = []mutant{
 		old: "	return latest != nil && run.Number < latest.Number && t.recent(latest.State.StartTime)", new: "	return false && latest != nil", more: true,
 	},
 	{
-		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/turn/torn.go",
+		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/turn/torn.go", within: 20000,
 		old: "	return run.Log[len(run.Log)-1].PartOfReset()\n", new: "	return false\n", more: true,
 	},
 	{

@@ -116,7 +116,7 @@ func (l *life) checkMissing() {
 	}
 }
 
-// atOnce is how many moments a task of a schedule decides about (internal/schedule/flow).
+// atOnce is how many moments a task of a schedule decides about. The next task follows a second later (internal/schedule/flow).
 const atOnce = 100
 
 // stopped reports whether a moment is one of those that a pause, a change or a deletion has left out, because no task had looked at it yet
@@ -187,9 +187,6 @@ func (l *life) wasOpen(looked time.Time) bool {
 	return same == 1 && slices.ContainsFunc(l.shifts, func(s *started) bool { return s.decided.Before(looked) && s.openAt(looked, looked) })
 }
 
-// aPart is how many moments a task of a schedule decides about. The next task follows a second later.
-const aPart = 100
-
 // behind reports whether a schedule was deleted, or changed, before it came to a moment: more had come than one task decides about, and its
 // code ran less often after that, each time a second later, than it takes to come to this one. What it has not come to by then is missed.
 func (l *life) behind(p *phase, m, looked time.Time) bool {
@@ -208,7 +205,7 @@ func (l *life) behind(p *phase, m, looked time.Time) bool {
 			tasks, next = tasks+1, t.Add(time.Second)
 		}
 	}
-	return earlier >= aPart*tasks && earlier >= aPart
+	return earlier >= atOnce*tasks && earlier >= atOnce
 }
 
 // checkAsked demands that what was asked for is started at once where nothing is open, or may be.
