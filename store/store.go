@@ -150,14 +150,18 @@ type Timer struct {
 	Due time.Time
 	// Body is the message.
 	Body []byte
+	// Stored is for who wraps the port, and a store pays no heed to it: the body as the store has it, in what DueTimers returned. What is put
+	// with it is put so.
+	Stored []byte
+	// More says, of the last one that DueTimers returned, that there may be others although it returned fewer than it was asked for.
+	More bool
 }
 
 // Timers keeps messages until they are near enough for a queue.
 type Timers interface {
 	// PutTimers keeps timers. It returns nil only when all of them are kept.
 	PutTimers(ctx context.Context, timers []Timer) error
-	// DueTimers returns timers that are due before a moment, the earliest first, at most limit of them. It may return fewer than there are
-	// where those that it returns have 1 MiB or more together.
+	// DueTimers returns timers that are due before a moment, the earliest first, at most limit of them.
 	DueTimers(ctx context.Context, before time.Time, limit int) ([]Timer, error)
 	// DeleteTimers deletes timers that DueTimers returned; one that is not there is no error.
 	DeleteTimers(ctx context.Context, timers []Timer) error

@@ -269,15 +269,19 @@ type timers struct {
 	s *Sealer
 }
 
-// PutTimers implements store.Timers. A timer that could not be opened, and is put to another moment, is put as it is: its id is its
-// place. A large body is kept apart, as a message's is: it is that of a result that waits for its build, for minutes at a time. Its blob
-// lasts for timerGrace, so that one of a timer which is due after that is refused.
+// PutTimers implements store.Timers. A timer that is put to another moment is put as it was stored, whether it could be opened or not: its id is
+// its place, and so it takes no key and no bucket. A large body is kept apart, as a message's is: it is that of a result that waits for its
+// build, for minutes at a time. Its blob lasts for timerGrace, so that one of a timer which is due after half of that is refused.
 func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 	var open, put []store.Timer
 	for _, timer := range all {
-		if len(timer.Body) > 0 && timer.Body[0] == history.Sealed {
+		switch stored := timer.Stored; {
+		case stored != nil:
+			timer.Body, timer.Stored = stored, nil
 			put = append(put, timer)
-		} else {
+		case len(timer.Body) > 0 && timer.Body[0] == history.Sealed:
+			put = append(put, timer)
+		default:
 			open = append(open, timer)
 		}
 	}
@@ -314,33 +318,57 @@ func (t *timers) DueTimers(ctx context.Context, before time.Time, limit int) ([]
 	if err != nil {
 		return due, err
 	}
-	size := 0
-	for i := range due {
-		if size += sizeOf(due[i].Body); size > pageBytes && i > 0 {
-			due = due[:i]
-			break
-		}
-	}
+	due = leave(due)
 	var places []string
-	var bodies []*[]byte
+	var bodies, here []*[]byte
 	for i := range due {
-		if elsewhere(due[i].Body) {
-			places, bodies = append(places, placeOfTimer(&due[i])), append(bodies, &due[i].Body)
+		timer := &due[i]
+		if !marked(timer.Body) {
+			continue
 		}
+		timer.Stored = timer.Body
+		if elsewhere(timer.Body) {
+			places, bodies = append(places, placeOfTimer(timer)), append(bodies, &timer.Body)
+		}
+		here = append(here, &timer.Body)
 	}
 	if len(bodies) > 0 {
 		within, cancel := context.WithTimeout(ctx, timersWithin)
 		t.s.fetchAll(within, places, bodies)
 		cancel()
 	}
-	here := ofTimers
-	here.body = func(timer *store.Timer) *[]byte {
-		if elsewhere(timer.Body) {
-			return new([]byte)
-		}
-		return &timer.Body
+	if t.s.keys != nil && len(here) > 0 {
+		t.s.ring.prepare(ctx, here)
 	}
-	return due, openAll(ctx, t.s, due, here)
+	// A compressed body may be much larger than it is stored: they are opened while there is room.
+	open := 0
+	for i := range due {
+		timer := &due[i]
+		if open > pageBytes {
+			due = due[:i]
+			due[i-1].More = true
+			break
+		}
+		if marked(timer.Body) && !elsewhere(timer.Body) {
+			if err := t.s.open(ctx, placeOfTimer(timer), &timer.Body); err != nil {
+				return nil, err
+			}
+		}
+		open += len(timer.Body)
+	}
+	return due, nil
+}
+
+// leave returns as many timers, at least one, as a page has room for.
+func leave(due []store.Timer) []store.Timer {
+	n := 0
+	for i := range due {
+		if n += sizeOf(due[i].Body); n > pageBytes && i > 0 {
+			due[i-1].More = true
+			return due[:i]
+		}
+	}
+	return due
 }
 
 type scanner struct {

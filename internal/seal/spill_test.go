@@ -320,12 +320,16 @@ func TestLargeTimers(t *testing.T) {
 		if err := s.Timers(a.store).PutTimers(ctx, put[:1]); err != nil {
 			t.Fatal(err)
 		}
-		if err := of(blobs).PutTimers(ctx, put[:1]); !errors.Is(err, store.ErrThrottled) {
+		if err := of(blobs).PutTimers(ctx, put[:1]); !errors.Is(err, store.ErrThrottled) { // a new one
 			t.Errorf("a large timer without a place: %v", err)
 		}
 	}
 	if err := s.Timers(a.store).PutTimers(ctx, []store.Timer{{ID: "far", Due: a.now.Add(31 * 24 * time.Hour), Body: body}}); !errors.Is(err, store.ErrTooLarge) {
 		t.Errorf("a large timer that its blob would not outlast: %v", err)
+	}
+	left := due(s.Timers(a.store), string(body), "y")
+	if err := s.Timers(a.store).DeleteTimers(ctx, left); err != nil {
+		t.Fatal(err)
 	}
 	a.now = a.now.Add(60*24*time.Hour + time.Second)
 	if n, err := s.Tidy(ctx, a.store); err != nil || n != 1 {

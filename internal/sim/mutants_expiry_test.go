@@ -19,7 +19,7 @@ var expiryMutants = []mutant{
 	},
 	{ // weft: a timer cannot be read
 		name: "timers that cannot be read are deleted", file: "internal/turn/sweep.go",
-		old: "	err := s.Timers.PutTimers(ctx, later)\n", new: "	var err error\n", more: true,
+		old: "	if err := s.Timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
 	},
 	{ // dynamodb: records of a run that had the number before
 		name: "a record of another run counts", file: "internal/turn/attempts.go",

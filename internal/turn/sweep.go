@@ -19,8 +19,10 @@ const (
 	SweepEvery = time.Minute
 	sweepAhead = 2 * SweepEvery
 	sweepPage  = 100
-	// largePage is from how many bytes on a page of timers may be short for its size.
-	largePage = 1 << 20
+	// largeTimer is from how many bytes on a timer is sent after the others: it may need the bucket.
+	largeTimer = 64 << 10
+	// sweepSends is for how long a page of timers is sent that cannot be sent together, and then for how long the large ones.
+	sweepSends = 15 * time.Second
 )
 
 var (
@@ -30,6 +32,8 @@ var (
 	// ErrUnsent is wrapped by what Sweep returns if there were timers that it could not send, and set aside. All others are on their way, if
 	// it is the only error.
 	ErrUnsent = errors.New("turn: timers cannot be sent, and wait: give the timer function its rights, and see whether the bucket and the queues answer")
+	// errNotTried is the error of messages for which there was no time.
+	errNotTried = fmt.Errorf("%w: there was no time to send it", errBusy)
 )
 
 // setAsideFor is how long a timer waits that cannot be read, or sent, before it is tried again. Each try costs two writes.
@@ -40,9 +44,9 @@ const setAsideFor = 10 * time.Minute
 // returns how many it sent. After an outage it catches up by itself: what is overdue comes first.
 //
 // A timer that cannot be read is set aside, and the others fire: a newer version of Weft wrote it, or its key is not there. So is one that
-// cannot be sent for what it is: it is large, and the bucket does not answer. It is tried again every setAsideFor. When all others are on
-// their way, the error is ErrUnreadable or ErrUnsent. One that a queue does not take for any other reason stays, and the next sweep tries
-// it again; only where they come to fill the page are they set aside.
+// cannot be sent for what it is: it is large, and the bucket does not answer, or its queue is not there. It is tried again every setAsideFor.
+// When all others are on their way, the error is ErrUnreadable or ErrUnsent. One that a queue does not take for another reason stays, and
+// the next sweep tries it again; only where such timers fill the page are they set aside, after setAsideFor if none can be sent.
 func (s *Service) Sweep(ctx context.Context) (sent int, err error) {
 	ctx, ended := s.metered(ctx)
 	defer ended()
@@ -53,24 +57,18 @@ func (s *Service) Sweep(ctx context.Context) (sent int, err error) {
 		if err != nil || len(due) == 0 {
 			return sent, err
 		}
-		n, unclear, err := s.sweepPage(ctx, due, &unreadable, &unsent)
+		more := len(due) == sweepPage || due[len(due)-1].More
+		n, unclear, err := s.sweepPage(ctx, due, more, &unreadable, &unsent)
 		sent += n
-		if err != nil || unclear != nil && n == 0 || len(due) < sweepPage && bytesOf(due) < largePage {
+		if err != nil || unclear != nil && n == 0 || !more {
 			return sent, errors.Join(unclear, err)
 		}
 	}
 }
 
-func bytesOf(timers []store.Timer) (n int) {
-	for _, timer := range timers {
-		n += len(timer.Body)
-	}
-	return n
-}
-
 // sweepPage sends the timers of a page, or sets them aside. Where it returns neither error, none of them is due any more. Of those that stay
-// due because their queue does not take them, or none does, unclear says why.
-func (s *Service) sweepPage(ctx context.Context, due []store.Timer, unreadable, unsent *asideTimers) (sent int, unclear, err error) {
+// due because their queue does not take them, or none does, unclear says why. more says that timers may wait behind them.
+func (s *Service) sweepPage(ctx context.Context, due []store.Timer, more bool, unreadable, unsent *asideTimers) (sent int, unclear, err error) {
 	var messages []engine.Message
 	var readable, aside []store.Timer
 	for _, timer := range due {
@@ -82,21 +80,21 @@ func (s *Service) sweepPage(ctx context.Context, due []store.Timer, unreadable, 
 		}
 		messages, readable = append(messages, *m), append(readable, timer)
 	}
-	errs := s.sendDue(ctx, messages)
+	errs := s.sendDue(ctx, readable, messages)
 	var gone, stay []store.Timer
 	var why []error
 	for i, timer := range readable {
 		switch err := errs[i]; {
 		case err == nil:
 			gone = append(gone, timer)
-		case errors.Is(err, queue.ErrRefused), errors.Is(err, queue.ErrTooLarge):
+		case ofItself(err):
 			unsent.note(timer, err)
 			aside = append(aside, timer)
 		default:
 			stay, why = append(stay, timer), append(why, err)
 		}
 	}
-	if len(gone) > 0 && len(stay) > sweepPage/2 {
+	if len(gone) > 0 && len(stay) > sweepPage/2 || more && len(stay) == len(due) && s.world.Now().Sub(due[0].Due) > setAsideFor {
 		for i, timer := range stay {
 			unsent.note(timer, why[i])
 		}
@@ -113,28 +111,64 @@ func (s *Service) sweepPage(ctx context.Context, due []store.Timer, unreadable, 
 	return len(gone), unclear, s.setAside(ctx, aside)
 }
 
-// errNotTried is the error of messages that were not sent because others could not be either.
-var errNotTried = fmt.Errorf("%w: nothing can be sent", errBusy)
+// ofItself reports whether a message could not be sent for what it is, or for where it goes.
+func ofItself(err error) bool {
+	return errors.Is(err, queue.ErrRefused) || errors.Is(err, queue.ErrTooLarge) || errors.Is(err, queue.ErrInvalid)
+}
 
-// sendDue sends messages, together. Where that fails it sends each alone, because one of them may be the reason. It returns the error of
-// each. It gives up when it could send none within the soft limit, as in an outage.
-//
-// A message that was sent twice by that is borne, as any is.
-func (s *Service) sendDue(ctx context.Context, messages []engine.Message) []error {
+// sendDue sends the messages of timers, and returns the error of each. Large ones go after the others, which need no bucket. Each of the two
+// has its time, so that there is some left to delete what was sent. Large ones for which there is none are taken for what one of them was
+// refused for.
+func (s *Service) sendDue(ctx context.Context, timers []store.Timer, messages []engine.Message) []error {
 	errs := make([]error, len(messages))
-	if s.sendOn(ctx, slices.Clone(messages)) == nil {
-		return errs
-	}
-	end, sent := s.world.Now().Add(s.options.SoftLimit), false
-	for i := range messages {
-		if ctx.Err() != nil || !sent && s.world.Now().After(end) {
-			errs[i] = errNotTried
-			continue
+	var small, large []int
+	for i := range timers {
+		if len(timers[i].Body) < largeTimer {
+			small = append(small, i)
+		} else {
+			large = append(large, i)
 		}
-		errs[i] = s.sendOn(ctx, messages[i:i+1])
-		sent = sent || errs[i] == nil
+	}
+	s.sendPart(ctx, messages, small, errs)
+	s.sendPart(ctx, messages, large, errs)
+	if i := slices.IndexFunc(large, func(i int) bool { return errs[i] != nil && ofItself(errs[i]) }); i >= 0 {
+		for _, j := range large {
+			if errors.Is(errs[j], errNotTried) {
+				errs[j] = errs[large[i]]
+			}
+		}
 	}
 	return errs
+}
+
+// sendPart sends some of the messages, together. Where that fails it sends each alone, because one of them may be the reason, as long as
+// there is time.
+//
+// A message that was sent twice by that is borne, as any is.
+func (s *Service) sendPart(ctx context.Context, messages []engine.Message, part []int, errs []error) {
+	if len(part) == 0 {
+		return
+	}
+	ctx, cancel := s.world.WithTimeout(ctx, sweepSends)
+	defer cancel()
+	all := make([]engine.Message, 0, len(part))
+	for _, i := range part {
+		all = append(all, messages[i])
+	}
+	err := s.sendOn(ctx, all)
+	if err == nil {
+		return
+	}
+	for n, i := range part {
+		switch {
+		case n == 0 && (len(part) == 1 || ctx.Err() != nil):
+			errs[i] = err
+		case ctx.Err() != nil:
+			errs[i] = errNotTried
+		default:
+			errs[i] = s.sendOn(ctx, messages[i:i+1])
+		}
+	}
 }
 
 // setAside moves timers to a later moment, as they are: first they are put there, and then deleted here. A crash between the two
@@ -149,19 +183,10 @@ func (s *Service) setAside(ctx context.Context, timers []store.Timer) error {
 		// here, has the same id.
 		later[i].Due = s.world.Now().Add(sweepAhead).Truncate(setAsideFor).Add(setAsideFor + parkedFor/2)
 	}
-	err := s.Timers.PutTimers(ctx, later)
-	if err == nil {
-		return s.Timers.DeleteTimers(ctx, timers)
+	if err := s.Timers.PutTimers(ctx, later); err != nil {
+		return err
 	}
-	for i := range later { // one may be the reason: a large one, for which there is no place
-		if s.Timers.PutTimers(ctx, later[i:i+1]) != nil {
-			continue // it stays due
-		}
-		if err := s.Timers.DeleteTimers(ctx, timers[i:i+1]); err != nil {
-			return err
-		}
-	}
-	return err
+	return s.Timers.DeleteTimers(ctx, timers)
 }
 
 // asideTimers are the timers that a sweep has set aside for one reason.
