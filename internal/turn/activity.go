@@ -91,7 +91,7 @@ func (s *Service) admitted(ctx context.Context, d Delivery) (w *work, found bool
 		return err
 	})
 	var other *OtherBuild
-	if err != nil && !errors.As(err, &other) && !errors.Is(err, errOther) && d.Look == 0 && s.sendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
+	if err != nil && !errors.As(err, &other) && !errors.Is(err, errOther) && !errors.Is(err, errDropped) && d.Look == 0 && s.sendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
 		return nil, true, nil
 	}
 	return w, found, err

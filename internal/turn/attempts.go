@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -179,4 +180,16 @@ func truncate(stack string) string {
 		return stack[:most]
 	}
 	return stack
+}
+
+// landsWithin is how long a put may be on its way whose writer has died: AWS refuses requests that were signed more than 15 minutes ago.
+const landsWithin = queue.MaxDelay
+
+// dropped has a message deleted with whose activity another goes on. A put of an earlier delivery may still be on its way, and its writer may
+// have died: a copy comes when none can land any more, and sends what follows from one that has. It costs a message.
+func (s *Service) dropped(ctx context.Context, m *engine.Message) error {
+	if m.Look > 0 || m.Kind != engine.RunActivity {
+		return nil
+	}
+	return s.sendLater(ctx, m, landsWithin)
 }

@@ -39,7 +39,7 @@ var (
 	// errDropped has a message deleted, because a message of another sending goes on with the activity. At the gate, the log is read
 	// first, and the message is looked at again: another delivery of it may have committed a result that this process does not know,
 	// and died before it sent what follows. The other message does not repair that, because the commit has not its wave.
-	// A commit that lands after the read is not found: if its writer dies too, the slow check sends what follows (resend).
+	// A commit that lands after the read is found by a copy (dropped).
 	errDropped = errors.New("turn: another message goes on with the activity, and this one is dropped")
 )
 

@@ -55,7 +55,8 @@
 //	is empty                   -                       looked at again; copies, each later; after Grace, a fence
 //	holds its commit           still needed            done: put, then send, then deleted
 //	holds its commit           already done            its wave's messages are sent again; deleted
-//	holds its commit           left to another         looked at again by a strong read, then deleted (errDropped)
+//	holds its commit           left to another         looked at again by a strong read, and by a copy when no put can be on
+//	                                                   its way any more; deleted (errDropped)
 //
 // # Answers that write nothing
 //

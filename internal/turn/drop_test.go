@@ -3,6 +3,7 @@ package turn_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -83,4 +85,79 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 			})
 		})
 	}
+}
+
+// heldLog is a log whose puts are on their way until they are let through.
+type heldLog struct {
+	store.Log
+	held   atomic.Bool
+	let    chan struct{}
+	landed chan struct{}
+}
+
+// Append implements store.Log.
+func (h *heldLog) Append(ctx context.Context, items ...store.Item) error {
+	if !h.held.Load() {
+		return h.Log.Append(ctx, items...)
+	}
+	<-h.let
+	defer close(h.landed)
+	return h.Log.Append(context.WithoutCancel(ctx), items...)
+}
+
+// The same, and the commit lands only after the delivery was dropped: minutes after its writer has died. A copy of the message finds it.
+func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
+	t.Parallel()
+	two := workflow.Declare[int, string]("two")
+	synctest.Test(t, func(t *testing.T) {
+		d := newTries(t)
+		code := func(do func() error) []workflow.Registration {
+			act := activity.New("tried", func(context.Context, int) (string, error) { return "done", do() }, activity.Options{})
+			return []workflow.Registration{act, workflow.Bind(two, func(ctx workflow.Context, _ int) (string, error) {
+				if _, err := act.Run(ctx, 1); err != nil {
+					return "", err
+				}
+				return "done", workflow.Sleep(ctx, time.Minute)
+			})}
+		}
+		alive := d.Ports
+		dead := mortal(&d.Ports)
+		held := &heldLog{Log: alive.Log, let: make(chan struct{}), landed: make(chan struct{})}
+		d.Ports.Log = held
+		first := d.Idle(turn.Options{}, code(func() error { return nil })...)
+		d.Ports = alive
+		second := d.Idle(turn.Options{}, code(func() error { return errors.New("it fails") })...)
+		if _, err := two.Start(t.Context(), first.Client, "w", 0); err != nil {
+			t.Fatal(err)
+		}
+		message := d.receive(queue.Activities)
+		other, err := turn.DecodeMessage(message.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.Send, other.Seen = other.Send+1, 1 // sent again by whoever found the first commit
+		other.Wave++
+
+		held.held.Store(true) // its put is on its way, and it dies
+		dead.Store(true)
+		go d.hand(first, queue.Activities, message)
+		synctest.Wait()
+		if err := second.Service.Handle(t.Context(), turn.Delivery{Message: other, Received: 1}); err != nil { // the attempt fails
+			t.Fatal(err)
+		}
+		message.Received = 2
+		if !d.hand(second, queue.Activities, message) {
+			t.Fatal("the message was not deleted")
+		}
+		close(held.let)
+		<-held.landed
+		synctest.Wait()
+		if n := len(d.Runs("w")[0].Log); n != 2 {
+			t.Fatalf("the log has %d commits", n)
+		}
+		d.settle(second)
+		if got := d.outcome(second); got != "done" {
+			t.Errorf("the run is %q: what follows from the result was not sent", got)
+		}
+	})
 }

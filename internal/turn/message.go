@@ -54,6 +54,9 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 	defer cancel()
 	for look := 0; ; look++ {
 		found, err := s.handleNamed(ctx, d)
+		if errors.Is(err, errDropped) {
+			return s.dropped(context.WithoutCancel(ctx), d.Message)
+		}
 		if found || err != nil {
 			return err
 		}

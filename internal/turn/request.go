@@ -77,7 +77,7 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 		case errors.Is(err, errTooLarge):
 			err = t.final(ctx, err) // it writes nothing either
 		case errors.Is(err, errDropped):
-			err = t.final(ctx, nil) // nor does this
+			err = t.final(ctx, err) // nor does this
 		}
 		switch {
 		case errors.Is(err, errStale):
