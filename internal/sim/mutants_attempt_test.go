@@ -30,10 +30,6 @@ var attemptMutants = []mutant{
 		old: "	if w.interrupted {\n", new: "	if w.interrupted || d.Received > 3 {\n", more: true,
 	},
 	{
-		name: "an attempt counts as interrupted while it may go on", file: "internal/turn/begin.go",
-		old: "	case kept.Until > s.now():\n", new: "	case false:\n", more: true,
-	},
-	{
 		name: "each copy of a message is replaced by another", file: "internal/turn/begin.go",
 		old: "	if m.Look == 0 || m.Look == maxLook {\n", new: "	if true {\n", more: true,
 	},

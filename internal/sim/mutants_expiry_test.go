@@ -4,10 +4,6 @@ package sim
 
 // expiryMutants break expiry, deletion and run numbers.
 var expiryMutants = []mutant{
-	{
-		name: "a run is deleted after an outage, and has not been looked after", file: "internal/turn/maintain.go", within: 40000, more: true,
-		old: "	} else if owes {\n", new: "	} else if owes && false {\n",
-	},
 	{ // dynamodb: an expired item is deleted; weft: the retention is changed
 		name: "commits of runs with a deadline expire", file: "internal/turn/commit.go",
 		old: "		if c.commit.Status == history.Void {\n			items[i].Expires",

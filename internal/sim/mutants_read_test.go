@@ -25,19 +25,7 @@ var readMutants = []mutant{
 		old: "	return run.Log[len(run.Log)-1].PartOfReset()\n", new: "	return false\n", more: true,
 	},
 	{
-		name: "commits of a reset that are not seen are taken for deleted", file: "internal/turn/torn.go",
-		old: "	return err == nil && t.recent(c.Time)\n", new: "	return false && err == nil && c != nil\n", more: true,
-	},
-	{
 		name: "a run that is terminated does not name the one that replaces it", file: "internal/turn/start.go",
 		old: ", ReplacedBy: id", new: "", more: true,
-	},
-	{
-		name: "a run that a reset opened is taken for one that its put continued", file: "internal/turn/message.go",
-		old: "	if latest.State.Reset == nil && latest", new: "	if latest", more: true,
-	},
-	{
-		name: "half of a transaction that is known is enough to repair", file: "internal/turn/load.go",
-		old: "	if t.entry.run != nil && !t.torn() {\n", new: "	if t.entry.run != nil {\n", more: true,
 	},
 }

@@ -21,14 +21,6 @@ var sizeMutants = []mutant{
 		old: "size > maxHistoryPage && i > 0 {", new: "size < 0 {",
 	},
 	{
-		name: "a reset begins with an empty commit if the first one is large", file: "engine/reset.go", within: 40000, more: true,
-		old: " && len(c.Copied) > 0 {", new: " {",
-	},
-	{
-		name: "a child that waits for the next task keeps its id when a reset comes between", file: "engine/child.go", within: 40000, more: true,
-		old: "	if in.rules < history.SplitSideEffects {\n", new: "	if true {\n",
-	},
-	{
 		name: "a schedule goes on in another run before it has started what it decided to start", file: "internal/schedule/flow/flow.go", within: 1000, more: true,
 		old: "		if f.long() && f.beginning > 0 {\n", new: "		if false {\n",
 	},

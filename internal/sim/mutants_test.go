@@ -48,10 +48,6 @@ var coreMutants = []mutant{
 		old: "		next.Memo, next.SearchAttributes = shown.Memo, shown.SearchAttributes\n", new: "		_ = shown\n", more: true,
 	},
 	{
-		name: "news of a child that was started late does not bring the close policy", file: "internal/turn/activity.go", within: 40000, more: true,
-		old: "			strays = append(strays, t.stray(m)...)\n", new: "			strays = append(strays, t.stray(m)[:0]...)\n",
-	},
-	{
 		name: "a parent is not told how its child ended", file: "engine/closing.go",
 		old: "o.add(ReportChild, 0)", new: "_ = o",
 	},

@@ -13,10 +13,6 @@ var worldMutants = []mutant{
 		old: "			add(EndRun, 0).Due = end\n", new: "			_ = end\n", more: true,
 	},
 	{
-		name: "sendings that end an attempt outside are parked as one", file: "internal/turn/builds.go",
-		old: "engine.RunActivity, engine.RetryTask, engine.CloseAttempt:", new: "engine.RunActivity, engine.RetryTask:", more: true,
-	},
-	{
 		name: "a fence that makes a run void takes it for one that was started", file: "internal/turn/commit.go",
 		old: "			continue // a void run never was\n", new: "", more: true,
 	},
