@@ -176,7 +176,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	defer stop()
 	server, err := local.Open(r.types, local.Options{
 		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log,
-		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub},
+		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub, CheckLooks: checkedLooks},
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -184,6 +184,10 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	o.Greeting(os.Stdout, "http://"+listener.Addr().String())
 	return errors.Join(server.Serve(ctx, listener), server.Close())
 }
+
+// checkedLooks is how many tasks after each validator and query handler the server checks for a change of state: enough to find one
+// while its author tries it, and too few to be noticed later.
+const checkedLooks = 100
 
 // exportTime is how long a server that stops waits for its last spans and metrics to be handed on.
 const exportTime = 5 * time.Second

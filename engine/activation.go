@@ -63,6 +63,9 @@ type Result struct {
 	SetAside []SetAside
 	// Unhandled are the names of signals that arrived in the task and that no code has asked for.
 	Unhandled []string
+
+	// retract takes the instance back to where it was before the activation. It is nil if code ran that may change state.
+	retract func()
 }
 
 // Accepted reports whether any update was accepted.
@@ -79,6 +82,10 @@ func (r *Result) Accepted() bool {
 type activation struct {
 	*Activation
 	delivered []*update
+	// retract takes the instance back to before the activation, and turns is how many turns its coroutines had had by then. A nil
+	// retract says that the activation delivered something that cannot be taken back.
+	retract func()
+	turns   int
 }
 
 // Activate runs the code on new events and updates until it waits. An error is a failure of the task: the instance can
@@ -86,11 +93,12 @@ type activation struct {
 func (in *Instance) Activate(a *Activation) (*Result, error) {
 	var result *Result
 	err := recovered(func() error {
-		delivered, err := in.begin(a)
-		if err != nil {
+		active := &activation{Activation: a, retract: in.retraction(a), turns: in.s.Turns()}
+		var err error
+		if active.delivered, err = in.begin(a); err != nil {
 			return err
 		}
-		in.active = &activation{a, delivered}
+		in.active = active
 		result, err = in.proceed()
 		return err
 	})
@@ -99,6 +107,30 @@ func (in *Instance) Activate(a *Activation) (*Result, error) {
 	}
 	in.slot++
 	return result, nil
+}
+
+// retraction returns what takes the instance back to before an activation that delivers updates alone and refuses all of them. It
+// returns nil if the activation delivers more than updates.
+func (in *Instance) retraction(a *Activation) func() {
+	if len(a.Brought) > 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
+		return nil
+	}
+	info, rules := in.info, in.rules
+	return func() {
+		in.info, in.rules = info, rules
+		in.slot--
+	}
+}
+
+// onlyRefused reports whether an activation did nothing but refuse each of its updates: one turn for each, and no more. The code that
+// ran then may only look, so the instance is as it was.
+func (in *Instance) onlyRefused(a *activation) bool {
+	for _, u := range a.delivered {
+		if u.result.Verdict == Unanswered || u.result.Verdict == Accepted {
+			return false
+		}
+	}
+	return in.s.Turns() == a.turns+len(a.delivered) && len(in.commands) == 0
 }
 
 // Resume goes on with an activation that waits for local activities. results are what became of those that are due.
@@ -133,6 +165,9 @@ func (in *Instance) proceed() (*Result, error) {
 		if a, ok := e.Attributes.(*history.WorkflowExecutionSignaled); ok && !in.finished && !in.Handles(a.SignalName) && !slices.Contains(result.Unhandled, a.SignalName) {
 			result.Unhandled = append(result.Unhandled, a.SignalName)
 		}
+	}
+	if in.active.retract != nil && in.onlyRefused(in.active) {
+		result.retract = in.active.retract
 	}
 	in.active = nil
 	result.Commands = in.events(in.info.HistoryLength + 2)

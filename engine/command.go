@@ -75,6 +75,28 @@ func (in *Instance) match(first int64, recorded []history.Event) error {
 		case !commands[i].matches(recorded[i]):
 			return nonDeterminism(id, describe(recorded[i]), "issues "+commands[i].describe())
 		}
+		if in.payloads != nil {
+			in.payloads(describe(recorded[i]), payloadOf(recorded[i].Attributes), payloadOf(commands[i].attributes()))
+		}
+	}
+	return nil
+}
+
+// payloadOf is what a command hands on: an input or a result.
+func payloadOf(a history.Attributes) history.Payload {
+	switch a := a.(type) {
+	case *history.ActivityTaskScheduled:
+		return a.Input
+	case *history.StartChildWorkflowExecutionInitiated:
+		return a.Input
+	case *history.SignalExternalWorkflowExecutionInitiated:
+		return a.Input
+	case *history.WorkflowExecutionUpdateCompleted:
+		return a.Result
+	case *history.WorkflowExecutionContinuedAsNew:
+		return a.Input
+	case *history.WorkflowExecutionCompleted:
+		return a.Result
 	}
 	return nil
 }

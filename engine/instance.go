@@ -61,6 +61,13 @@ type Instance struct {
 	within func(fn func()) bool
 	// active is the activation that waits for local activities; nil where none does.
 	active *activation
+	// looked are the validators and query handlers that have run on the instance, in the order of their first call.
+	looked []string
+	// rehearses says that no update goes further than its verdict, and that the code writes no log: see Run.CheckLooks.
+	rehearses bool
+	// payloads takes what a replayed command hands on, as it is recorded and as the code says now; nil takes nothing. See
+	// Run.CheckLooks.
+	payloads func(command string, recorded, now history.Payload)
 
 	returned bool // the workflow's function has returned, and the run closes in this task, in the next one, or when no code waits for that
 	finished bool // it has returned, and the run closes in this task
@@ -125,8 +132,8 @@ func (in *Instance) Slot() uint32 { return in.slot }
 // Scheduler runs the instance's coroutines.
 func (in *Instance) Scheduler() *coro.Scheduler { return &in.s }
 
-// Replaying reports whether the code runs to rebuild what it did before.
-func (in *Instance) Replaying() bool { return in.replaying }
+// Replaying reports whether the code runs to rebuild or to check what it did before.
+func (in *Instance) Replaying() bool { return in.replaying || in.rehearses }
 
 // Info is what workflow code can read of its own run.
 func (in *Instance) Info() Info { return in.info }

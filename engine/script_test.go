@@ -201,6 +201,10 @@ func (p *player) step(task engine.Task) {
 		p.printf("the task failed: %s: %s", f.Kind, f.Message)
 	}
 	if transition.Commit == nil {
+		if transition.Unchanged {
+			p.printf("nothing is written; the instance stays")
+			return
+		}
 		p.printf("nothing is written; the instance is dropped")
 		p.close()
 		return

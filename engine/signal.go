@@ -174,7 +174,9 @@ func (in *Instance) Query(name string, input history.Payload) (answer history.Pa
 	if h == nil {
 		return nil, &QueryError{Unknown: true, Known: sortedKeys(in.queries)}
 	}
-	misuse := in.s.Forbid(fmt.Sprintf("the handler of query %q", name), func() {
+	who := fmt.Sprintf("the handler of query %q", name)
+	in.look(who)
+	misuse := in.s.Forbid(who, func() {
 		err = asked(func() (err error) {
 			answer, err = h.Answer(input)
 			return err

@@ -42,6 +42,8 @@ type Transition struct {
 	Unhandled []string
 	// SetAside are the signals that the code has set aside in the task.
 	SetAside []SetAside
+	// Unchanged says that the code that ran may only look: the instance is at the end of the log, and good for the next task.
+	Unchanged bool
 	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
 	// received. The put that lands the commit opens it, or neither is there. NextRunID is its id.
 	Next      []history.Event
@@ -84,7 +86,7 @@ func (r *Run) CatchUp(in *Instance) error {
 //	speculative  brings only updates: commits where one was accepted or code issued a command; where the code fails,
 //	             once, what it failed of
 //
-// Unless the transition's commit lands, the instance must be closed: it is ahead of the log.
+// Unless the transition's commit lands, the instance must be closed: it is ahead of the log. One that is Unchanged stays.
 func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	b := &begun{w, task, r.begin(w, task)}
 	result, err := r.activate(in, w, b.commit, task)
@@ -133,6 +135,10 @@ func (r *Run) became(b *begun, result *Result, err error) *Transition {
 	t := &Transition{Updates: result.Updates, Unfinished: result.Unfinished, Task: c.Task}
 	speculative := c.Task.Kind == history.Speculative
 	if speculative && !result.Accepted() && (len(result.Commands) == 0 || r.State.Pending == history.PendingStart) {
+		if result.retract != nil {
+			result.retract()
+			t.Unchanged = true
+		}
 		return t
 	}
 	c.Commands, c.Status = result.Commands, result.Status
@@ -244,8 +250,8 @@ func (r *Run) NotReady(build string) *failure.Failure {
 }
 
 // Query asks the code of a run a query, from the state that it is in by the log. What a task that failed has brought, or
-// what waits for a start delay, is run first. The instance must be closed afterwards. An error that is not a QueryError
-// says that the code fails.
+// what waits for a start delay, is run first: the instance must be closed then. Otherwise it is at the end of the log, and stays good. An
+// error that is not a QueryError says that the code fails, and the instance must be closed.
 func (r *Run) Query(in *Instance, w *Writer, name string, input history.Payload) (history.Payload, error) {
 	if r.State.Pending != history.PendingNone {
 		if t := r.Step(in, w, Task{}); t.Failure != nil {

@@ -234,6 +234,11 @@ func (in *Instance) runUpdate(u *update) {
 		returned = true
 		return
 	}
+	if in.rehearses {
+		u.result.Verdict, returned = Accepted, true
+		in.s.Stop()
+		return
+	}
 	in.accept(u)
 	u.scope = in.root.Child()
 	result, err := u.handler.Handle(u.scope, input)
@@ -298,7 +303,9 @@ func (in *Instance) BoundValidators(within func(fn func()) bool) { in.within = w
 // validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
 // fails the task, even if the validator recovered from it. So does a validator that does not come back in time.
 func (in *Instance) validate(u *update, input any) (err error) {
-	misuse := in.s.Forbid(fmt.Sprintf("the validator of update %q", u.request.Name), func() { err = in.judged(u, input) })
+	who := fmt.Sprintf("the validator of update %q", u.request.Name)
+	in.look(who)
+	misuse := in.s.Forbid(who, func() { err = in.judged(u, input) })
 	if misuse != nil {
 		panic(misuse)
 	}

@@ -128,6 +128,9 @@ func checkBubble(t testing.TB) {
 	synctest.Wait()
 }
 
+// checkedLooks is how many tasks after each validator and query handler a test checks for a change of state: nearly all.
+const checkedLooks = 10_000
+
 // open starts the process. It offloads large payloads if the options have a place for them.
 func (e *Env) open(o seal.Options) {
 	quiet := slog.New(slog.DiscardHandler)
@@ -136,7 +139,7 @@ func (e *Env) open(o seal.Options) {
 	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Rates: e.store, Eraser: e.store, Queue: e.queue}
 	e.commits, e.receiver = sealer.Log(e.store), sealer.Receiver(e.queue)
 	e.service = turn.New(sealer.Ports(ports), e.registry, e.world, sealer.Options(turn.Options{
-		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, Logger: quiet, Observe: observe.New((*listener)(e)),
+		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checkedLooks, Logger: quiet, Observe: observe.New((*listener)(e)),
 		Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
 	}))
 	e.handler = httpapi.New(e.service, quiet)

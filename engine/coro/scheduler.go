@@ -23,6 +23,7 @@ type Scheduler struct {
 	turn    uint32 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
 	ages    uint32
 	ended   int  // coroutines in all that have ended
+	turns   int  // how often a coroutine has had its turn
 	stopped bool // no coroutine runs any more
 	closed  bool
 	err     error
@@ -145,6 +146,7 @@ func (s *Scheduler) next() *Coroutine {
 
 func (s *Scheduler) execute(c *Coroutine) {
 	c.queued = false
+	s.turns++
 	s.running.Store(c)
 	defer func() { // also where the coroutine's Goexit ends this goroutine
 		s.running.Store(nil)
@@ -166,6 +168,9 @@ func (s *Scheduler) sweep() {
 		s.ended = 0
 	}
 }
+
+// Turns returns how often a coroutine has had its turn so far.
+func (s *Scheduler) Turns() int { return s.turns }
 
 // Err is why Run stopped early; nil where it did not.
 func (s *Scheduler) Err() error { return s.err }

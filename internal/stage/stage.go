@@ -139,7 +139,9 @@ func (s *Stage) Step(task engine.Task) *engine.Transition {
 	}
 	if transition.Commit == nil {
 		s.ids-- // nobody has seen the id
-		s.drop()
+		if !transition.Unchanged {
+			s.drop()
+		}
 		return transition
 	}
 	if f := transition.Failure; f != nil && s.Plain {

@@ -61,9 +61,10 @@
 // # Answers that write nothing
 //
 // A warm instance may run first and put then: the condition proves that it was current. Every other answer (a refusal, a
-// known id, a query, a result) rests on a consistent read that began after the request arrived (session.fresh), and on a
-// new run of the code if the instance was stale (session.final). An instance that ran ahead of the log, and whose commit
-// did not land, is thrown away; the commits themselves stay, they never change.
+// known id, a query, a result) rests on a consistent read that began after the request arrived (session.fresh). If that read brings
+// news, the code runs again on the news (session.final); if it brings none, the verdict stands (session.stands). An instance stays as
+// long as it is at the end of the log: after a commit that landed, and after a refusal or a query in which nothing ran but code that may
+// only look. One that ran ahead of the log is thrown away; the commits themselves stay, they never change.
 //
 // # Failures
 //

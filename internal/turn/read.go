@@ -196,14 +196,19 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 	return answer, err
 }
 
-// query replays a run and asks it. What a failed task brought, and what waits for a start delay, is run first, and
-// forgotten.
+// query asks the code of a run. What a failed task brought, and what waits for a start delay, is run first, and forgotten. The instance
+// of the latest run stays if nothing but the query's handler ran.
 func (t *session) query(run *engine.Run, name string, input history.Payload) (answer history.Payload, err error) {
 	if run != t.run() {
 		t.dropInstance()
 	}
 	in := t.instance(run, nil, run.State.Started)
-	defer t.dropInstance()
+	keep := false
+	defer func() {
+		if !keep {
+			t.dropInstance()
+		}
+	}()
 	w := t.writer()
 	returned := false
 	ended := t.guard(in, func() {
@@ -213,6 +218,8 @@ func (t *session) query(run *engine.Run, name string, input history.Payload) (an
 	if !returned {
 		return nil, t.lost(in, ended).Err()
 	}
+	var refused *engine.QueryError
+	keep = run == t.run() && run.State.Pending == history.PendingNone && (err == nil || errors.As(err, &refused))
 	return answer, err
 }
 

@@ -61,6 +61,9 @@ type Options struct {
 	CacheEntries int
 	CacheBytes   int
 	CacheAge     time.Duration
+	// CheckLooks is how many tasks after each validator and query handler are checked for a change of state that it made: see
+	// engine.Run.CheckLooks. A check replays the run, and none is made in a run with more than maxChecked events. 0 is no check.
+	CheckLooks int
 	// UpdatesTogether is how many waiting updates share an activation at most.
 	UpdatesTogether int
 	// SendsAtOnce is how many requests to queues a commit's messages make at once, at most. With more than one, messages of a queue
@@ -106,6 +109,7 @@ type Service struct {
 	gates    gates
 	results  results
 	watchers watchers
+	looks    looks
 	hung     atomic.Int64
 	signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
@@ -139,7 +143,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	}
 	return &Service{
 		Ports: counted(ports), registry: registry, world: world, options: o,
-		cache: newCache(o.CacheEntries, o.CacheBytes),
+		cache: newCache(o.CacheEntries, o.CacheBytes), looks: looks{most: o.CheckLooks},
 	}
 }
 

@@ -111,6 +111,15 @@ func (t *session) discard() {
 	}
 }
 
+// retire ends an activation of which nothing is written. It keeps the instance of one whose code did nothing but look.
+func (t *session) retire(transition *engine.Transition) {
+	if !transition.Unchanged {
+		t.discard()
+		return
+	}
+	t.told(nil)
+}
+
 // run is the latest run that is known, or nil.
 func (t *session) run() *engine.Run { return t.entry.run }
 
@@ -135,13 +144,33 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	}
 	in, began := t.instance(run, w, started), t.world.Now()
 	in.BoundValidators(func(fn func()) bool { return t.validated(in, fn) })
+	before := in.Looked()
 	var transition *engine.Transition
 	if ended := t.guard(in, func() { transition = run.Step(in, w, task) }); !ended || transition == nil {
 		transition = run.Fail(w, task, t.lost(in, ended))
 	}
 	transition = t.locals(ctx, in, run, w, task, transition)
+	transition = t.checkLooks(in, before, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)
 	return transition
+}
+
+// checkLooks fails a task in which a validator or a query handler has changed state, as far as the options have that checked.
+func (t *session) checkLooks(in *engine.Instance, before []string, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
+	if t.entry.instance != in || !t.looks.due(run, in.Looked()) {
+		return transition
+	}
+	workflow := t.registry.Workflow(in.Info().WorkflowType)
+	fresh := func() *engine.Instance { return engine.NewInstance(workflow, t.workflowID, in.Info().RunID) }
+	var impure *failure.Failure
+	if !t.world.Guard(t.options.DeadlockAfter, func() { impure = run.CheckLooks(in, fresh, before, w, task, transition) }) {
+		return run.Fail(w, task, t.lost(in, false))
+	}
+	if impure == nil {
+		return transition
+	}
+	t.dropInstance()
+	return run.Fail(w, task, impure)
 }
 
 // guard runs code of an instance. It returns false for code that did not come back: the session has lost the instance

@@ -253,8 +253,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 		return errApart
 	}
 	if transition.Commit == nil {
-		current := t.fresh
-		t.discard()
+		t.retire(transition)
 		if next := run.NextTask(); next != nil && transition.Left() {
 			// The workflow's function has returned, and the run closes in its next task, whoever brings that.
 			if err := t.commitTask(ctx, run, engine.Task{Brought: []history.Event{history.Of(next)}}); err != nil {
@@ -262,8 +261,8 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 			}
 			return t.updateTogether(ctx, calls)
 		}
-		if !current {
-			return t.final(ctx, nil)
+		if err := t.stands(ctx, run); err != nil {
+			return err
 		}
 	} else if err := t.commit(ctx, run, transition); err != nil {
 		waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
@@ -289,6 +288,21 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	}
 	if len(others) > 0 {
 		return t.updateTogether(ctx, others) // the run that continues this one takes them, or they are told that it has closed
+	}
+	return nil
+}
+
+// stands makes sure that a verdict on what is known of a run holds now. It returns errStale if the log has more than that.
+func (t *session) stands(ctx context.Context, run *engine.Run) error {
+	if t.fresh {
+		return nil
+	}
+	slot := run.State.NextSlot
+	if err := t.refresh(ctx); err != nil {
+		return err
+	}
+	if t.run() != run || run.State.NextSlot != slot {
+		return errStale
 	}
 	return nil
 }

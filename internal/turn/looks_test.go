@@ -1,0 +1,191 @@
+package turn_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	tallies  = workflow.Declare[workflow.None, int]("tally")
+	tallyAdd = workflow.NewUpdate[int, int]("add")
+	tallySum = workflow.NewQuery[workflow.None, int]("sum")
+)
+
+// tally is a workflow that adds what is positive. It counts how often its function began, which is how often a run was replayed, and
+// calls before in each validator and query.
+func tally(began *int, before func(sum *int)) workflow.Registration {
+	return workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		*began++
+		sum := 0
+		tallySum.Handle(ctx, func(workflow.None) (int, error) {
+			before(&sum)
+			return sum, nil
+		})
+		tallyAdd.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+			sum += n
+			return sum, nil
+		}, workflow.Validate(func(n int) error {
+			before(&sum)
+			if n <= 0 {
+				return fmt.Errorf("%d is not positive", n)
+			}
+			return nil
+		}))
+		return sum, workflow.Await(ctx, func() bool { return sum >= 1000 })
+	})
+}
+
+func (w *tallied) add(n, status int) string {
+	w.t.Helper()
+	answer := w.p.Do(http.MethodPost, "/v1/workflows/w/updates/add", fmt.Sprintf(`{"input":%d}`, n))
+	if answer.Status != status {
+		w.t.Fatalf("add %d: %d %s; want %d", n, answer.Status, answer.Body, status)
+	}
+	return string(answer.Body)
+}
+
+// tallied is a process with one run of tally.
+type tallied struct {
+	t *testing.T
+	p *turntest.Process
+}
+
+// cost is what fn costs.
+func (w *tallied) cost(fn func()) meter.Cost {
+	synctest.Wait()
+	before := w.p.Meter.Cost()
+	fn()
+	synctest.Wait()
+	after := w.p.Meter.Cost()
+	return meter.Cost{Writes: after.Writes - before.Writes, Reads: after.Reads - before.Reads, Messages: after.Messages - before.Messages}
+}
+
+// A refused update and a query leave the run's code where it is: neither replays a warm run, nor has the next update replay it. A
+// refusal costs one read, and on a cold run one replay besides.
+func TestRefusalsKeepTheInstance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		began, again := 0, 0
+		w := &tallied{t, d.Start(turn.Options{}, tally(&began, func(*int) {}))}
+		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
+		for range 20 {
+			w.add(1, http.StatusOK)
+			if c := w.cost(func() { w.add(-1, http.StatusUnprocessableEntity) }); c.Writes != 0 || c.Reads != 1 || c.Messages != 0 {
+				t.Fatalf("a refusal cost %+v; want one read", c)
+			}
+			w.p.Do(http.MethodPost, "/v1/workflows/w/queries/sum", "")
+		}
+		if began != 1 {
+			t.Errorf("the code ran %d times; want once", began)
+		}
+		cold := &tallied{t, d.Start(turn.Options{}, tally(&again, func(*int) {}))}
+		if c := cold.cost(func() { cold.add(-1, http.StatusUnprocessableEntity) }); c.Writes != 0 || c.Reads != 1 || again != 1 {
+			t.Errorf("a refusal of a run that was not known cost %+v and %d replays; want one of each", c, again)
+		}
+		w.add(5, http.StatusOK)
+		cold.add(-1, http.StatusUnprocessableEntity)
+		if body := cold.add(7, http.StatusOK); !strings.Contains(body, "32") || again != 1 {
+			t.Errorf("after a refusal on news from another process: %s, %d replays; want 32 and 1", body, again)
+		}
+	})
+}
+
+// A refusal in a task that also ran other code takes the instance back to the log.
+func TestRefusalsAmongOtherCode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		began := 0
+		asked := 0
+		add := workflow.NewUpdate[int, int]("add")
+		code := workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+			began++
+			add.Handle(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, workflow.Validate(func(int) error { return errors.New("no") }))
+			woken := 0
+			for {
+				// The condition is about the world, as it must not be: a look at it wakes the code.
+				if err := workflow.Await(ctx, func() bool { return asked > woken }); err != nil {
+					return 0, err
+				}
+				woken = asked
+			}
+		})
+		w := &tallied{t, d.Start(turn.Options{}, code)}
+		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
+		w.add(1, http.StatusUnprocessableEntity)
+		if began != 1 {
+			t.Fatalf("the code ran %d times; want once", began)
+		}
+		asked++
+		w.add(1, http.StatusUnprocessableEntity)
+		w.add(1, http.StatusUnprocessableEntity)
+		if began != 2 {
+			t.Errorf("the code ran %d times; want another time after a refusal that woke it", began)
+		}
+	})
+}
+
+// A validator or a query handler that changes state is found as soon as that makes a difference, and named.
+func TestImpureLooks(t *testing.T) {
+	t.Parallel()
+	bump := func(sum *int) { *sum += 100 }
+	for name, c := range map[string]struct {
+		before func(sum *int)
+		script func(w *tallied)
+		want   string
+	}{
+		"the update that it accepts": {bump, func(w *tallied) {}, `the validator of update \"add\" changes the workflow's state`},
+		"an update after one that it refused": {bump, func(w *tallied) {
+			w.add(-1, http.StatusUnprocessableEntity)
+		}, `the validator of update \"add\" changes the workflow's state`},
+		"an update that it refuses because of that": {bump, func(w *tallied) {
+			for range 8 {
+				w.add(-1, http.StatusUnprocessableEntity)
+			}
+		}, `the validator of update \"add\" changes the workflow's state`},
+		"a query before": {bump, func(w *tallied) {
+			w.p.Do(http.MethodPost, "/v1/workflows/w/queries/sum", "")
+		}, `the handler of query \"sum\"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began := 0
+				w := &tallied{t, turntest.New(t).Start(turn.Options{CheckLooks: 10}, tally(&began, c.before))}
+				w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
+				c.script(w)
+				if body := w.add(1, http.StatusConflict); !strings.Contains(body, c.want) {
+					t.Errorf("%s; want %s", body, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A validator that only looks passes the check, whatever it says, and the check has an end.
+func TestPureLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := 0
+		w := &tallied{t, turntest.New(t).Start(turn.Options{CheckLooks: 10}, tally(&began, func(*int) {}))}
+		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
+		for range 30 {
+			w.add(1, http.StatusOK)
+			w.add(-1, http.StatusUnprocessableEntity)
+			w.p.Do(http.MethodPost, "/v1/workflows/w/queries/sum", "")
+		}
+		if began < 10 || began > 40 {
+			t.Errorf("the code ran %d times: want about two for each of ten checks of the validator, and of the query", began)
+		}
+	})
+}
