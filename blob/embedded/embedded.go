@@ -2,19 +2,14 @@
 package embedded
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/internal/disk"
 )
-
-var bucketName = []byte("blobs")
 
 // Blobs are blobs in a file. They are safe for concurrent use.
 type Blobs struct {
@@ -25,15 +20,11 @@ type Blobs struct {
 var _ blob.Blobs = (*Blobs)(nil)
 
 // New returns the blobs in a file. Whoever opened the file closes it. clock says when blobs are put; nil is time.Now.
-func New(db *disk.DB, clock func() time.Time) (*Blobs, error) {
+func New(db *disk.DB, clock func() time.Time) *Blobs {
 	if clock == nil {
 		clock = time.Now
 	}
-	err := db.Write(func(tx *bbolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(bucketName)
-		return err
-	})
-	return &Blobs{db: db, clock: clock}, err
+	return &Blobs{db: db, clock: clock}
 }
 
 // Put implements blob.Blobs. A crash before it returns leaves the blob or none.
@@ -42,15 +33,18 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 		return fmt.Errorf("%w: %d bytes, at most %d", blob.ErrTooLarge, len(body), blob.MaxBody)
 	}
 	value := append(binary.BigEndian.AppendUint64(nil, uint64(b.clock().Unix())), body...)
-	return b.write(ctx, func(bucket *bbolt.Bucket) error { return bucket.Put([]byte(key), value) })
+	return b.write(ctx, func(tx *disk.Tx) { tx.Put(disk.Blobs, []byte(key), value) })
 }
 
 // write makes an operation, unless the context has ended: once it is in the line it is not called back.
-func (b *Blobs) write(ctx context.Context, op func(*bbolt.Bucket) error) error {
+func (b *Blobs) write(ctx context.Context, op func(*disk.Tx)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return b.db.Write(func(tx *bbolt.Tx) error { return op(tx.Bucket(bucketName)) })
+	return b.db.Write(func(tx *disk.Tx) error {
+		op(tx)
+		return nil
+	})
 }
 
 // Get implements blob.Blobs.
@@ -58,12 +52,15 @@ func (b *Blobs) Get(ctx context.Context, key string) (body []byte, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	err = b.db.Read(func(tx *bbolt.Tx) error {
-		value := tx.Bucket(bucketName).Get([]byte(key))
+	err = b.db.Read(func(tx *disk.Tx) error {
+		value, err := tx.Get(disk.Blobs, []byte(key))
+		if err != nil {
+			return err
+		}
 		if value == nil {
 			return fmt.Errorf("%w: %s", blob.ErrMissing, key)
 		}
-		body = bytes.Clone(value[8:])
+		body = value[8:]
 		return nil
 	})
 	return body, err
@@ -75,27 +72,26 @@ func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) (list
 		return nil, err
 	}
 	from := []byte(max(prefix, after))
-	err = b.db.Read(func(tx *bbolt.Tx) error {
+	err = b.db.Read(func(tx *disk.Tx) error {
 		list = nil
-		c := tx.Bucket(bucketName).Cursor()
-		for k, v := c.Seek(from); bytes.HasPrefix(k, []byte(prefix)) && k != nil && len(list) < min(limit, blob.MaxBatch); k, v = c.Next() {
+		return tx.AscendSound(disk.Blobs, from, disk.After([]byte(prefix)), func(k, v []byte) bool {
+			if len(list) == min(limit, blob.MaxBatch) {
+				return false
+			}
 			if string(k) != after {
 				list = append(list, blob.Listed{Key: string(k), Put: time.Unix(int64(binary.BigEndian.Uint64(v)), 0).UTC()})
 			}
-		}
-		return nil
+			return true
+		})
 	})
 	return list, err
 }
 
 // Delete implements blob.Blobs.
 func (b *Blobs) Delete(ctx context.Context, keys ...string) error {
-	return b.write(ctx, func(bucket *bbolt.Bucket) error {
+	return b.write(ctx, func(tx *disk.Tx) {
 		for _, key := range keys {
-			if err := bucket.Delete([]byte(key)); err != nil {
-				return err
-			}
+			tx.Delete(disk.Blobs, []byte(key))
 		}
-		return nil
 	})
 }

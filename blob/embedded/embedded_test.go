@@ -28,11 +28,7 @@ func TestConformance(t *testing.T) {
 			if db, err = disk.Open(dir); err != nil {
 				t.Fatal(err)
 			}
-			b, err := embedded.New(db, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return b
+			return embedded.New(db, nil)
 		}
 	})
 }

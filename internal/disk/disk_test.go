@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,13 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
-	"go.etcd.io/bbolt"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
-
-var bucket = []byte("bucket")
 
 func open(t *testing.T, dir string) *DB {
 	t.Helper()
@@ -29,32 +29,32 @@ func open(t *testing.T, dir string) *DB {
 
 // put returns an operation that puts a number, and refuses one that is there.
 func put(n uint64) Op {
-	return func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(bucket)
+	return func(tx *Tx) error {
+		k := binary.BigEndian.AppendUint64(nil, n)
+		there, err := tx.Get(Log, k)
 		if err != nil {
 			return err
 		}
-		k := binary.BigEndian.AppendUint64(nil, n)
-		if b.Get(k) != nil {
+		if there != nil {
 			return errThere
 		}
-		return b.Put(k, k)
+		tx.Put(Log, k, k)
+		return nil
 	}
 }
 
 var errThere = errors.New("it is there")
 
-// numbers lists what is in the file.
+// numbers lists what is in the directory.
 func numbers(t *testing.T, d *DB) (all []uint64) {
 	t.Helper()
-	err := d.Read(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucket)
-		if b == nil {
-			return nil
-		}
-		return b.ForEach(func(k, _ []byte) error {
+	err := d.Read(func(tx *Tx) error {
+		return tx.Ascend(Log, nil, nil, func(k, v []byte) bool {
+			if !bytes.Equal(k, v) {
+				t.Errorf("%x has the value %x", k, v)
+			}
 			all = append(all, binary.BigEndian.Uint64(k))
-			return nil
+			return true
 		})
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func TestClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"Write": d.Write(put(1)), "Later": d.Later(put(1)), "Read": d.Read(func(*bbolt.Tx) error { return nil }),
+		"Write": d.Write(put(1)), "Later": d.Later(put(1)), "Read": d.Read(func(*Tx) error { return nil }),
 	} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close: %v", name, err)
@@ -130,31 +130,50 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// A flush that fails leaves nobody knowing: those who wait are told so, and no write is tried again.
+// failing is a file system whose files of the log cannot be flushed once it says so.
+type failing struct {
+	vfs.FS
+	fails atomic.Bool
+}
+
+var errIO = errors.New("the disk is gone")
+
+func (f *failing) OpenReadWrite(name string, category vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.OpenReadWrite(name, category, o...)
+	return &failingFile{file, f}, err
+}
+
+type failingFile struct {
+	vfs.File
+	fs *failing
+}
+
+func (f *failingFile) SyncData() error {
+	if f.fs.fails.Load() {
+		return errIO
+	}
+	return f.File.SyncData()
+}
+
+// A flush that fails leaves nobody knowing: those who wait are told so, and no write is tried again. Nothing of it is seen.
 func TestAFlushThatFails(t *testing.T) {
 	t.Parallel()
-	var file *os.File
-	d, err := openWith(t.TempDir(), func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		file, err = os.OpenFile(name, flag, mode)
-		return file, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() }) // the file is closed already
+	fs := &failing{FS: vfs.NewMem()}
+	d := openOn(t, fs)
 	if err := d.Write(put(1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Close(); err != nil { // as a disk that is gone
-		t.Fatal(err)
-	}
+	fs.fails.Store(true)
 	for range 2 {
-		if err := d.Write(put(2)); !errors.Is(err, ErrUnknown) {
+		if err := d.Write(put(2)); !errors.Is(err, ErrUnknown) || !errors.Is(err, errIO) {
 			t.Errorf("a write that cannot be flushed: %v, want ErrUnknown", err)
 		}
 	}
 	if err := d.Later(put(3)); !errors.Is(err, ErrUnknown) {
 		t.Errorf("a write after that: %v, want ErrUnknown", err)
+	}
+	if got := numbers(t, d); len(got) != 1 {
+		t.Errorf("%v can be read, want what was flushed", got)
 	}
 }
 
@@ -168,12 +187,11 @@ func child(dir string) {
 		panic(err)
 	}
 	first := uint64(0)
-	_ = d.Read(func(tx *bbolt.Tx) error {
-		if b := tx.Bucket(bucket); b != nil {
-			k, _ := b.Cursor().Last()
+	_ = d.Read(func(tx *Tx) error {
+		return tx.Descend(Log, nil, nil, func(k, _ []byte) bool {
 			first = binary.BigEndian.Uint64(k) + 1
-		}
-		return nil
+			return false
+		})
 	})
 	for n := first; n < first+50; n++ {
 		if n%3 != 0 {

@@ -1,9 +1,14 @@
-// Package disk is the one file in which the embedded store and the embedded queue keep everything: a bbolt database, and
-// one writer that groups what many goroutines write into one transaction, and so into one flush.
+// Package disk is the data directory in which the embedded store, the embedded queue and the embedded blobs keep everything: a
+// write-ahead log in front of Pebble, and one writer that groups what many goroutines write into one flush.
 //
-//	Write (waits) ──┐                ┌─ one transaction ─┐
-//	Write (waits) ──┼─▶ the line ──▶ │ op op op op op op │ ──▶ flush ──▶ answers to those that wait
-//	Later ──────────┘                └───────────────────┘
+//	Write (waits) ──┐                ┌── one group ──┐
+//	Write (waits) ──┼─▶ the line ──▶ │ op op op op op │ ──▶ log, one flush ──▶ tables ──▶ answers to those that wait
+//	Later ──────────┘                └───────────────┘
+//
+//	DIR/weft.db     says which format the directory has; of earlier versions, the bbolt database itself
+//	DIR/log/*.wal   segments of the log: what is not in the tables for sure (see record.go)
+//	DIR/tables/     a Pebble database, without a log of its own
+//	DIR/LOCK        held by the process that has the directory
 //
 // # What holds
 //
@@ -11,12 +16,24 @@
 //     nothing, and does not disturb the others of its group.
 //   - Later returns at once. Operations reach the disk in the order in which they were queued, so a crash takes away only
 //     the end of the line: if anything queued after an operation survives, the operation does.
-//   - Read sees what is on the disk and nothing that a crash could still take away. (bbolt shows a transaction to readers
-//     a moment before its last flush is over; a reader waits that moment out here.)
-//   - One process has the file. A second one is told so.
+//   - Read sees what is on the disk and nothing that a crash could still take away: a group reaches the tables only after its flush.
+//   - One process has the directory. A second one is told so.
+//
+// # What a crash leaves
+//
+// The tables forget what Pebble has not written out of its memory; they keep a prefix of the groups, and the number of the last one
+// (the space applied). Open replays the records after that number from the log, writes the tables out and begins a new log. A group
+// whose flush was not over has answered nobody: its records are taken as far as they are whole.
+//
+// # Damage
+//
+// Each value is stored with a checksum over its space, its key and itself. What a record says about its values stands in it twice. So
+// damage to the log costs at most the values that it hits, and their keys are known: they read as ErrCorrupt from then on. A record
+// that cannot be read at the end of the log was never acknowledged, unless a later one says that it was flushed: each record says up to
+// which number all before it are.
 //
 // # Failures
 //
-// A transaction whose flush fails may be on the disk or not: nobody can tell, and trying again cannot help. Those that
-// wait get ErrUnknown, and the file takes no more writes: the process should end, and the next one reads what is there.
+// A group whose flush fails may be on the disk or not: nobody can tell, and trying again cannot help. Those that wait get ErrUnknown, and
+// the directory takes no more writes: the process should end, and the next one reads what is there.
 package disk

@@ -35,18 +35,12 @@ func onDisk(dir string, taskQueues []string) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := storeembedded.New(db)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
+	s := storeembedded.New(db)
 	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	b, err := blobembedded.New(db, nil)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
+	b := blobembedded.New(db, nil)
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: q.TaskQueues(),

@@ -66,11 +66,7 @@ func TestStoreConformance(t *testing.T) {
 			New: func(t *testing.T) func() storetest.Store {
 				open := reopening(t)
 				return func() storetest.Store {
-					s, err := embedded.New(open())
-					if err != nil {
-						t.Fatal(err)
-					}
-					return wrap(seal.New(seal.Options{Keys: keysOf(t, "k1")}), s)
+					return wrap(seal.New(seal.Options{Keys: keysOf(t, "k1")}), embedded.New(open()))
 				}
 			},
 			MaxBody: embedded.MaxBody - room, PageBytes: 1 << 20, Reopens: true, Lists: true,

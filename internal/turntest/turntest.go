@@ -84,8 +84,7 @@ func OnDisk(t testing.TB) *Deployment {
 	db, err := disk.Open(t.TempDir())
 	must(err)
 	t.Cleanup(func() { must(db.Close()) })
-	s, err := storeembedded.New(db)
-	must(err)
+	s := storeembedded.New(db)
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
 	q, err := queueembedded.New(db, queue.Standard(TaskQueues...), queueembedded.Options{Violation: violation})
 	must(err)

@@ -1,7 +1,7 @@
 // Package embedded is the queue of a deployment in one process: the messages stand in memory (see package lines), and in
 // the file of the data directory, from which they are made again after a crash.
 //
-//	bucket    key   value
+//	space     key   value
 //	messages  id    queue, group, when it is visible, body
 //	received  id    how often it has been received
 //
@@ -11,6 +11,7 @@ package embedded
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,16 +19,9 @@ import (
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
-	"go.etcd.io/bbolt"
-
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/internal/lines"
-)
-
-var (
-	messagesBucket = []byte("messages")
-	receivedBucket = []byte("received")
 )
 
 // Options are the options of a queue. The zero value works.
@@ -53,17 +47,6 @@ const MaxBody = lines.MaxBody
 // New returns the queues in a file, with these settings, and what was in them. Whoever opened the file closes it. A task queue
 // that is in the file and not in the settings is there too: its messages wait for somebody to receive them.
 func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, error) {
-	err := db.Write(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{messagesBucket, receivedBucket} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
 	if o.Violation == nil {
 		o.Violation = func(string, ...any) {}
 	}
@@ -124,22 +107,30 @@ type message struct {
 // load reads the messages of each queue, in the order of their ids.
 func load(db *disk.DB) (map[string][]lines.Kept, error) {
 	kept := map[string][]lines.Kept{}
-	err := db.Read(func(tx *bbolt.Tx) error {
-		received := tx.Bucket(receivedBucket)
-		return tx.Bucket(messagesBucket).ForEach(func(k, v []byte) error {
+	counts := map[uint64]int{}
+	var wrong error
+	err := db.Read(func(tx *disk.Tx) error {
+		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
+			counts[binary.BigEndian.Uint64(k)] = int(binary.BigEndian.Uint32(v))
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		return tx.AscendSound(disk.Messages, nil, nil, func(k, v []byte) bool {
 			var m message
 			if err := cbor.Unmarshal(v, &m); err != nil {
-				return fmt.Errorf("a message in the data directory cannot be read: %w", err)
+				wrong = fmt.Errorf("a message in the data directory cannot be read: %w", err)
+				return false
 			}
-			one := lines.Kept{ID: binary.BigEndian.Uint64(k), Group: m.Group, Visible: time.UnixMicro(m.Visible), Body: m.Body}
-			if count := received.Get(k); count != nil {
-				one.Received = int(binary.BigEndian.Uint32(count))
-			}
-			kept[m.Queue] = append(kept[m.Queue], one)
-			return nil
+			id := binary.BigEndian.Uint64(k)
+			kept[m.Queue] = append(kept[m.Queue], lines.Kept{
+				ID: id, Group: m.Group, Visible: time.UnixMicro(m.Visible), Body: m.Body, Received: counts[id],
+			})
+			return true
 		})
 	})
-	return kept, err
+	return kept, errors.Join(err, wrong)
 }
 
 // journal keeps what changes.
@@ -148,24 +139,23 @@ type journal struct{ db *disk.DB }
 func key(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
 
 // put puts a message into the file.
-func put(tx *bbolt.Tx, queue string, k lines.Kept) error {
+func put(tx *disk.Tx, queue string, k lines.Kept) error {
 	value, err := cbor.Marshal(message{Queue: queue, Group: k.Group, Visible: k.Visible.UnixMicro(), Body: k.Body})
 	if err != nil {
 		return err
 	}
-	return tx.Bucket(messagesBucket).Put(key(k.ID), value)
+	tx.Put(disk.Messages, key(k.ID), value)
+	return nil
 }
 
-func remove(tx *bbolt.Tx, id uint64) error {
-	if err := tx.Bucket(receivedBucket).Delete(key(id)); err != nil {
-		return err
-	}
-	return tx.Bucket(messagesBucket).Delete(key(id))
+func remove(tx *disk.Tx, id uint64) {
+	tx.Delete(disk.Received, key(id))
+	tx.Delete(disk.Messages, key(id))
 }
 
 // Sent keeps messages. A crash before they are on the disk takes away what was acknowledged after them, too.
 func (j journal) Sent(queue string, messages []lines.Kept) error {
-	return j.db.Later(func(tx *bbolt.Tx) error {
+	return j.db.Later(func(tx *disk.Tx) error {
 		for _, k := range messages {
 			if err := put(tx, queue, k); err != nil {
 				return err
@@ -177,13 +167,14 @@ func (j journal) Sent(queue string, messages []lines.Kept) error {
 
 // Received keeps how often messages were received, and waits for the disk: only then may their handlers begin.
 func (j journal) Received(counts map[uint64]int) error {
-	return j.db.Write(func(tx *bbolt.Tx) error {
+	return j.db.Write(func(tx *disk.Tx) error {
 		for id, n := range counts {
-			if tx.Bucket(messagesBucket).Get(key(id)) == nil {
-				continue // deleted meanwhile, by an older delivery
-			}
-			if err := tx.Bucket(receivedBucket).Put(key(id), binary.BigEndian.AppendUint32(nil, uint32(n))); err != nil {
+			message, err := tx.Get(disk.Messages, key(id))
+			if err != nil {
 				return err
+			}
+			if message != nil { // and not deleted meanwhile, by an older delivery
+				tx.Put(disk.Received, key(id), binary.BigEndian.AppendUint32(nil, uint32(n)))
 			}
 		}
 		return nil
@@ -192,11 +183,9 @@ func (j journal) Received(counts map[uint64]int) error {
 
 // Deleted forgets messages. A crash before that is on the disk brings them again.
 func (j journal) Deleted(ids []uint64) error {
-	return j.db.Later(func(tx *bbolt.Tx) error {
+	return j.db.Later(func(tx *disk.Tx) error {
 		for _, id := range ids {
-			if err := remove(tx, id); err != nil {
-				return err
-			}
+			remove(tx, id)
 		}
 		return nil
 	})
@@ -204,10 +193,8 @@ func (j journal) Deleted(ids []uint64) error {
 
 // Died moves a message to the dead letters: both happen in one transaction, so that a crash neither loses nor doubles it.
 func (j journal) Died(id uint64, to string, k lines.Kept) error {
-	return j.db.Later(func(tx *bbolt.Tx) error {
-		if err := remove(tx, id); err != nil {
-			return err
-		}
+	return j.db.Later(func(tx *disk.Tx) error {
+		remove(tx, id)
 		return put(tx, to, k)
 	})
 }

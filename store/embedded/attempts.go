@@ -6,8 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -26,29 +25,32 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 		return fmt.Errorf("store/embedded: a run id of %d bytes: at most %d", len(a.RunID), maxRunID)
 	}
 	key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
-	return s.write(ctx, func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(attemptsBucket)
-		if standing := bucket.Get(key); standing != nil {
+	return s.write(ctx, func(tx *disk.Tx) error {
+		standing, err := tx.Get(disk.Attempts, key)
+		if err != nil {
+			return err
+		}
+		if standing != nil {
 			if there := decodeAttempt(standing); there.RunID == a.RunID && there.Number >= a.Number {
 				return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
 			}
 		}
-		return bucket.Put(key, encodeAttempt(a))
+		tx.Put(disk.Attempts, key, encodeAttempt(a))
+		return nil
 	})
 }
 
 // ReadAttempts implements store.Attempts.
 func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (attempts []store.Attempt, err error) {
 	prefix := attemptsOf(workflow, run)
-	err = s.read(ctx, func(tx *bbolt.Tx) error {
+	err = s.read(ctx, func(tx *disk.Tx) error {
 		attempts = nil
-		c := tx.Bucket(attemptsBucket).Cursor()
-		for k, v := c.Seek(prefix); len(k) == len(prefix)+8 && bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		return tx.Ascend(disk.Attempts, prefix, disk.After(prefix), func(k, v []byte) bool {
 			a := decodeAttempt(v)
 			a.Workflow, a.Run, a.Event = workflow, run, int64(binary.BigEndian.Uint64(k[len(prefix):]))
 			attempts = append(attempts, a)
-		}
-		return nil
+			return true
+		})
 	})
 	return attempts, err
 }

@@ -1,7 +1,7 @@
 // Package embedded is the store of a deployment in one process: a file in its data directory, without any service. An
 // Append is on the disk when it returns; many of them share a flush (see package disk).
 //
-//	bucket    key                                         value
+//	space     key                                         value
 //	log       workflow, run, slot                         commit id, expiry, summary, body
 //	list      started (last first), workflow, run         summary
 //	rows      workflow, run                               key of its row in the list
@@ -21,20 +21,8 @@ import (
 	"fmt"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
-)
-
-var (
-	logBucket      = []byte("log")
-	listBucket     = []byte("list")
-	rowsBucket     = []byte("rows")
-	attemptsBucket = []byte("attempts")
-	timersBucket   = []byte("timers")
-	expiryBucket   = []byte("expiry")
-	marksBucket    = []byte("marks")
 )
 
 // MaxBody is the largest body that the store takes: more than the engine makes, and small enough for a page.
@@ -54,18 +42,8 @@ var _ interface {
 	store.Scanner
 } = (*Store)(nil)
 
-// New returns the store in a file, and makes its buckets where they are not there. Whoever opened the file closes it.
-func New(db *disk.DB) (*Store, error) {
-	err := db.Write(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{logBucket, listBucket, rowsBucket, attemptsBucket, timersBucket, expiryBucket, marksBucket} {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return &Store{db: db}, err
-}
+// New returns the store in a data directory. Whoever opened the directory closes it.
+func New(db *disk.DB) *Store { return &Store{db: db} }
 
 // write makes an operation, unless the context has ended: once it is in the line it is not called back.
 func (s *Store) write(ctx context.Context, op disk.Op) error {
@@ -79,7 +57,7 @@ func (s *Store) write(ctx context.Context, op disk.Op) error {
 	return err
 }
 
-func (s *Store) read(ctx context.Context, fn func(tx *bbolt.Tx) error) error {
+func (s *Store) read(ctx context.Context, fn func(tx *disk.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -94,47 +72,50 @@ func (s *Store) Append(ctx context.Context, items ...store.Item) error {
 			return err
 		}
 	}
-	return s.write(ctx, func(tx *bbolt.Tx) error {
-		log := tx.Bucket(logBucket)
-		for _, item := range items {
-			if standing := log.Get(logKey(item.Key)); standing != nil {
-				if there := decodeItem(item.Key, standing); item.Over == [16]byte{} || there.Commit != item.Over {
-					return &store.Conflict{Existing: there}
-				}
-			}
-		}
-		for _, item := range items {
-			if err := put(tx, item); err != nil {
+	return s.write(ctx, func(tx *disk.Tx) error {
+		standing := make([]*store.Item, len(items))
+		for i, item := range items {
+			there, err := get(tx, item.Key)
+			if err != nil {
 				return err
 			}
+			if there != nil && (item.Over == [16]byte{} || there.Commit != item.Over) {
+				return &store.Conflict{Existing: *there}
+			}
+			standing[i] = there
+		}
+		for i, item := range items {
+			put(tx, item, standing[i])
 		}
 		return nil
 	})
 }
 
-func put(tx *bbolt.Tx, item store.Item) error {
+// get reads an item; nil if there is none.
+func get(tx *disk.Tx, key store.Key) (*store.Item, error) {
+	value, err := tx.Get(disk.Log, logKey(key))
+	if value == nil || err != nil {
+		return nil, err
+	}
+	item := decodeItem(key, value)
+	return &item, nil
+}
+
+// put puts an item in place of the one that stands there, or nil.
+func put(tx *disk.Tx, item store.Item, standing *store.Item) {
 	key := logKey(item.Key)
-	if standing := tx.Bucket(logBucket).Get(key); standing != nil {
-		if err := tx.Bucket(expiryBucket).Delete(expiryKey(decodeItem(item.Key, standing).Expires, key)); err != nil {
-			return err
-		}
+	if standing != nil && !standing.Expires.IsZero() {
+		tx.Delete(disk.Expiry, expiryKey(standing.Expires, key))
 	}
-	if err := tx.Bucket(logBucket).Put(key, encodeItem(item)); err != nil {
-		return err
-	}
+	tx.Put(disk.Log, key, encodeItem(item))
 	if !item.Expires.IsZero() {
-		if err := tx.Bucket(expiryBucket).Put(expiryKey(item.Expires, key), nil); err != nil {
-			return err
-		}
+		tx.Put(disk.Expiry, expiryKey(item.Expires, key), nil)
 	}
-	if item.Summary == nil {
-		return nil
+	if item.Summary != nil {
+		row := rowKey(item.Summary)
+		tx.Put(disk.Rows, runPrefix(key), row)
+		tx.Put(disk.List, row, encodeSummary(item.Summary))
 	}
-	row := rowKey(item.Summary)
-	if err := tx.Bucket(rowsBucket).Put(runPrefix(key), row); err != nil {
-		return err
-	}
-	return tx.Bucket(listBucket).Put(row, encodeSummary(item.Summary))
 }
 
 func fits(body []byte) error {
@@ -147,22 +128,20 @@ func fits(body []byte) error {
 // Backward implements store.Log.
 func (s *Store) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (page store.Page, err error) {
 	before.Workflow, until.Workflow = workflow, workflow
-	err = s.read(ctx, func(tx *bbolt.Tx) error {
+	err = s.read(ctx, func(tx *disk.Tx) error {
 		page = store.Page{}
-		c := tx.Bucket(logBucket).Cursor()
-		k, v := lastBefore(c, workflow, before)
-		for size := 0; inWorkflow(k, workflow); k, v = c.Prev() {
-			key := decodeKey(workflow, k)
-			if key.Before(until) {
-				break
-			}
-			size += len(k) + len(v)
-			if page.More = full(len(page.Items), limit, size); page.More {
-				break
-			}
-			page.Items = append(page.Items, decodeItem(key, v))
+		end := afterWorkflow(workflow)
+		if before.Run != 0 || before.Slot != 0 {
+			end = logKey(before)
 		}
-		return nil
+		size := 0
+		return tx.Descend(disk.Log, logKey(until), end, func(k, v []byte) bool {
+			size += len(k) + len(v)
+			if page.More = full(len(page.Items), limit, size); !page.More {
+				page.Items = append(page.Items, decodeItem(decodeKey(workflow, k), v))
+			}
+			return !page.More
+		})
 	})
 	return page, err
 }
@@ -172,36 +151,19 @@ func full(items, limit, size int) bool {
 	return limit > 0 && items >= limit || items > 0 && size > pageBytes
 }
 
-// lastBefore moves the cursor to the last item of a workflow before a key; a zero key is after all.
-func lastBefore(c *bbolt.Cursor, workflow string, before store.Key) (k, v []byte) {
-	seek := afterWorkflow(workflow)
-	if before.Run != 0 || before.Slot != 0 {
-		seek = logKey(before)
-	}
-	if k, _ = c.Seek(seek); k == nil {
-		return c.Last()
-	}
-	return c.Prev()
-}
-
 // Forward implements store.Log.
 func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (page store.Page, err error) {
-	err = s.read(ctx, func(tx *bbolt.Tx) error {
+	err = s.read(ctx, func(tx *disk.Tx) error {
 		page = store.Page{}
-		c := tx.Bucket(logBucket).Cursor()
-		k, v := c.Seek(logKey(from))
-		for size := 0; inWorkflow(k, from.Workflow); k, v = c.Next() {
-			key := decodeKey(from.Workflow, k)
-			if key.Run != from.Run {
-				break
-			}
+		start := logKey(from)
+		size := 0
+		return tx.Ascend(disk.Log, start, disk.After(runPrefix(start)), func(k, v []byte) bool {
 			size += len(k) + len(v)
-			if page.More = full(len(page.Items), limit, size); page.More {
-				break
+			if page.More = full(len(page.Items), limit, size); !page.More {
+				page.Items = append(page.Items, decodeItem(decodeKey(from.Workflow, k), v))
 			}
-			page.Items = append(page.Items, decodeItem(key, v))
-		}
-		return nil
+			return !page.More
+		})
 	})
 	return page, err
 }
@@ -209,16 +171,24 @@ func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (page st
 // DeleteExpired deletes at most limit items whose expiry has passed, and returns how many it deleted. Nothing depends on
 // its being called: readers treat what has expired as gone.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (deleted int, err error) {
-	err = s.write(ctx, func(tx *bbolt.Tx) error {
+	err = s.write(ctx, func(tx *disk.Tx) error {
 		deleted = 0
-		c := tx.Bucket(expiryBucket).Cursor()
-		for k, _ := c.First(); k != nil && deleted < limit && !expiryOf(k).After(now); k, _ = c.First() {
+		var due [][]byte
+		err := tx.AscendSound(disk.Expiry, nil, nil, func(k, _ []byte) bool {
+			if len(due) == limit || expiryOf(k).After(now) {
+				return false
+			}
+			due = append(due, bytes.Clone(k))
+			return true
+		})
+		if err != nil {
+			return err
+		}
+		for _, k := range due {
 			if err := expire(tx, keyOf(k)); err != nil {
 				return err
 			}
-			if err := c.Delete(); err != nil {
-				return err
-			}
+			tx.Delete(disk.Expiry, k)
 			deleted++
 		}
 		if deleted == 0 {
@@ -236,27 +206,32 @@ func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (de
 var errNothing = errors.New("nothing to do")
 
 // expire deletes an item. With the last one of its run go the run's row in the list and its attempts.
-func expire(tx *bbolt.Tx, key []byte) error {
-	if err := tx.Bucket(logBucket).Delete(key); err != nil {
+func expire(tx *disk.Tx, key []byte) error {
+	tx.Delete(disk.Log, key)
+	run := runPrefix(key)
+	others := false
+	err := tx.AscendSound(disk.Log, run, disk.After(run), func([]byte, []byte) bool {
+		others = true
+		return false
+	})
+	if others || err != nil {
 		return err
 	}
-	run := runPrefix(key)
-	if k, _ := tx.Bucket(logBucket).Cursor().Seek(run); bytes.HasPrefix(k, run) {
-		return nil
+	row, err := tx.Get(disk.Rows, run)
+	if err != nil {
+		return err
 	}
-	if row := tx.Bucket(rowsBucket).Get(run); row != nil {
-		if err := tx.Bucket(listBucket).Delete(row); err != nil {
-			return err
-		}
-		if err := tx.Bucket(rowsBucket).Delete(run); err != nil {
-			return err
-		}
+	if row != nil {
+		tx.Delete(disk.List, row)
+		tx.Delete(disk.Rows, run)
 	}
-	c := tx.Bucket(attemptsBucket).Cursor()
-	for k, _ := c.Seek(run); bytes.HasPrefix(k, run); k, _ = c.Seek(run) {
-		if err := c.Delete(); err != nil {
-			return err
-		}
+	var attempts [][]byte
+	err = tx.AscendSound(disk.Attempts, run, disk.After(run), func(k, _ []byte) bool {
+		attempts = append(attempts, bytes.Clone(k))
+		return true
+	})
+	for _, k := range attempts {
+		tx.Delete(disk.Attempts, k)
 	}
-	return nil
+	return err
 }

@@ -22,11 +22,7 @@ func TestConformance(t *testing.T) {
 			return func() storetest.Store {
 				closeDB(t, db)
 				db = openDB(t, dir)
-				s, err := embedded.New(db)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return s
+				return embedded.New(db)
 			}
 		},
 		MaxBody: embedded.MaxBody, PageBytes: 1 << 20, Reopens: true, Lists: true,
@@ -59,10 +55,7 @@ func TestDeleteExpired(t *testing.T) {
 	ctx := context.Background()
 	db := openDB(t, t.TempDir())
 	t.Cleanup(func() { closeDB(t, db) })
-	s, err := embedded.New(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := embedded.New(db)
 	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	for slot := range uint32(3) {
 		item := store.Item{Key: store.Key{Workflow: "w", Run: 1, Slot: slot}, Commit: [16]byte{byte(slot)}, Body: []byte("x"), Expires: now.Add(time.Duration(3-slot) * time.Minute)}
@@ -107,10 +100,7 @@ func FuzzListToken(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = db.Close() })
-	s, err := embedded.New(db)
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := embedded.New(db)
 	item := store.Item{Key: store.Key{Workflow: "w", Run: 1}, Body: bytes.Repeat([]byte("x"), 10), Summary: &store.Summary{Workflow: "w", Run: 1, Started: time.Now()}}
 	if err := s.Append(context.Background(), item); err != nil {
 		f.Fatal(err)

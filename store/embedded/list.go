@@ -6,8 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -21,26 +20,25 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 	if err != nil {
 		return nil, "", err
 	}
-	err = s.read(ctx, func(tx *bbolt.Tx) error {
+	err = s.read(ctx, func(tx *disk.Tx) error {
 		runs, next = nil, ""
-		c := tx.Bucket(listBucket).Cursor()
-		k, v := c.Seek(after)
-		if bytes.Equal(k, after) && len(after) > 0 {
-			k, v = c.Next()
-		}
 		var last []byte
-		for n := 0; k != nil; k, v = c.Next() {
+		n := 0
+		return tx.AscendSound(disk.List, after, nil, func(k, v []byte) bool {
+			if len(after) > 0 && bytes.Equal(k, after) {
+				return true
+			}
 			if len(runs) == limit || n == scanned {
 				next = base64.RawURLEncoding.EncodeToString(last)
-				return nil
+				return false
 			}
 			n++
-			last = bytes.Clone(k)
+			last = append(last[:0], k...)
 			if r := decodeSummary(v); r != nil && f.Selects(r) {
 				runs = append(runs, *r)
 			}
-		}
-		return nil
+			return true
+		})
 	})
 	return runs, next, err
 }

@@ -5,17 +5,20 @@ import (
 	"encoding/binary"
 	"time"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
 )
 
 // Reserve implements store.Rates. When it returns nil the mark is on the disk, in microseconds since 1970.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err error) {
 	key := []byte("rate/" + slot.TaskQueue)
-	err = s.write(ctx, func(tx *bbolt.Tx) error {
-		bucket, mark := tx.Bucket(marksBucket), int64(0)
-		if standing := bucket.Get(key); standing != nil {
+	err = s.write(ctx, func(tx *disk.Tx) error {
+		mark := int64(0)
+		standing, err := tx.Get(disk.Marks, key)
+		if err != nil {
+			return err
+		}
+		if standing != nil {
 			mark = int64(binary.BigEndian.Uint64(standing))
 		}
 		next, err := slot.Next(mark)
@@ -23,7 +26,8 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err
 			return err
 		}
 		at = fromMicros(next)
-		return bucket.Put(key, binary.BigEndian.AppendUint64(nil, uint64(next)))
+		tx.Put(disk.Marks, key, binary.BigEndian.AppendUint64(nil, uint64(next)))
+		return nil
 	})
 	return at, err
 }

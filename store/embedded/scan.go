@@ -8,8 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -22,24 +21,23 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	if err != nil || len(after) > 0 && !isLogKey(after) {
 		return nil, "", fmt.Errorf("%w: %q", store.ErrBadToken, cursor)
 	}
-	err = s.read(ctx, func(tx *bbolt.Tx) error {
+	err = s.read(ctx, func(tx *disk.Tx) error {
 		items, next = nil, ""
-		c := tx.Bucket(logBucket).Cursor()
-		k, v := c.Seek(after)
-		if bytes.Equal(k, after) && len(after) > 0 {
-			k, v = c.Next()
-		}
 		var last []byte
-		for size := 0; k != nil; k, v = c.Next() {
+		size := 0
+		return tx.AscendSound(disk.Log, after, nil, func(k, v []byte) bool {
+			if len(after) > 0 && bytes.Equal(k, after) {
+				return true
+			}
 			size += len(k) + len(v)
 			if full(len(items), limit, size) {
 				next = base64.RawURLEncoding.EncodeToString(last)
-				return nil
+				return false
 			}
-			last = bytes.Clone(k)
+			last = append(last[:0], k...)
 			items = append(items, decodeItem(decodeKey(workflowOf(k), k), v))
-		}
-		return nil
+			return true
+		})
 	})
 	return items, next, err
 }
@@ -55,21 +53,23 @@ func isLogKey(key []byte) bool {
 // Delete implements store.Scanner. It is one transaction: a crash leaves all or nothing.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
 	var stale error
-	err := s.write(ctx, func(tx *bbolt.Tx) error {
+	err := s.write(ctx, func(tx *disk.Tx) error {
 		stale = nil
 		deleted := 0
 		for _, item := range items {
-			key := logKey(item.Key)
-			standing := tx.Bucket(logBucket).Get(key)
-			if standing == nil {
+			there, err := get(tx, item.Key)
+			switch {
+			case err != nil:
+				return err
+			case there == nil:
 				continue
-			}
-			there := decodeItem(item.Key, standing)
-			if there.Commit != item.Commit {
+			case there.Commit != item.Commit:
 				stale = fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key)
 				continue
 			}
-			if err := errors.Join(tx.Bucket(expiryBucket).Delete(expiryKey(there.Expires, key)), expire(tx, key)); err != nil {
+			key := logKey(item.Key)
+			tx.Delete(disk.Expiry, expiryKey(there.Expires, key))
+			if err := expire(tx, key); err != nil {
 				return err
 			}
 			deleted++
@@ -86,11 +86,13 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 	return stale
 }
 
-func deleteAttempts(tx *bbolt.Tx, attempts []store.Attempt) (deleted int, stale, err error) {
-	bucket := tx.Bucket(attemptsBucket)
+func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (deleted int, stale, err error) {
 	for _, a := range attempts {
 		key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
-		standing := bucket.Get(key)
+		standing, err := tx.Get(disk.Attempts, key)
+		if err != nil {
+			return deleted, stale, err
+		}
 		if standing == nil {
 			continue
 		}
@@ -98,9 +100,7 @@ func deleteAttempts(tx *bbolt.Tx, attempts []store.Attempt) (deleted int, stale,
 			stale = fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, there.Number, there.RunID, a.Event)
 			continue
 		}
-		if err := bucket.Delete(key); err != nil {
-			return deleted, stale, err
-		}
+		tx.Delete(disk.Attempts, key)
 		deleted++
 	}
 	return deleted, stale, nil
@@ -108,20 +108,24 @@ func deleteAttempts(tx *bbolt.Tx, attempts []store.Attempt) (deleted int, stale,
 
 // ReadMark implements store.Scanner.
 func (s *Store) ReadMark(ctx context.Context) (mark []byte, err error) {
-	err = s.read(ctx, func(tx *bbolt.Tx) error {
-		mark = bytes.Clone(tx.Bucket(marksBucket).Get(markKey))
-		return nil
+	err = s.read(ctx, func(tx *disk.Tx) (err error) {
+		mark, err = tx.Get(disk.Marks, markKey)
+		return err
 	})
 	return mark, err
 }
 
 // WriteMark implements store.Scanner. When it returns nil the mark is on the disk.
 func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
-	return s.write(ctx, func(tx *bbolt.Tx) error {
-		bucket := tx.Bucket(marksBucket)
-		if !bytes.Equal(bucket.Get(markKey), old) {
+	return s.write(ctx, func(tx *disk.Tx) error {
+		standing, err := tx.Get(disk.Marks, markKey)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(standing, old) {
 			return fmt.Errorf("%w: the mark was moved", store.ErrStale)
 		}
-		return bucket.Put(markKey, mark)
+		tx.Put(disk.Marks, markKey, mark)
+		return nil
 	})
 }

@@ -6,8 +6,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -23,11 +22,9 @@ func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 			return err
 		}
 	}
-	return s.write(ctx, func(tx *bbolt.Tx) error {
+	return s.write(ctx, func(tx *disk.Tx) error {
 		for _, t := range timers {
-			if err := tx.Bucket(timersBucket).Put(timerKey(t), t.Body); err != nil {
-				return err
-			}
+			tx.Put(disk.Timers, timerKey(t), t.Body)
 		}
 		return nil
 	})
@@ -35,26 +32,26 @@ func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 
 // DueTimers implements store.Timers.
 func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) (timers []store.Timer, err error) {
-	err = s.read(ctx, func(tx *bbolt.Tx) error {
+	err = s.read(ctx, func(tx *disk.Tx) error {
 		timers = nil
-		c := tx.Bucket(timersBucket).Cursor()
 		end := binary.BigEndian.AppendUint64(nil, sortable(before.UnixMicro()))
-		for k, v := c.First(); k != nil && len(timers) < limit && bytes.Compare(k[:8], end) < 0; k, v = c.Next() {
+		return tx.AscendSound(disk.Timers, nil, end, func(k, v []byte) bool {
+			if len(timers) == limit {
+				return false
+			}
 			due := int64(binary.BigEndian.Uint64(k) ^ 1<<63)
 			timers = append(timers, store.Timer{ID: string(k[8:]), Due: time.UnixMicro(due).UTC(), Body: bytes.Clone(v)})
-		}
-		return nil
+			return true
+		})
 	})
 	return timers, err
 }
 
 // DeleteTimers implements store.Timers. A crash before it is on the disk leaves timers that are sent again.
 func (s *Store) DeleteTimers(ctx context.Context, timers []store.Timer) error {
-	return s.write(ctx, func(tx *bbolt.Tx) error {
+	return s.write(ctx, func(tx *disk.Tx) error {
 		for _, t := range timers {
-			if err := tx.Bucket(timersBucket).Delete(timerKey(t)); err != nil {
-				return err
-			}
+			tx.Delete(disk.Timers, timerKey(t))
 		}
 		return nil
 	})

@@ -1,0 +1,371 @@
+package disk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.etcd.io/bbolt"
+)
+
+// openOn opens the directory "data" of a file system.
+func openOn(t *testing.T, fs vfs.FS) *DB {
+	t.Helper()
+	d, err := Open("data", Options{fs: fs, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() }) // a second Close does nothing
+	return d
+}
+
+// large puts a number with a value that fills a log quickly.
+func large(n uint64) Op {
+	return func(tx *Tx) error {
+		tx.Put(Blobs, binary.BigEndian.AppendUint64(nil, n), make([]byte, 200<<10))
+		return put(n)(tx)
+	}
+}
+
+// A machine that loses its power keeps what was flushed, and of what was not any part in any order. What was acknowledged is there
+// afterwards, and what was not is there only up to a point.
+func TestPowerLoss(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		fs, next := vfs.NewCrashableMem(), uint64(0)
+		for range 4 {
+			d := openOn(t, fs)
+			got := numbers(t, d)
+			for i, n := range got {
+				if n != uint64(i) {
+					t.Fatalf("seed %d: number %d is missing, although %d is there", seed, i, n)
+				}
+			}
+			if uint64(len(got)) < next {
+				t.Fatalf("seed %d: %d was acknowledged, and there are %d", seed, next-1, len(got))
+			}
+			next = uint64(len(got))
+			var mu sync.Mutex // so that what was acknowledged when the power went is known
+			var crashed *vfs.MemFS
+			at := next + rng.Uint64N(40)
+			acknowledged := next
+			for n := next; n < at+3; n++ {
+				op := put(n)
+				if rng.IntN(8) == 0 {
+					op = large(n)
+				}
+				if n < at && rng.IntN(3) == 0 {
+					_ = d.Later(op)
+					continue
+				}
+				if err := d.Write(op); err != nil {
+					t.Fatal(err)
+				}
+				mu.Lock()
+				if crashed == nil {
+					acknowledged = n + 1
+				}
+				if n >= at && crashed == nil {
+					for late := range uint64(3) {
+						_ = d.Later(put(n + 1 + late)) // on its way
+					}
+					crashed = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+				}
+				mu.Unlock()
+				if crashed != nil {
+					break
+				}
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if crashed != nil {
+				fs, next = crashed, acknowledged
+			} else {
+				next = at
+			}
+		}
+	}
+}
+
+// segments are the names of the files of the log of a file system.
+func segments(t *testing.T, fs vfs.FS) (names []string) {
+	t.Helper()
+	all, err := fs.List("data/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		if strings.HasSuffix(name, walSuffix) {
+			names = append(names, "data/log/"+name)
+		}
+	}
+	return names
+}
+
+// change changes the bytes of a file.
+func changeFile(t *testing.T, fs vfs.FS, name string, fn func(data []byte)) {
+	t.Helper()
+	data, err := readFile(fs, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fn(data)
+	f, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = f.WriteAt(data, 0)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// killed writes n numbers and returns the file system as a process that was killed has left it, once the log says that all was flushed.
+func killed(t *testing.T, n uint64) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewCrashableMem()
+	d := openOn(t, fs)
+	for i := range n {
+		if err := d.Write(put(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.mu.Lock()
+	d.closed = true
+	close(d.line)
+	d.mu.Unlock()
+	<-d.done // it has confirmed
+	left := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	if err := errors.Join(d.log.close(false), d.tables.Close(), d.lock.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+// A bit that is wrong in the log costs at most the value that it hits, whose key then says so.
+func TestFlippedBits(t *testing.T) {
+	t.Parallel()
+	const n = 6
+	left := killed(t, n)
+	name := segments(t, left)[0]
+	data, err := readFile(left, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(bytes.TrimRight(data, "\x00"))
+	hit := 0
+	for at := 0; at < end; at += 3 {
+		fs := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+		changeFile(t, fs, name, func(data []byte) { data[at] ^= 1 << (at % 8) })
+		d := openOn(t, fs)
+		err := d.Read(func(tx *Tx) error {
+			for i := range uint64(n) {
+				k := binary.BigEndian.AppendUint64(nil, i)
+				switch v, err := tx.Get(Log, k); {
+				case errors.Is(err, ErrCorrupt):
+					hit++
+				case err != nil || !bytes.Equal(v, k):
+					return fmt.Errorf("byte %d: number %d is %x, %v", at, i, v, err)
+				}
+			}
+			return nil
+		})
+		if err = errors.Join(err, d.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hit == 0 || hit > end/3 {
+		t.Errorf("%d values were reported as damaged by %d flips; want some, and at most one for each", hit, end/3)
+	}
+}
+
+// A log that ends anywhere is read as far as it is whole.
+func TestTruncatedLog(t *testing.T) {
+	t.Parallel()
+	left := killed(t, 5)
+	name := segments(t, left)[0]
+	data, err := readFile(left, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(bytes.TrimRight(data, "\x00"))
+	for at := 0; at < end; at += 7 {
+		fs := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+		changeFile(t, fs, name, func(data []byte) { clear(data[at:]) })
+		d := openOn(t, fs)
+		got, sound := []uint64{}, true
+		err := d.Read(func(tx *Tx) error {
+			return tx.AscendSound(Log, nil, nil, func(k, v []byte) bool {
+				got, sound = append(got, binary.BigEndian.Uint64(k)), sound && bytes.Equal(k, v)
+				return true
+			})
+		})
+		if err != nil || !sound || !slices.IsSorted(got) || len(got) > 0 && int(got[len(got)-1]) != len(got)-1 {
+			t.Fatalf("cut off at %d: %v, %v", at, got, err)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What a value has that looks like a record is not taken for one, also past damage.
+func TestRecordInAValue(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewCrashableMem()
+	d := openOn(t, fs)
+	forged := &record{header: header{number: 2, flushed: 1 << 40}}
+	key := inSpace(Log, binary.BigEndian.AppendUint64(nil, 7))
+	forged.add(change{key: key, value: seal(nil, plain, key, key[1:])})
+	err := d.Write(func(tx *Tx) error {
+		tx.Put(Blobs, []byte("k"), forged.append(nil))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := fs.CrashClone(vfs.CrashCloneCfg{})
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	changeFile(t, left, segments(t, left)[0], func(data []byte) { data[5], data[headerSize+5] = ^data[5], ^data[headerSize+5] })
+	if got := numbers(t, openOn(t, left)); len(got) != 0 {
+		t.Errorf("%v were taken from a value", got)
+	}
+}
+
+// A log goes through many segments, which are used again, and all is there after a crash.
+func TestManySegments(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewCrashableMem()
+	d := openOn(t, fs)
+	for i := range uint64(600) {
+		if err := d.Write(large(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := fs.CrashClone(vfs.CrashCloneCfg{})
+	if n := len(segments(t, left)); n > mostFull+4 {
+		t.Errorf("there are %d segments: they are not used again", n)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(segments(t, fs)); n != 0 {
+		t.Errorf("%d segments are left after Close", n)
+	}
+	for _, fs := range []vfs.FS{left, fs} {
+		if got := numbers(t, openOn(t, fs)); len(got) != 600 {
+			t.Errorf("%d numbers, want 600", len(got))
+		}
+	}
+}
+
+// A directory of an earlier version is converted, also if the conversion was interrupted before; that version refuses it from then on.
+func TestConversion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old := filepath.Join(dir, formatFile)
+	writeOld := func(n uint64) {
+		bolt, err := bbolt.Open(old, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = bolt.Update(func(tx *bbolt.Tx) error {
+			for _, name := range spaceNames {
+				bucket, err := tx.CreateBucketIfNotExists([]byte(name))
+				if err != nil {
+					return err
+				}
+				for i := range n {
+					k := binary.BigEndian.AppendUint64(nil, i)
+					if err := bucket.Put(k, k); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err = errors.Join(err, bolt.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeOld(3)
+	before, err := os.ReadFile(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, dir)
+	if err := d.Write(put(1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// As after a crash before the file was replaced: what was converted goes, and is converted again.
+	if err := os.WriteFile(old, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writeOld(5)
+	d = open(t, dir)
+	if got := numbers(t, d); len(got) != 5 {
+		t.Errorf("%v; want what the earlier version wrote", got)
+	}
+	err = d.Read(func(tx *Tx) error {
+		for space := range spaceNames {
+			if v, err := tx.Get(space, binary.BigEndian.AppendUint64(nil, 4)); err != nil || len(v) != 8 {
+				return fmt.Errorf("%s: %x, %w", space, v, err)
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(err, d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bbolt.Open(old, 0o600, nil); err == nil {
+		t.Error("an earlier version opens the directory, and would find nothing there")
+	}
+	if _, err := os.Stat(filepath.Join(dir, oldFile)); err != nil {
+		t.Errorf("the old file: %v", err)
+	}
+	if err := os.WriteFile(old, []byte("weft data directory, format 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("a later format: %v", err)
+	}
+}
+
+// A record comes back as it was written, and no bytes that are read as one make it panic.
+func FuzzRecord(f *testing.F) {
+	key := inSpace(Log, []byte("key"))
+	r := &record{header: header{number: 1, segment: 7}}
+	r.add(change{key: key, value: seal(nil, plain, key, []byte("value"))})
+	r.add(change{key: inSpace(Timers, []byte("other"))})
+	f.Add(r.append(nil))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, r := range readSegment(data, 7) {
+			if r.list == nil {
+				continue
+			}
+			again := &record{header: r.header, list: r.list}
+			got, err := readRecord(again.append(nil), 7)
+			if err != nil || len(got.list) != len(r.list) || got.number != r.number {
+				t.Errorf("%v, %v; want %v", got, err, r)
+			}
+		}
+	})
+}
+

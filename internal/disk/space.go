@@ -1,0 +1,90 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// Space is a part of the directory with keys of its own. Its number is in each key, and never changes its meaning.
+type Space byte
+
+// The spaces. Package store/embedded has all but the last three.
+const (
+	meta Space = iota
+	Log
+	List
+	Rows
+	Attempts
+	Timers
+	Expiry
+	Marks
+	Messages
+	Received
+	Blobs
+)
+
+// spaceNames are the names of the spaces, which were those of the buckets of earlier versions.
+var spaceNames = map[Space]string{
+	Log: "log", List: "list", Rows: "rows", Attempts: "attempts", Timers: "timers", Expiry: "expiry", Marks: "marks",
+	Messages: "messages", Received: "received", Blobs: "blobs",
+}
+
+// String returns the space's name.
+func (s Space) String() string { return spaceNames[s] }
+
+// applied is the key under which the tables keep the number of the last record that is in them.
+var applied = []byte{byte(meta), 'a'}
+
+// ErrCorrupt is wrapped by what reading returns for a value that was damaged.
+var ErrCorrupt = errors.New("disk: a value is damaged")
+
+const (
+	plain = 1 // the first byte of a stored value
+	lost  = 2 // the first byte of what stands for a value that was damaged in the log
+
+	valueHeader = 1 + crc32.Size
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// inSpace is the key in the tables of a key of a space.
+func inSpace(s Space, key []byte) []byte {
+	return append(append(make([]byte, 0, 1+len(key)), byte(s)), key...)
+}
+
+// checksum is that of a value under a key of the tables. The length of the key is part of it, so that no byte may change sides.
+func checksum(kind byte, key, value []byte) uint32 {
+	var prefix [5]byte
+	prefix[0] = kind
+	binary.BigEndian.PutUint32(prefix[1:], uint32(len(key)))
+	sum := crc32.Update(0, castagnoli, prefix[:])
+	return crc32.Update(crc32.Update(sum, castagnoli, key), castagnoli, value)
+}
+
+// seal appends the stored form of a value: its version, its checksum, and the value.
+func seal(dst []byte, kind byte, key, value []byte) []byte {
+	dst = append(dst, kind)
+	dst = binary.BigEndian.AppendUint32(dst, checksum(kind, key, value))
+	return append(dst, value...)
+}
+
+// unseal returns the value of a stored form, which it shares memory with.
+func unseal(key, stored []byte) ([]byte, error) {
+	switch {
+	case len(stored) < valueHeader:
+		return nil, damaged(key, "it is too short")
+	case binary.BigEndian.Uint32(stored[1:]) != checksum(stored[0], key, stored[valueHeader:]):
+		return nil, damaged(key, "its checksum is wrong")
+	case stored[0] == lost:
+		return nil, damaged(key, "it was lost with a part of the log")
+	case stored[0] != plain:
+		return nil, fmt.Errorf("%w: %s %x: a later version of Weft wrote it", ErrCorrupt, Space(key[0]), key[1:])
+	}
+	return stored[valueHeader:], nil
+}
+
+func damaged(key []byte, why string) error {
+	return fmt.Errorf("%w: %s %x: %s", ErrCorrupt, Space(key[0]), key[1:], why)
+}

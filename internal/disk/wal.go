@@ -1,0 +1,273 @@
+package disk
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	// firstSegment and largestSegment are the sizes of the first segment of a log, and of later ones, which double. Their blocks are
+	// written when they are made: a flush that changes no length of a file is faster.
+	firstSegment, largestSegment = 1 << 20, 16 << 20
+	walSuffix                    = ".wal"
+)
+
+// segment is a file of the log.
+type segment struct {
+	name  string
+	file  vfs.File
+	size  int64
+	nonce uint64 // what its records have
+	last  uint64 // the number of its last record
+}
+
+// wal is the log that is written to. Only the writer uses it.
+type wal struct {
+	fs      vfs.FS
+	dir     string
+	current *segment
+	end     int64 // of what was written to the current segment
+	count   uint64
+	// prepared gives the next segment; nil while nobody prepares one.
+	prepared chan prepared
+	// full are the segments before the current one, whose records may not be in the tables yet.
+	full []*segment
+	// spare are names of files that are free.
+	spare []*segment
+}
+
+type prepared struct {
+	segment *segment
+	err     error
+}
+
+// openWAL begins a new log. The numbers of its segments come after count.
+func openWAL(fs vfs.FS, dir string, count uint64) (*wal, error) {
+	w := &wal{fs: fs, dir: dir, count: count}
+	s, err := w.make(firstSegment, nil)
+	w.current = s
+	return w, err
+}
+
+// segmentName is the name of a file: its place in the order, and its nonce.
+func segmentName(count, nonce uint64) string { return fmt.Sprintf("%016x-%016x%s", count, nonce, walSuffix) }
+
+// parseName reads what segmentName makes.
+func parseName(name string) (count, nonce uint64, ok bool) {
+	first, second, found := strings.Cut(strings.TrimSuffix(name, walSuffix), "-")
+	count, err := strconv.ParseUint(first, 16, 64)
+	nonce, err2 := strconv.ParseUint(second, 16, 64)
+	return count, nonce, found && strings.HasSuffix(name, walSuffix) && err == nil && err2 == nil
+}
+
+// make makes a segment of at least a size: of the file of another one, if that is large enough. It is on the disk when make returns.
+func (w *wal) make(size int64, of *segment) (*segment, error) {
+	w.count++
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // which never fails
+	s := &segment{nonce: binary.BigEndian.Uint64(random[:]), size: size}
+	s.name = w.fs.PathJoin(w.dir, segmentName(w.count, s.nonce))
+	err := error(nil)
+	if of != nil {
+		s.size = of.size
+		err = w.fs.Rename(of.name, s.name)
+	}
+	if err == nil {
+		s.file, err = w.fs.OpenReadWrite(s.name, vfs.WriteCategoryUnspecified)
+	}
+	if err == nil && of == nil {
+		err = fill(s.file, size)
+	}
+	if err == nil {
+		err = syncDir(w.fs, w.dir)
+	}
+	if err != nil && s.file != nil {
+		_ = s.file.Close()
+	}
+	return s, err
+}
+
+// fill writes the blocks of a file.
+func fill(f vfs.File, size int64) error {
+	zeros := make([]byte, 256<<10)
+	for at := int64(0); at < size; at += int64(len(zeros)) {
+		if _, err := f.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
+			return err
+		}
+	}
+	return f.Sync()
+}
+
+// makeDir makes a directory, and has it on the disk.
+func makeDir(fs vfs.FS, dir string) error {
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	parent := fs.PathDir(dir)
+	if parent == "" {
+		parent = "."
+	}
+	err := syncDir(fs, parent)
+	if errors.Is(err, os.ErrPermission) {
+		return nil // it may be somebody else's, and the directory is older than this process then
+	}
+	return err
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if err2 := d.Close(); err == nil {
+		err = err2
+	}
+	return err
+}
+
+// room makes sure that so many bytes have a place in the current segment, and reports whether it has begun another one.
+func (w *wal) room(n int) (switched bool, err error) {
+	if w.end+int64(n) <= w.current.size {
+		return false, nil
+	}
+	var next *segment
+	if w.prepared != nil {
+		p := <-w.prepared
+		w.prepared = nil
+		if next = p.segment; p.err != nil {
+			return false, p.err
+		}
+		if next.size < int64(n) {
+			w.spare, next = append(w.spare, next), nil
+		}
+	}
+	if next == nil {
+		if next, err = w.make(max(w.nextSize(), int64(n)), nil); err != nil {
+			return false, err
+		}
+	}
+	w.full = append(w.full, w.current)
+	w.current, w.end = next, 0
+	return true, nil
+}
+
+func (w *wal) nextSize() int64 { return min(2*w.current.size, largestSegment) }
+
+// prepare begins to make the next segment, once half of the current one is written.
+func (w *wal) prepare() {
+	if w.prepared != nil || w.end < w.current.size/2 {
+		return
+	}
+	size := w.nextSize()
+	var of *segment
+	if i := slices.IndexFunc(w.spare, func(s *segment) bool { return s.size >= size }); i >= 0 {
+		of = w.spare[i]
+		w.spare = slices.Delete(w.spare, i, i+1)
+		_ = of.file.Close() // nothing of it is waited for
+	}
+	made := make(chan prepared, 1)
+	w.prepared = made
+	next := &wal{fs: w.fs, dir: w.dir, count: w.count}
+	w.count++
+	go func() {
+		s, err := next.make(size, of)
+		made <- prepared{s, err}
+	}()
+}
+
+// write writes records, and flushes them if flush says so. It makes no room.
+func (w *wal) write(data []byte, last uint64, flush bool) error {
+	if _, err := w.current.file.WriteAt(data, w.end); err != nil {
+		return err
+	}
+	w.end += int64(len(data))
+	w.current.last = max(w.current.last, last)
+	if !flush {
+		return nil
+	}
+	return w.current.file.SyncData()
+}
+
+// release gives the segments back whose records are all in the tables.
+func (w *wal) release(inTables uint64) error {
+	for len(w.full) > 0 && w.full[0].last <= inTables {
+		s := w.full[0]
+		w.full = w.full[1:]
+		if len(w.spare) < 2 && s.size == largestSegment {
+			w.spare = append(w.spare, s)
+		} else if err := w.discard(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// discard removes the file of a segment.
+func (w *wal) discard(s *segment) error {
+	_ = s.file.Close() // it goes
+	return w.fs.Remove(s.name)
+}
+
+// close closes all files, and removes them if all of their records are in the tables.
+func (w *wal) close(remove bool) (err error) {
+	if w.prepared != nil {
+		if p := <-w.prepared; p.err == nil {
+			w.spare = append(w.spare, p.segment)
+		}
+	}
+	for _, s := range slices.Concat(w.full, w.spare, []*segment{w.current}) {
+		if !remove {
+			_ = s.file.Close() // what was acknowledged is flushed
+			continue
+		}
+		if err2 := w.discard(s); err == nil {
+			err = err2
+		}
+	}
+	return err
+}
+
+// readLog reads the records of all segments of a directory, in order, and returns the names of the files.
+func readLog(fs vfs.FS, dir string) (records []*record, files []string, count uint64, err error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		n, nonce, ok := parseName(name)
+		if !ok {
+			continue
+		}
+		path := fs.PathJoin(dir, name)
+		data, err := readFile(fs, path)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		count = max(count, n)
+		files = append(files, path)
+		records = append(records, readSegment(data, nonce)...)
+	}
+	slices.SortStableFunc(records, func(a, b *record) int { return cmp.Compare(a.number, b.number) })
+	return records, files, count, nil
+}
+
+func readFile(fs vfs.FS, name string) (data []byte, err error) {
+	f, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	return io.ReadAll(f)
+}
