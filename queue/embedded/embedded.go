@@ -6,7 +6,8 @@
 //	received  id    how often it has been received
 //
 // A Send does not wait for the disk: what is acknowledged later waits, and is behind it in the file's line (see package
-// disk). A Receive waits: that a message was received, and how often, is on the disk before its handler begins.
+// disk). That a message was received, and how often, is on the disk before its handler begins, except for the first time in the life of
+// the process that sent it: a message that ends the process each time is received at most once more than its limit.
 package embedded
 
 import (
@@ -66,6 +67,7 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 			return nil, fmt.Errorf("messages of the queue %q are left over: %w", name, err)
 		}
 	}
+	q.Restored()
 	return &Queue{q, taskQueuesOf(settings)}, nil
 }
 
@@ -165,9 +167,13 @@ func (j journal) Sent(queue string, messages []lines.Kept) error {
 	})
 }
 
-// Received keeps how often messages were received, and waits for the disk: only then may their handlers begin.
-func (j journal) Received(counts map[uint64]int) error {
-	return j.db.Write(func(tx *disk.Tx) error {
+// Received keeps how often messages were received. If it is to wait, the counts are on the disk when it returns.
+func (j journal) Received(counts map[uint64]int, wait bool) error {
+	write := j.db.Later
+	if wait {
+		write = j.db.Write
+	}
+	return write(func(tx *disk.Tx) error {
 		for id, n := range counts {
 			message, err := tx.Get(disk.Messages, key(id))
 			if err != nil {

@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
@@ -40,6 +41,60 @@ func TestConformance(t *testing.T) {
 		},
 		MaxBody: embedded.MaxBody, Reopens: true,
 	})
+}
+
+// A message that ends the process at each delivery goes to the dead letters: each process counts the receive before it delivers, but for
+// the first, and none delivers a message that has been received often enough.
+func TestMessageThatEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	dir, ctx := t.TempDir(), t.Context()
+	settings := map[string]queue.Settings{"q": {MaxReceives: 3}, queue.DeadLetters("q"): {}}
+	deliveries := 0
+	for life := range 10 {
+		crashed := t.TempDir() // the directory as a process that dies leaves it
+		db, err := disk.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := embedded.New(db, settings, embedded.Options{Violation: t.Errorf})
+		if err == nil && life == 0 {
+			err = errors.Join(q.Send(ctx, "q", queue.Message{Body: []byte("poison")}, queue.Message{Body: []byte("good")}), db.Write(func(*disk.Tx) error { return nil }))
+			err = errors.Join(err, os.CopyFS(crashed, os.DirFS(dir))) // the count of the first receive is not kept
+		}
+		if err == nil && life > 0 {
+			err = q.Send(ctx, "q", queue.Message{Body: []byte("probe")})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for probe := false; !probe; {
+			got, err := q.Receive(ctx, "q", 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range got {
+				switch string(m.Body) {
+				case "poison":
+					deliveries++
+				default:
+					probe = true
+					if err := q.Delete(ctx, "q", m.Receipt); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		if life > 0 {
+			err = os.CopyFS(crashed, os.DirFS(dir))
+		}
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		dir = crashed
+	}
+	if deliveries != 4 {
+		t.Errorf("it was delivered %d times; want once more than its limit of 3", deliveries)
+	}
 }
 
 // A task queue that is in the file is there, also where nobody asks for it any more: what was sent to it is not lost, and does

@@ -17,6 +17,8 @@ type message struct {
 	prev     *message
 	next     *message
 	received int
+	// restored says that an earlier process sent it.
+	restored bool
 	// visible is when a message that is delayed or in flight becomes visible.
 	visible time.Time
 	hid     uint64 // when it was hidden, counted

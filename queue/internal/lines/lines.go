@@ -39,8 +39,9 @@ type Options struct {
 type Journal interface {
 	// Sent tells of messages that a queue has taken.
 	Sent(queue string, messages []Kept) error
-	// Received tells how often messages have been received. They are delivered when it returns nil.
-	Received(counts map[uint64]int) error
+	// Received tells how often messages have been received. They are delivered when it returns nil. If wait is set, the counts are
+	// kept by then.
+	Received(counts map[uint64]int, wait bool) error
 	// Deleted tells of messages that are gone.
 	Deleted(ids []uint64) error
 	// Died tells of a message that has moved to the dead letters of its queue, as a new one.
@@ -71,6 +72,8 @@ type Queue struct {
 	inFlight   map[uint64]*message
 	deliveries uint64
 	hides      uint64
+	// restored are messages of an earlier process, until Restored is called.
+	restored []*message
 	lastID     uint64
 }
 
@@ -141,14 +144,15 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 }
 
 // enter puts a message at the end of its lane.
-func (q *Queue) enter(l *line, k Kept, now time.Time) {
+func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
 	m := &message{id: k.ID, body: k.Body, digest: q.digest(k.Body), line: l, visible: k.Visible, received: k.Received}
 	l.add(m, k.Group)
 	if k.Visible.After(now) {
 		q.hide(m)
-		return
+		return m
 	}
 	l.offer(m.lane)
+	return m
 }
 
 // Restore puts messages back that a journal has kept, in the order of their numbers, before the queue is used. What was in
@@ -163,10 +167,32 @@ func (q *Queue) Restore(name string, messages []Kept) error {
 	now := q.advance()
 	for _, k := range messages {
 		q.lastID = max(q.lastID, k.ID)
-		q.enter(l, k, now)
+		m := q.enter(l, k, now)
+		m.restored = true
+		q.restored = append(q.restored, m)
 	}
 	q.setAlarm()
 	return nil
+}
+
+// Restored ends what Restore began, for all queues. Messages that have been received as often as they may go to the dead letters: the
+// process that held them last may have died of them.
+func (q *Queue) Restored() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.advance()
+	for _, m := range q.restored {
+		if m.line.dead == nil || m.received < m.line.MaxReceives {
+			continue
+		}
+		if m.visible.After(now) {
+			q.show(m)
+		}
+		m.line.remove(m)
+		q.bury(m, now)
+	}
+	q.restored = nil
+	q.setAlarm()
 }
 
 // Receive implements queue.Receiver.
@@ -175,13 +201,13 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		deliveries, counts, changed, err := q.receive(name, limit)
+		deliveries, received, changed, err := q.receive(name, limit)
 		if err != nil {
 			return nil, err
 		}
 		if len(deliveries) > 0 {
 			if q.options.Journal != nil {
-				if err := q.options.Journal.Received(counts); err != nil {
+				if err := q.options.Journal.Received(received.counts, received.wait); err != nil {
 					return nil, err
 				}
 			}
@@ -194,20 +220,29 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 	}
 }
 
+// received is what a journal is told of a Receive.
+type received struct {
+	counts map[uint64]int
+	// wait says that the journal has to keep the counts before the handlers begin. It need not if all messages are delivered for the
+	// first time, and were sent in the life of this process: a process that dies of one of them leaves it to the next, which does wait.
+	// So a message is received at most once more than its limit.
+	wait bool
+}
+
 // receive takes what is visible, or returns what is closed when there may be something.
-func (q *Queue) receive(name string, limit int) ([]queue.Delivery, map[uint64]int, <-chan struct{}, error) {
+func (q *Queue) receive(name string, limit int) ([]queue.Delivery, received, <-chan struct{}, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.advance()
 	l, err := q.line(name)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, received{}, nil, err
 	}
 	if limit < 1 || limit > queue.MaxBatch {
-		return nil, nil, nil, fmt.Errorf("%w: a Receive of %d messages", queue.ErrInvalid, limit)
+		return nil, received{}, nil, fmt.Errorf("%w: a Receive of %d messages", queue.ErrInvalid, limit)
 	}
 	var deliveries []queue.Delivery
-	counts := map[uint64]int{}
+	r := received{counts: map[uint64]int{}}
 	for len(deliveries) < limit {
 		way := l.next()
 		if way == nil {
@@ -215,14 +250,15 @@ func (q *Queue) receive(name string, limit int) ([]queue.Delivery, map[uint64]in
 		}
 		for m := way.first; m != nil && len(deliveries) < limit; m = m.next {
 			deliveries = append(deliveries, q.deliver(m, now))
-			counts[m.id] = m.received
+			r.counts[m.id] = m.received
+			r.wait = r.wait || m.restored || m.received > 1
 		}
 	}
 	q.setAlarm()
 	if len(deliveries) > 0 {
-		return deliveries, counts, nil, nil
+		return deliveries, r, nil, nil
 	}
-	return nil, nil, l.wait(), nil
+	return nil, received{}, l.wait(), nil
 }
 
 func (q *Queue) deliver(m *message, now time.Time) queue.Delivery {
