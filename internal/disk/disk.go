@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,21 @@ type DB struct {
 	mu     sync.RWMutex // held to put something into the line, and to close it
 	closed bool
 	broken atomic.Pointer[error] // why there are no more writes
+
+	flushes, waited, bytes atomic.Int64
+}
+
+// Stats are what a directory has written since it was opened.
+type Stats struct {
+	// Flushes is how many groups were flushed, and Waited how many of them had somebody wait for them.
+	Flushes, Waited int64
+	// Bytes is how much was written to the log.
+	Bytes int64
+}
+
+// Stats returns what was written so far.
+func (d *DB) Stats() Stats {
+	return Stats{Flushes: d.flushes.Load(), Waited: d.waited.Load(), Bytes: d.bytes.Load()}
 }
 
 type job struct {
@@ -325,6 +341,7 @@ func (d *DB) commit(group []*job) error {
 		return nil
 	}
 	err := d.flush(records)
+	d.count(group)
 	if err == nil {
 		err = batch.Set(applied, binary.BigEndian.AppendUint64(nil, d.last), nil)
 	}
@@ -340,6 +357,14 @@ func (d *DB) commit(group []*job) error {
 	return nil
 }
 
+func (d *DB) count(group []*job) {
+	d.flushes.Add(1)
+	d.bytes.Add(int64(len(d.buffer)))
+	if slices.ContainsFunc(group, func(j *job) bool { return j.answer != nil }) {
+		d.waited.Add(1)
+	}
+}
+
 // flush writes records to the log. They are on the disk when it returns nil.
 func (d *DB) flush(records []*record) error {
 	size := 0
@@ -350,17 +375,15 @@ func (d *DB) flush(records []*record) error {
 	if _, err := d.log.room(size); err != nil {
 		return err
 	}
-	d.buffer = d.buffer[:0]
+	if d.buffer = d.buffer[:0]; cap(d.buffer) > groupBytes {
+		d.buffer = nil // of one large group
+	}
 	for _, r := range records {
 		r.segment, r.flushed = d.log.current.nonce, d.flushed
 		d.buffer = r.append(d.buffer)
 	}
 	d.last, d.said = d.last+uint64(len(records)), d.flushed
-	err := d.log.write(d.buffer, d.last, true)
-	if cap(d.buffer) > groupBytes {
-		d.buffer = nil
-	}
-	return err
+	return d.log.write(d.buffer, d.last, true)
 }
 
 // confirm has the log say that all that was written was flushed, so that what is damaged later is not taken for what never was. It

@@ -35,6 +35,8 @@ type Deployment struct {
 	t testing.TB
 	// Store is the store, where it is in memory; nil elsewhere.
 	Store *storememory.Store
+	// Disk is the data directory of one that is on disk; nil elsewhere.
+	Disk  *disk.DB
 	Queue *queuememory.Queue
 	// Ports can be changed before a process is started, to put faults between it and the stores.
 	Ports turn.Ports
@@ -88,7 +90,7 @@ func OnDisk(t testing.TB) *Deployment {
 	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
 	q, err := queueembedded.New(db, queue.Standard(TaskQueues...), queueembedded.Options{Violation: violation})
 	must(err)
-	d := &Deployment{t: t, Queue: q.Queue}
+	d := &Deployment{t: t, Queue: q.Queue, Disk: db}
 	d.keepIn(s)
 	return d
 }
