@@ -27,13 +27,14 @@ type entry struct {
 	// beside is the highest number of a run that a void run was put beside, and besideAt when that was.
 	beside   uint32
 	besideAt history.Timestamp
-	loaded   time.Time
+	// proved is when what is known was last the truth: it was read, or a put of its next commit landed.
+	proved time.Time
 	// size is about how many bytes it keeps.
 	size int
 }
 
-// maxAge is how long an entry is used: an hour. A run is deleted two hours after it has closed at the earliest, so no slot becomes
-// empty that an entry has as taken.
+// maxAge is how long an entry is used after it was proved: an hour. A run is deleted two hours after it has closed at the earliest, so
+// no slot becomes empty that an entry has as taken.
 const maxAge = time.Hour
 
 // instanceSize is about what the coroutines of an instance keep.
@@ -69,6 +70,14 @@ func (c *cache) remove(element *list.Element) *entry {
 	delete(c.byID, e.workflowID)
 	c.bytes -= e.size
 	return e
+}
+
+// prove notes that the entry was the truth at a moment. One that knows of void runs or of those that are gone stays as old as it is: they
+// may be deleted earlier.
+func (e *entry) prove(at time.Time) {
+	if e.run != nil && len(e.vanishing) == 0 && e.beside == 0 {
+		e.proved = at
+	}
 }
 
 // put gives an entry back and returns those that had to go for it.

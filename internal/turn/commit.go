@@ -257,6 +257,7 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 		}
 		t.entry.run = c.run
 	}
+	t.entry.prove(t.began)
 	return nil
 }
 

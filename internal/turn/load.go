@@ -39,6 +39,9 @@ func (t *session) current(ctx context.Context) error {
 func (t *session) refresh(ctx context.Context) error {
 	err := t.whole(ctx, func() error { return t.refreshOnce(ctx) })
 	t.fresh = t.fresh || err == nil
+	if err == nil {
+		t.entry.prove(t.began)
+	}
 	return err
 }
 

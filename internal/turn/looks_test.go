@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -96,6 +97,27 @@ func TestRefusalsKeepTheInstance(t *testing.T) {
 		cold.add(-1, http.StatusUnprocessableEntity)
 		if body := cold.add(7, http.StatusOK); !strings.Contains(body, "32") || again != 1 {
 			t.Errorf("after a refusal on news from another process: %s, %d replays; want 32 and 1", body, again)
+		}
+	})
+}
+
+// A run stays known for as long as somebody uses it: each landed commit proves what is known of it. One that nobody used for an hour is
+// read again.
+func TestUseKeepsARunKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := 0
+		w := &tallied{t, turntest.New(t).Start(turn.Options{}, tally(&began, func(*int) {}))}
+		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
+		for range 6 {
+			time.Sleep(50 * time.Minute)
+			if c := w.cost(func() { w.add(1, http.StatusOK) }); c.Reads != 0 || c.Writes != 1 {
+				t.Fatalf("an update of a warm run cost %+v; want one write", c)
+			}
+		}
+		time.Sleep(61 * time.Minute)
+		if c := w.cost(func() { w.add(1, http.StatusOK) }); c.Reads != 1 || began != 2 {
+			t.Errorf("an update an hour later cost %+v, and %d replays in all; want one read and another replay", c, began)
 		}
 	})
 }

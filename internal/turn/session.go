@@ -47,7 +47,7 @@ func (s *Service) open(ctx context.Context, workflowID string) (*session, error)
 // begin starts a session at a gate that the caller holds.
 func (s *Service) begin(workflowID string) *session {
 	t := &session{Service: s, workflowID: workflowID, patience: s.options.SoftLimit, began: s.world.Now(), entry: s.cache.take(workflowID)}
-	if t.entry == nil || t.began.Sub(t.entry.loaded) > s.options.CacheAge || t.expired(t.entry.run.State.Expires) {
+	if t.entry == nil || t.began.Sub(t.entry.proved) > s.options.CacheAge || t.expired(t.entry.run.State.Expires) {
 		t.forget()
 	}
 	return t
@@ -86,7 +86,7 @@ func (t *session) forget() {
 	if t.entry != nil {
 		t.dropInstance()
 	}
-	t.entry = &entry{workflowID: t.workflowID, loaded: t.world.Now()}
+	t.entry = &entry{workflowID: t.workflowID, proved: t.world.Now()}
 	t.fresh, t.tainted = false, false
 }
 
