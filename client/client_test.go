@@ -448,3 +448,55 @@ func FuzzAnswer(f *testing.F) {
 		})
 	})
 }
+
+// Run is one request if the run ends in time, one more for each answer that is lost, and polls where the run takes longer. It waits for
+// no more than the context allows.
+func TestRunIsOneRequest(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, d *turntest.Deployment, c *client.Client, w *wire) {
+		for i, example := range []struct {
+			typ, input, want string
+			faults           []fault
+			requests         int
+		}{
+			{"sequence", "3", "3", nil, 1},
+			{"sequence", "2", "2", []fault{lostAfter, busy}, 3},
+			{"sleeper", `"50s"`, `"50s"`, nil, 3},
+		} {
+			before := len(w.requests())
+			w.faults = example.faults
+			id := fmt.Sprint("run-", i)
+			result, err := c.Run(t.Context(), id, example.typ, history.Payload(example.input), client.StartOptions{})
+			if n := len(w.requests()) - before; err != nil || string(result) != example.want || n != example.requests {
+				t.Errorf("%s %s: %s, %v, in %d requests; want %s in %d", example.typ, example.input, result, err, n, example.want, example.requests)
+			}
+			if n := len(d.Runs(id)); n != 1 {
+				t.Errorf("there are %d runs of %s", n, id)
+			}
+		}
+		_, err := c.Run(t.Context(), "fails", "sleeper", history.Payload(`"?"`), client.StartOptions{})
+		if err == nil || !strings.Contains(err.Error(), "invalid duration") {
+			t.Errorf("a run that fails: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err = c.Run(ctx, "long", "sleeper", history.Payload(`"1h"`), client.StartOptions{})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 5*time.Second {
+			t.Errorf("after %v: %v; want the context's end", time.Since(began), err)
+		}
+	})
+}
+
+// What Run follows: a run that continues as new.
+func TestRunFollows(t *testing.T) {
+	t.Parallel()
+	bubble(t, turn.Options{}, func(t *testing.T, d *turntest.Deployment, c *client.Client, _ *wire) {
+		_, err := c.Run(t.Context(), "tries", "sleeper", history.Payload(`"?"`), client.StartOptions{
+			Retry: &client.Retry{InitialInterval: time.Minute, MaxAttempts: 2},
+		})
+		if err == nil || len(d.Runs("tries")) != 2 {
+			t.Errorf("%v after %d runs; want the error of the second", err, len(d.Runs("tries")))
+		}
+	})
+}

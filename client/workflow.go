@@ -88,21 +88,48 @@ func (c *Client) startRequest(workflowType string, input history.Payload, o Star
 // Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
 // id is made by the server; the id comes back.
 func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
+	answer, err := c.start(ctx, workflowID, workflowType, input, o, nil, nil)
+	return answer.WorkflowID, answer.RunID, err
+}
+
+// start is Start with a query string, which bound bounds.
+func (c *Client) start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions, q url.Values, bound func(time.Duration)) (answer api.StartResponse, err error) {
 	if err := o.err(); err != nil {
-		return "", "", err
+		return answer, err
 	}
 	r := c.startRequest(workflowType, input, o)
 	if workflowID != "" {
 		r.WorkflowID = &workflowID
 	}
-	var answer api.StartResponse
 	_, err = c.do(ctx, request{
-		Request: Request{"start", workflowID, workflowType}, start: r, method: http.MethodPost, path: "/v1/workflows", body: r, answer: &answer,
+		Request: Request{"start", workflowID, workflowType}, start: r,
+		method: http.MethodPost, path: "/v1/workflows", query: q, bound: bound, body: r, answer: &answer,
 	})
 	if err == nil && answer.RunID == "" {
 		err = errForm("start")
 	}
-	return answer.WorkflowID, answer.RunID, err
+	return answer, err
+}
+
+// Run starts a run of a workflow type, waits until it has closed, and returns its result, or the failure that it ended with as an
+// error. It is one request if the run ends within 20 s. The run goes on if the context ends before; to know its ids by then, choose the
+// workflow id. See Start and Result.
+func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (history.Payload, error) {
+	q := url.Values{}
+	answer, err := c.start(ctx, workflowID, workflowType, input, o, q, longPoll(q))
+	if err != nil {
+		return nil, err
+	}
+	runID := answer.RunID
+	if ended := answer.Outcome; ended != nil {
+		switch {
+		case ended.NewRunID != "": // the result is the next run's
+			runID = ended.NewRunID
+		case ended.Status.Closed():
+			return ended.Result, ended.Failure.Err()
+		}
+	}
+	return c.Result(ctx, answer.WorkflowID, string(runID))
 }
 
 // errForm is an answer that is JSON and yet not the one to the request: something between client and server made it.

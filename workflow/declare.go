@@ -119,6 +119,20 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 	return Run[Out]{WorkflowID: id, RunID: string(runID), client: c}, err
 }
 
+// Run starts a run under this workflow id, waits until it has closed, and returns its result or the error that it ended with: Start and
+// Result in one request, if the run ends within 20 s. The run goes on if the context ends before.
+func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID string, in In, options ...StartOptions) (out Out, err error) {
+	input, err := payload.Encode(in)
+	if err != nil {
+		return out, err
+	}
+	p, err := c.Run(ctx, workflowID, t.name, input, first(options))
+	if err != nil {
+		return out, err
+	}
+	return payload.DecodeOrZero[Out](p)
+}
+
 // Opening is a run of this type for an update or a signal to open, where none is open that takes it:
 //
 //	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: Workflow.Opening(Start{Owner: "ada"})})

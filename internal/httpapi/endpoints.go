@@ -19,9 +19,16 @@ func (h *handler) start(r *http.Request) (int, any, error) {
 	if err := decode(r, &body); err != nil {
 		return 0, nil, err
 	}
+	d, err := wait(r.URL.Query())
+	if err != nil {
+		return 0, nil, err
+	}
 	answer, err := h.service.Start(r.Context(), body)
 	if err != nil {
 		return 0, nil, err
+	}
+	if d > 0 {
+		h.service.AwaitStarted(r.Context(), answer, d)
 	}
 	if answer.Started {
 		return http.StatusCreated, answer, nil

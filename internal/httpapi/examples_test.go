@@ -54,6 +54,7 @@ var shopping = []step{
 var afterwards = []step{
 	{"pollUpdate", "/cart-42/updates/checkout-1?wait=20s", "", "", 200, "checkout"},
 	{"getResult", "/cart-42/result?wait=20s", "", "", 200, "receipt"},
+	{"startWorkflow", "?wait=20s", "cart", "", 200, "ended"},
 	{"signalWorkflow", "/cart-42/signals/note", "", "", 404, "closed"},
 	{"startWorkflow", "", "", `{"workflowId":"cart-42","type":"cart","idReusePolicy":"rejectDuplicate"}`, 409, "alreadyUsed"},
 	{"signalWorkflow", "/cart-42/signals/note", "", `{"start":{"type":"cart","idReusePolicy":"rejectDuplicate"}}`, 409, "alreadyUsed"},

@@ -12,6 +12,7 @@ import (
 
 // parameters are what the query string of an endpoint may have, by its pattern. Whatever is below a workflow takes runId, too.
 var parameters = map[string][]string{
+	"POST /v1/workflows":                        {"wait"},
 	"GET /v1/workflows":                         {"filter", "type", "status", "build", "startedAfter", "startedBefore", "pageToken"},
 	"GET /v1/workflows/{id}/result":             {"wait"},
 	"GET /v1/schedules":                         {"pageToken"},

@@ -163,8 +163,21 @@ func (s *Service) glance(ctx context.Context, wait time.Duration, workflowID str
 
 // Result returns how a run ended, when it has ended or after wait.
 func (s *Service) Result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration) (*api.ResultResponse, error) {
+	return s.result(ctx, workflowID, runID, wait, false)
+}
+
+// AwaitStarted waits until the run of a start has closed, and adds how it ended to the answer. The start is durable, so it is answered
+// without that if the run cannot be read.
+func (s *Service) AwaitStarted(ctx context.Context, started *api.StartResponse, wait time.Duration) {
+	if outcome, err := s.result(ctx, started.WorkflowID, started.RunID, wait, started.Started); err == nil {
+		started.Outcome = outcome
+	}
+}
+
+// result is Result, perhaps by a process that has just written to the run (known).
+func (s *Service) result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, known bool) (*api.ResultResponse, error) {
 	answer := &api.ResultResponse{WorkflowID: workflowID}
-	err := s.await(ctx, workflowID, runID, wait, false, func(run *engine.Run) (bool, error) {
+	err := s.await(ctx, workflowID, runID, wait, known, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
 		answer.NewRunID = run.State.Next()

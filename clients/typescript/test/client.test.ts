@@ -54,6 +54,15 @@ test("a handler that fails is an outcome, and so is how a run ends", async () =>
   assert.equal(ended.failure.kind, "terminated");
 });
 
+test("a run is started and has its result in one request", async () => {
+  let requests = 0;
+  const counting = (request: Request) => (requests++, fetch(request));
+  const weft = new Weft(server.url, { fetch: counting });
+  const ended = await weft.run<object>("fanout-run-1", "fanout", ["a", "b"]);
+  assert(ended.status === "completed");
+  assert.equal(requests, 1);
+});
+
 test("a checkout is accepted first, and has its outcome and result later", async () => {
   const weft = await cart("cart-3");
   await weft.call("cart-3", "addItem", { sku: "tea", quantity: 2 });
