@@ -32,13 +32,16 @@ type flags struct {
 	seal.KeyFlags
 }
 
-// Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It
-// ends the process: with status 1, and the reason, where the server could not run. Options are what the command line does
-// not say; without a Log, a line of text for each message goes to the standard error, from the level in WEFT_LOG_LEVEL on
-// (debug, info, warn or error; info).
+// Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It ends the process:
+// with status 1, and the reason, if the server could not run. Options are what the command line does not say.
+//
+// Without a Log, a line of text for each message goes to the standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or
+// error; info). Unless GOGC or GOMEMLIMIT are set, the garbage collector runs when the heap has grown by 400 %, and more often above half
+// of the memory of the machine or the container.
 func Main(r *Registry, options ...Options) {
 	var f flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
+	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var o Options

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/weftotel"
@@ -32,6 +33,7 @@ func (d *dev) Run(ctx context.Context) error {
 		return err
 	}
 	slog.SetDefault(log)
+	local.TuneMemory(os.Getenv)
 	return weft.Serve(ctx, registry(), weft.Options{
 		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", SmallPayloads: !d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate,
 		Greeting: greet, Log: log, Telemetry: weftotel.Open,

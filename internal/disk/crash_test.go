@@ -368,4 +368,3 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
-

@@ -60,7 +60,9 @@ func openWAL(fs vfs.FS, dir string, count uint64) (*wal, error) {
 }
 
 // segmentName is the name of a file: its place in the order, and its nonce.
-func segmentName(count, nonce uint64) string { return fmt.Sprintf("%016x-%016x%s", count, nonce, walSuffix) }
+func segmentName(count, nonce uint64) string {
+	return fmt.Sprintf("%016x-%016x%s", count, nonce, walSuffix)
+}
 
 // parseName reads what segmentName makes.
 func parseName(name string) (count, nonce uint64, ok bool) {

@@ -74,7 +74,7 @@ type Queue struct {
 	hides      uint64
 	// restored are messages of an earlier process, until Restored is called.
 	restored []*message
-	lastID     uint64
+	lastID   uint64
 }
 
 var _ interface {

@@ -1,0 +1,30 @@
+package local
+
+import (
+	"math"
+	"runtime/debug"
+	"testing"
+)
+
+// A server takes settings of its own, and leaves those that the environment has. It is not parallel: the settings are the process's.
+func TestTuneMemory(t *testing.T) {
+	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(math.MaxInt64)
+	defer func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}()
+	environment := map[string]string{"GOGC": "50", "GOMEMLIMIT": "1GiB"}
+	getenv := func(name string) string { return environment[name] }
+	TuneMemory(getenv)
+	if got := debug.SetGCPercent(100); got != 100 || debug.SetMemoryLimit(-1) != math.MaxInt64 {
+		t.Errorf("GOGC and GOMEMLIMIT are set, and were replaced: %d, %d", got, debug.SetMemoryLimit(-1))
+	}
+	clear(environment)
+	TuneMemory(getenv)
+	if got := debug.SetGCPercent(100); got != gcPercent {
+		t.Errorf("the percentage is %d; want %d", got, gcPercent)
+	}
+	if got := debug.SetMemoryLimit(-1); got == math.MaxInt64 || got <= 0 {
+		t.Errorf("there is no limit: %d", got)
+	}
+}
