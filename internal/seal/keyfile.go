@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"runtime"
 	"strings"
 )
@@ -19,7 +18,11 @@ const NoKey = "none"
 
 const keyFileHelp = "give a line for each key, as made by: echo \"2026-11 $(openssl rand -base64 32)\""
 
-var keyIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+// isKeyID reports whether a text is of 1 to 64 letters, digits, and "._-".
+func isKeyID(s string) bool {
+	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	return len(s) > 0 && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(characters, r) })
+}
 
 // fileKeys are keys of a file.
 type fileKeys struct {
@@ -81,7 +84,7 @@ func (f *fileKeys) add(line []string) (id string, err error) {
 		return "", fmt.Errorf("it has %d words, and not an id and a key", len(line))
 	}
 	id = line[0]
-	if !keyIDs.MatchString(id) || id == NoKey {
+	if !isKeyID(id) || id == NoKey {
 		return "", errors.New("the id is not made of 1 to 64 letters, digits, '.', '_' and '-'")
 	}
 	if f.keys[id] != nil {

@@ -2,7 +2,7 @@ package dynamo
 
 import (
 	"fmt"
-	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,7 +50,15 @@ var _ interface {
 	store.Rates
 } = (*Store)(nil)
 
-var namespaces = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+// isNamespace reports whether a text is of 1 to 128 letters, digits, and "_.-". A regular expression would take a quarter of a
+// millisecond of each cold start.
+func isNamespace(s string) bool {
+	return len(s) > 0 && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune(namespaceCharacters, r)
+	})
+}
+
+const namespaceCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 // New returns the store of a namespace in a table that is there already (see [CreateTable]). It sends nothing. The
 // client's retry settings do not matter: the store does its own retrying, because it has to know of each request whether it
@@ -62,7 +70,7 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 	if o.Namespace == "" {
 		o.Namespace = "default"
 	}
-	if !namespaces.MatchString(o.Namespace) {
+	if !isNamespace(o.Namespace) {
 		return nil, fmt.Errorf("store/dynamo: the namespace %q is not made of 1 to 128 letters, digits, '_', '.' and '-'", o.Namespace)
 	}
 	if o.Clock == nil {
