@@ -106,12 +106,18 @@ func Decode(slot uint32, data []byte) (*Commit, error) { return decode(slot, dat
 
 func decode(slot uint32, data []byte, names *wire.Names) (*Commit, error) {
 	var s stored
-	if !decodeFast(data, names, &s) {
-		s = stored{}
-		if err := decodeSlowly(data, &s); err != nil {
-			return nil, fmt.Errorf("slot %d: %w", slot, err)
-		}
+	if decodeFast(data, names, &s) {
+		return s.commit(slot)
 	}
+	slow := &stored{}
+	if err := decodeSlowly(data, slow); err != nil {
+		return nil, fmt.Errorf("slot %d: %w", slot, err)
+	}
+	return slow.commit(slot)
+}
+
+// commit is the commit in slot whose stored form it is.
+func (s *stored) commit(slot uint32) (*Commit, error) {
 	c := &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
 		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, Waves: s.Waves, Expires: s.Expires, Beside: s.Beside,

@@ -13,9 +13,10 @@ const (
 )
 
 // Reader reads what a Writer wrote. After something that it does not read, all that it returns is zero, and Done reports false.
-// The strings that it returns are copies.
+// What it returns are copies.
 type Reader struct {
 	b      []byte
+	i      int // the next byte
 	names  *Names
 	nested int
 	failed bool
@@ -25,29 +26,47 @@ type Reader struct {
 func NewReader(b []byte, names *Names) *Reader { return &Reader{b: b, names: names} }
 
 // Done reports whether all was read, and understood.
-func (r *Reader) Done() bool { return !r.failed && len(r.b) == 0 }
+func (r *Reader) Done() bool { return !r.failed && r.i == len(r.b) }
 
 // Failed reports whether the Reader gave up.
 func (r *Reader) Failed() bool { return r.failed }
 
 // Fail gives up: there is something that only the library reads.
-func (r *Reader) Fail() { r.b, r.failed = nil, true }
+func (r *Reader) Fail() { r.i, r.failed = len(r.b), true }
+
+// left is how many bytes are left.
+func (r *Reader) left() int { return len(r.b) - r.i }
+
+// next is the next byte; 0xff, with which nothing begins, if there is none.
+func (r *Reader) next() byte {
+	if r.i < len(r.b) {
+		return r.b[r.i]
+	}
+	return breakCode
+}
+
+// is reports whether the next byte is b, and reads it if it is.
+func (r *Reader) is(b byte) bool {
+	if r.next() != b {
+		return false
+	}
+	r.i++
+	return true
+}
 
 // Header reports whether the next byte is b, and reads it if it is. Otherwise it gives up.
 func (r *Reader) Header(b byte) bool {
-	if len(r.b) == 0 || r.b[0] != b {
+	if !r.is(b) {
 		r.Fail()
 		return false
 	}
-	r.b = r.b[1:]
 	return true
 }
 
 // head reads the first byte of an item and its number.
 func (r *Reader) head(major byte) uint64 {
-	if len(r.b) > 0 && r.b[0]-major<<majorBits < inByte {
-		n := r.b[0] & lowBits
-		r.b = r.b[1:]
+	if n := r.next() - major<<majorBits; n < inByte {
+		r.i++
 		return uint64(n)
 	}
 	return r.longHead(major)
@@ -55,17 +74,13 @@ func (r *Reader) head(major byte) uint64 {
 
 // longHead is head for a number that has bytes of its own.
 func (r *Reader) longHead(major byte) uint64 {
-	if len(r.b) == 0 || r.b[0]>>majorBits != major {
+	low := r.next() - major<<majorBits
+	if low < inByte || low > in8Bytes || r.left() <= 1<<(low-inByte) {
 		r.Fail()
 		return 0
 	}
-	low, rest := r.b[0]&lowBits, r.b[1:]
-	size := 1 << (low - inByte)
-	if low < inByte || low > in8Bytes || len(rest) < size {
-		r.Fail()
-		return 0
-	}
-	r.b = rest[size:]
+	rest := r.b[r.i+1:]
+	r.i += 1 + 1<<(low-inByte)
 	switch low {
 	case inByte:
 		return uint64(rest[0])
@@ -104,13 +119,7 @@ func (r *Reader) Key(seen *uint64) uint64 {
 }
 
 // Null reports whether null is next, and reads it if it is.
-func (r *Reader) Null() bool {
-	if len(r.b) == 0 || r.b[0] != simpleNull {
-		return false
-	}
-	r.b = r.b[1:]
-	return true
-}
+func (r *Reader) Null() bool { return r.is(simpleNull) }
 
 // Array begins an array, and returns its number of items. null reports that there is null instead.
 func (r *Reader) Array() (n int, null bool) {
@@ -118,7 +127,7 @@ func (r *Reader) Array() (n int, null bool) {
 		return 0, true
 	}
 	items := r.head(majorArray)
-	if items > maxItems || items > uint64(len(r.b)) {
+	if items > maxItems || items > uint64(r.left()) {
 		r.Fail()
 		return 0, true
 	}
@@ -147,7 +156,7 @@ func (r *Reader) Int() int {
 
 // Int64 reads a number.
 func (r *Reader) Int64() int64 {
-	if len(r.b) > 0 && r.b[0]>>majorBits == majorInt {
+	if r.next()>>majorBits == majorInt {
 		return -1 - r.positive(majorInt)
 	}
 	return r.positive(majorUint)
@@ -163,36 +172,29 @@ func (r *Reader) positive(major byte) int64 {
 }
 
 // Bool reads a truth value.
-func (r *Reader) Bool() bool {
-	if len(r.b) > 0 && r.b[0] == simpleFalse {
-		r.b = r.b[1:]
-		return false
-	}
-	return r.Header(simpleTrue)
-}
+func (r *Reader) Bool() bool { return !r.is(simpleFalse) && r.Header(simpleTrue) }
 
 // Float reads a number of eight bytes.
 func (r *Reader) Float() float64 {
 	const size = 8
-	if !r.Header(float64Header) || len(r.b) < size {
+	if !r.Header(float64Header) || r.left() < size {
 		r.Fail()
 		return 0
 	}
-	f := math.Float64frombits(binary.BigEndian.Uint64(r.b))
-	r.b = r.b[size:]
-	return f
+	r.i += size
+	return math.Float64frombits(binary.BigEndian.Uint64(r.b[r.i-size:]))
 }
 
 // part reads a string, and returns it where it stands.
 func (r *Reader) part(major byte) []byte {
 	n := r.head(major)
-	if n > uint64(len(r.b)) {
+	if n > uint64(r.left()) {
 		r.Fail()
 		return nil
 	}
-	p := r.b[:n]
-	r.b = r.b[n:]
-	return p
+	from := r.i
+	r.i += int(n)
+	return r.b[from:r.i]
 }
 
 // Bytes reads a string of bytes, or null, which is nil.

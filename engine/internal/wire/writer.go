@@ -19,6 +19,7 @@ const (
 	simpleNull    = 0xf6
 	float16       = 0xf9
 	float64Header = 0xfb
+	breakCode     = 0xff
 )
 
 // How the first byte of an item says where its number stands: in itself below inByte, or in the bytes that follow.
@@ -27,7 +28,6 @@ const (
 	in2Bytes  = 25
 	in4Bytes  = 26
 	in8Bytes  = 27
-	lowBits   = 31
 	majorBits = 5
 )
 
