@@ -363,11 +363,11 @@ func (in *Instance) accept(u *update) {
 	}
 	in.wrote(accepted)
 	in.issue(&command{
-		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID,
-		attributes: func() history.Attributes { return accepted },
-		numbered:   func(id int64) { u.acceptedID = id },
+		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID, event: accepted, starts: u,
 	})
 }
+
+func (u *update) numbered(_ *Instance, id int64) { u.acceptedID = id }
 
 func (in *Instance) complete(u *update, completed *history.WorkflowExecutionUpdateCompleted) {
 	in.updates.inFlight--
