@@ -182,6 +182,9 @@ func (in *Instance) failUpdates(events []history.Event) (cancel func(), err erro
 		in.updates.inFlight--
 		in.updates.bytes -= len(u.request.Input)
 	}
+	if len(canceled) == 0 {
+		return func() {}, nil
+	}
 	return func() {
 		for _, fn := range canceled {
 			fn()
