@@ -226,14 +226,27 @@ type Names [64]string
 // longest is the length of the longest text that is remembered.
 const longest = 64
 
+// get is a text as a string: the one that it remembers, if it does.
 func (n *Names) get(p []byte) string {
 	if n == nil || len(p) == 0 || len(p) > longest {
 		return string(p)
 	}
-	last := len(p) - 1
-	place := &n[(uint(len(p))+uint(p[0])*5+uint(p[last/2])*17+uint(p[last])*31)%uint(len(n))]
+	place := &n[placeOf(p)]
 	if *place != string(p) {
 		*place = string(p)
 	}
 	return *place
+}
+
+// placeOf is the place in Names of a text.
+func placeOf(p []byte) uint64 {
+	const mix, shift, word = 0x9E3779B97F4A7C15, 58, 8
+	h := uint64(len(p))
+	for ; len(p) >= word; p = p[word:] {
+		h = (h ^ binary.LittleEndian.Uint64(p)) * mix
+	}
+	for _, b := range p {
+		h = (h ^ uint64(b)) * mix
+	}
+	return h >> shift
 }
