@@ -34,7 +34,7 @@ type Coroutine struct {
 
 	round    uint32 // while it stands in the scheduler's heap: the round of its turn
 	blocked  bool   // it waits in Yield
-	queued   bool // it stands in the scheduler's queue
+	queued   bool   // it stands in the scheduler's queue
 	finished bool
 	closing  bool  // stop was called: what it waits for will not come
 	unwound  bool  // it has been told so by a panic once

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"go/types"
 	"strings"
 )
@@ -14,9 +13,9 @@ type scalar struct {
 	zero   string // the condition that it is empty, after its name
 }
 
-func scalarOf(k types.BasicKind) scalar {
+func (g *generator) scalarOf(u *types.Basic) scalar {
 	limits := map[types.BasicKind]string{types.Uint8: "1<<8 - 1", types.Uint32: "1<<32 - 1", types.Uint64: "1<<64 - 1"}
-	switch k {
+	switch k := u.Kind(); k {
 	case types.String:
 		return scalar{"Text", "string", "Text()", ` == ""`}
 	case types.Bool:
@@ -30,7 +29,8 @@ func scalarOf(k types.BasicKind) scalar {
 	case types.Uint8, types.Uint32, types.Uint64:
 		return scalar{"Uint", "uint64", "Uint(" + limits[k] + ")", " == 0"}
 	}
-	panic(fmt.Sprint("no codec for ", types.Typ[k]))
+	g.refuse(u)
+	return scalar{}
 }
 
 // isByte reports whether a type is byte.
@@ -46,31 +46,30 @@ func (g *generator) empty(t types.Type, v string) string {
 		if u.Kind() == types.Bool {
 			return "!" + v
 		}
-		return v + scalarOf(u.Kind()).zero
+		return v + g.scalarOf(u).zero
 	case *types.Slice:
 		return "len(" + v + ") == 0"
 	case *types.Pointer:
 		return v + " == nil"
 	case *types.Struct:
-		fields, err := fieldsOf(t)
+		fields := g.fieldsOf(t)
 		conditions := make([]string, len(fields))
 		for i, f := range fields {
 			if conditions[i] = g.empty(f.typ, v+"."+f.name); !f.omitEmpty {
 				return "false"
 			}
 		}
-		if err == nil {
-			return strings.Join(conditions, " && ")
-		}
+		return strings.Join(conditions, " && ")
 	}
-	panic("no codec for " + t.String())
+	g.refuse(t)
+	return "false"
 }
 
 // write writes the statement that writes a value.
 func (g *generator) write(t types.Type, v string) {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		s := scalarOf(u.Kind())
+		s := g.scalarOf(u)
 		if g.typeName(t) != s.basic {
 			v = s.basic + "(" + v + ")"
 		}
@@ -96,7 +95,7 @@ func (g *generator) write(t types.Type, v string) {
 	case *types.Struct:
 		g.writeStruct(t, v, "&"+v)
 	default:
-		panic("no codec for " + t.String())
+		g.refuse(t)
 	}
 }
 
@@ -112,11 +111,11 @@ func (g *generator) writeStruct(t types.Type, v, pointer string) {
 func (g *generator) read(t types.Type, v string) {
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		s := scalarOf(u.Kind())
+		s := g.scalarOf(u)
 		g.printf("%s = %s", v, g.convert(t, s.basic, "r."+s.read))
 	case *types.Array:
 		if u.Len() != 16 || !isByte(u.Elem()) {
-			panic("no codec for " + t.String())
+			g.refuse(t)
 		}
 		g.printf("%s = r.Array16()", v)
 	case *types.Slice:
@@ -138,7 +137,7 @@ func (g *generator) read(t types.Type, v string) {
 	case *types.Struct:
 		g.readStruct(t, v, "&"+v)
 	default:
-		panic("no codec for " + t.String())
+		g.refuse(t)
 	}
 }
 
