@@ -77,7 +77,7 @@ func must[T any](v T, err error) T {
 
 // Encode returns the stored form of a commit. Its slot is not part of it.
 func Encode(c *Commit) ([]byte, error) {
-	s := &stored{
+	s := stored{
 		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
 		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires, Beside: c.Beside,
 	}
@@ -85,11 +85,12 @@ func Encode(c *Commit) ([]byte, error) {
 		s.Copied = append(s.Copied, copied{part.Time, part.Task, part.Brought, part.Commands})
 	}
 	w := newBody()
-	writeStored(w, s)
+	writeStored(w, &s)
 	if body, ok := w.Done(); ok {
 		return body, nil
 	}
-	return encodeSlowly(s)
+	slow := s // so that s itself need not be on the heap
+	return encodeSlowly(&slow)
 }
 
 // Decoder decodes commits. Those of one run share their build, the run's id and the names of activities; a Decoder keeps one copy
@@ -109,7 +110,7 @@ func decode(slot uint32, data []byte, names *wire.Names) (*Commit, error) {
 	if decodeFast(data, names, &s) {
 		return s.commit(slot)
 	}
-	slow := &stored{}
+	slow := &stored{} // so that s itself need not be on the heap
 	if err := decodeSlowly(data, slow); err != nil {
 		return nil, fmt.Errorf("slot %d: %w", slot, err)
 	}
