@@ -229,6 +229,15 @@ func numbered(first int64, events []history.Event) []history.Numbered {
 	return all
 }
 
+// unnumbered is events without their ids.
+func unnumbered(numbered []history.Numbered) []history.Event {
+	events := make([]history.Event, len(numbered))
+	for i, e := range numbered {
+		events[i] = e.Event
+	}
+	return events
+}
+
 // acceptedIn are the requests that the task of a commit accepted: what was handed to the code before its task
 // completed stands after it, in the commands.
 func acceptedIn(c *history.Commit) []UpdateRequest {
@@ -253,12 +262,12 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 	in.finished = in.finished || in.ending // its function returned in the task before
 	in.ending = false
 	in.markers.begin(in.replaying || a.Recorded != nil, a.Recorded)
-	carried := make([]history.Event, len(in.carry))
-	for i, e := range in.carry {
-		carried[i] = e.Event
+	brought := a.Brought
+	if len(in.carry) > 0 {
+		brought = slices.Concat(unnumbered(in.carry), a.Brought)
 	}
 	// First of all: whatever else arrives must not wake them.
-	cancel, err := in.failUpdates(slices.Concat(carried, a.Brought))
+	cancel, err := in.failUpdates(brought)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type activity struct {
 	id       int64 // of its ActivityTaskScheduled event; 0 in the activation that started it
 	sequence uint64
 	scope    *coro.Scope
-	command  *command
+	command  command
 	wait     bool // whoever cancels it waits for how it ends
 	asked    bool // it has been asked to end
 	future   coro.Future[history.Payload]
@@ -48,20 +48,19 @@ func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall) *coro.Fu
 		a.future.Set(&in.s, nil, err)
 		return &a.future
 	}
-	a.command = in.issue(&command{
-		typ: history.TypeActivityTaskScheduled, name: scheduled.ActivityType,
-		attributes: func() history.Attributes { return scheduled },
-		numbered: func(id int64) {
-			a.id = id
-			in.activities[id] = a
-		},
-	})
+	a.command = command{typ: history.TypeActivityTaskScheduled, name: scheduled.ActivityType, event: scheduled, starts: a}
+	in.issue(&a.command)
 	in.unnumbered = append(in.unnumbered, a)
 	return &a.future
 }
 
 func (a *activity) under() *coro.Scope { return a.scope }
 func (a *activity) order() uint64      { return a.sequence }
+
+func (a *activity) numbered(in *Instance, id int64) {
+	a.id = id
+	in.activities[id] = a
+}
 
 // giveUp asks the activity to end and no longer waits for it, unless the author has said so: its result, if one comes, is
 // recorded and changes nothing. One that was started in this activation never was.

@@ -52,15 +52,15 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 		return c
 	}
 	c.command = in.issue(&command{
-		typ: history.TypeStartChildWorkflowExecutionInitiated, name: childName(initiated),
-		attributes: func() history.Attributes { return initiated },
-		numbered: func(id int64) {
-			c.id = id
-			in.children[id] = c
-		},
+		typ: history.TypeStartChildWorkflowExecutionInitiated, name: childName(initiated), event: initiated, starts: c,
 	})
 	in.unnumbered = append(in.unnumbered, c)
 	return c
+}
+
+func (c *Child) numbered(in *Instance, id int64) {
+	c.id = id
+	in.children[id] = c
 }
 
 func childName(a *history.StartChildWorkflowExecutionInitiated) string {

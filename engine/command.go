@@ -17,12 +17,20 @@ type command struct {
 	// event that is being canceled.
 	name string
 	ref  func() int64
+	// event is what it becomes; nil where attributes makes it.
+	event history.Attributes
 	// attributes makes the event; it is called only live.
 	attributes func() history.Attributes
-	// numbered is told the event's id.
-	numbered func(id int64)
+	// starts is what the event starts; nil where it starts nothing.
+	starts started
 	// dropped commands were taken back in the same activation.
 	dropped bool
+}
+
+// started is what an event starts and its id names.
+type started interface {
+	// numbered keeps the id of the event.
+	numbered(in *Instance, id int64)
 }
 
 // issue adds a command to the current activation.
@@ -40,8 +48,8 @@ func (in *Instance) number(first int64) []*command {
 		if c.dropped {
 			continue
 		}
-		if c.numbered != nil {
-			c.numbered(first + int64(len(kept)))
+		if c.starts != nil {
+			c.starts.numbered(in, first+int64(len(kept)))
 		}
 		kept = append(kept, c)
 	}
@@ -56,9 +64,18 @@ func (in *Instance) events(first int64) []history.Event {
 	commands := in.number(first)
 	events := make([]history.Event, len(commands))
 	for i, c := range commands {
-		events[i] = history.Of(c.attributes())
+		if events[i].Attributes = c.event; c.event == nil {
+			events[i].Attributes = c.attributes()
+		}
 	}
+	in.release(commands)
 	return events
+}
+
+// release gives the memory of a list of commands to the next activation.
+func (in *Instance) release(commands []*command) {
+	clear(commands)
+	in.commands = commands[:0]
 }
 
 // match holds the commands of this activation against the recorded ones, one by one and in order.
@@ -98,6 +115,7 @@ func payloadOf(a history.Attributes) history.Payload {
 	case *history.WorkflowExecutionCompleted:
 		return a.Result
 	}
+	in.release(commands)
 	return nil
 }
 

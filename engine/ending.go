@@ -14,7 +14,7 @@ import (
 // author probably did not mean that.
 func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
 	a, status, name := in.closing(nextRunID)
-	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
+	in.issue(&command{typ: a.Type(), name: name, event: a})
 	return status, in.unfinished(status)
 }
 

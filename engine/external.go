@@ -47,7 +47,7 @@ func (in *Instance) EndExternal(scope *coro.Scope, workflowID, reason string, te
 	in.s.MustRun("end another workflow")
 	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason, Terminate: terminate}
 	_ = in.splitUnder(scope, a)
-	return &in.tell(scope, &command{typ: a.Type(), name: workflowID, attributes: func() history.Attributes { return a }}).future
+	return &in.tell(scope, &command{typ: a.Type(), name: workflowID, event: a}).future
 }
 
 // tell issues a command that reaches out to another workflow.
@@ -58,10 +58,7 @@ func (in *Instance) tell(scope *coro.Scope, c *command) *external {
 		e.future.Set(&in.s, struct{}{}, err)
 		return e
 	}
-	c.numbered = func(id int64) {
-		e.id = id
-		in.externals[id] = e
-	}
+	c.starts = e
 	in.issue(c)
 	in.unnumbered = append(in.unnumbered, e)
 	return e
@@ -69,6 +66,11 @@ func (in *Instance) tell(scope *coro.Scope, c *command) *external {
 
 func (e *external) under() *coro.Scope { return e.scope }
 func (e *external) order() uint64      { return e.sequence }
+
+func (e *external) numbered(in *Instance, id int64) {
+	e.id = id
+	in.externals[id] = e
+}
 
 // giveUp no longer waits for the arrival. What was sent in this activation never was.
 func (e *external) giveUp(in *Instance, err error) {

@@ -100,6 +100,9 @@ func (in *Instance) due() (due []*LocalActivity) {
 	if in.finished {
 		return nil
 	}
+	if len(in.locals.all) == 0 {
+		return nil // the usual case: nothing is allocated
+	}
 	for _, number := range slices.Sorted(maps.Keys(in.locals.all)) {
 		if l := in.locals.all[number]; l.timer == nil {
 			due = append(due, &l.LocalActivity)

@@ -108,7 +108,7 @@ func (in *Instance) issueEvent(a history.Attributes) {
 // issueWritten is issueEvent for an event that is counted already.
 func (in *Instance) issueWritten(a history.Attributes) {
 	name, _ := identity(history.Of(a))
-	in.issue(&command{typ: a.Type(), name: name, attributes: func() history.Attributes { return a }})
+	in.issue(&command{typ: a.Type(), name: name, event: a})
 }
 
 // isPatch reports whether an event is the marker of a patch.

@@ -65,10 +65,7 @@ func (in *Instance) newTimer(holder *Timer, fireAt history.Timestamp, point int)
 	t.start = in.issue(&command{
 		typ:        history.TypeTimerStarted,
 		attributes: func() history.Attributes { return &history.TimerStarted{FireAt: fireAt, Point: point} },
-		numbered: func(id int64) {
-			t.id = id
-			in.timers[id] = t
-		},
+		starts:     t,
 	})
 	in.unnumbered = append(in.unnumbered, t)
 	return holder
@@ -86,6 +83,11 @@ func (h *Timer) Cancel(err error) {
 
 func (t *timer) under() *coro.Scope { return t.holder.scope }
 func (t *timer) order() uint64      { return t.sequence }
+
+func (t *timer) numbered(in *Instance, id int64) {
+	t.id = id
+	in.timers[id] = t
+}
 
 func (t *timer) giveUp(in *Instance, err error) {
 	if t.holder.future.Ready() {

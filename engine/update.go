@@ -182,6 +182,9 @@ func (in *Instance) failUpdates(events []history.Event) (cancel func(), err erro
 		in.updates.inFlight--
 		in.updates.bytes -= len(u.request.Input)
 	}
+	if len(canceled) == 0 {
+		return func() {}, nil
+	}
 	return func() {
 		for _, fn := range canceled {
 			fn()
@@ -370,11 +373,11 @@ func (in *Instance) accept(u *update) {
 	}
 	in.wrote(accepted)
 	in.issue(&command{
-		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID,
-		attributes: func() history.Attributes { return accepted },
-		numbered:   func(id int64) { u.acceptedID = id },
+		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID, event: accepted, starts: u,
 	})
 }
+
+func (u *update) numbered(_ *Instance, id int64) { u.acceptedID = id }
 
 func (in *Instance) complete(u *update, completed *history.WorkflowExecutionUpdateCompleted) {
 	in.updates.inFlight--

@@ -132,13 +132,14 @@ func (e *Env) runs(workflowID string) (runs []*engine.Run) {
 func (e *Env) run(workflowID string, number uint32) *engine.Run {
 	run := engine.NewRun(workflowID, number)
 	from := store.Key{Workflow: workflowID, Run: number}
+	var decoder history.Decoder
 	for more := true; more; {
 		page, err := e.commits.Forward(context.Background(), from, 0)
 		if err != nil {
 			panic(err)
 		}
 		for _, item := range page.Items {
-			c, err := history.Decode(item.Slot, item.Body)
+			c, err := decoder.Decode(item.Slot, item.Body)
 			if err == nil {
 				err = run.Append(c, len(item.Body))
 			}

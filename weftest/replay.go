@@ -1,9 +1,7 @@
 package weftest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/replay"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -110,10 +109,8 @@ func (r recorded) replay(types *engine.Registry) error {
 // parse reads the pages of a history.
 func parse(text []byte) (*client.History, error) {
 	all := &client.History{}
-	pages := json.NewDecoder(bytes.NewReader(text))
 	for count := 0; ; count++ {
-		var page client.History
-		err := pages.Decode(&page)
+		page, rest, err := api.ReadHistory(text)
 		switch {
 		case errors.Is(err, io.EOF) && count == 0:
 			return nil, fmt.Errorf("%w: it is empty", replay.ErrHistory)
@@ -129,6 +126,6 @@ func parse(text []byte) (*client.History, error) {
 			return nil, fmt.Errorf("%w: run %s follows run %s: give each its own file", replay.ErrHistory, page.RunID, all.RunID)
 		}
 		page.Events = append(all.Events, page.Events...)
-		all = &page
+		all, text = page, rest
 	}
 }

@@ -106,7 +106,7 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions) Child
 		WaitCancellation: o.WaitCancellation,
 		Encode:           func() history.Payload { return mustEncode(in) },
 	})
-	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), name: "child workflow " + name, wait: o.WaitCancellation}}
+	return Child[Out]{child, child.Started(), &result[Out]{Future: child.Result(), kind: "child workflow", name: name, wait: o.WaitCancellation}}
 }
 
 // misuse is what code does that no code should.

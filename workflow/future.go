@@ -63,6 +63,7 @@ func (f *own[T]) waits() bool         { return false }
 // result is the future of the result of an activity or a child, which is decoded when it is first asked for.
 type result[T any] struct {
 	*coro.Future[history.Payload]
+	kind    string
 	name    string
 	wait    bool // whoever cancels it waits for how it ends
 	decoded bool
@@ -86,7 +87,7 @@ func (f *result[T]) peek() (T, error) {
 	value, err := payload.DecodeOrZero[T](p)
 	if err != nil {
 		// The types have changed since it ran: the task fails, and the run goes on when the code is mended.
-		panic(fmt.Errorf("the result of %s does not decode: %w", f.name, err))
+		panic(fmt.Errorf("the result of %s %s does not decode: %w", f.kind, f.name, err))
 	}
 	f.value = value
 	return f.value, nil
@@ -97,7 +98,7 @@ func StartActivity[Out any](ctx Context, call engine.ActivityCall, in any) Futur
 	call.Header = ctx.starting(call.ActivityType, false)
 	call.Encode = func() history.Payload { return mustEncode(in) }
 	raw := ctx.instance().StartActivity(ctx.scope, call)
-	return Future[Out]{&result[Out]{Future: raw, name: "activity " + call.ActivityType, wait: call.WaitCancellation}}
+	return Future[Out]{&result[Out]{Future: raw, kind: "activity", name: call.ActivityType, wait: call.WaitCancellation}}
 }
 
 // StartLocalActivity has a local activity run; authors call the Start or Run of an activity.Local instead.
@@ -105,7 +106,7 @@ func StartLocalActivity[Out any](ctx Context, call engine.LocalCall, in any) Fut
 	call.Header = ctx.starting(call.ActivityType, false)
 	call.Input = mustEncode(in) // also on replay: what is tried again needs it
 	raw := ctx.instance().StartLocalActivity(ctx.scope, call)
-	return Future[Out]{&result[Out]{Future: raw, name: "local activity " + call.ActivityType}}
+	return Future[Out]{&result[Out]{Future: raw, kind: "local activity", name: call.ActivityType}}
 }
 
 // fired is the future of a timer.

@@ -85,10 +85,14 @@ func (ctx Context) starting(name string, child bool) history.Header {
 	if ctx.within {
 		panic(misuse("an interceptor's Start may not start %q, nor any other activity or child: do it in its Run", name))
 	}
+	all := ctx.instance().Interceptors()
+	if len(all) == 0 {
+		return ctx.instance().Header()
+	}
 	inner := ctx
 	inner.within = true
 	s := &Starting{Type: name, Child: child, header: ctx.instance().Header()}
-	for _, around := range ctx.instance().Interceptors() {
+	for _, around := range all {
 		if i, ok := around.(Interceptor); ok && i.Start != nil {
 			i.Start(inner, s)
 		}

@@ -32,8 +32,9 @@ type Coroutine struct {
 	// yield is set when the function starts.
 	yield func(struct{}) bool
 
-	blocked  bool // it waits in Yield
-	queued   bool // it stands in the scheduler's queue
+	round    uint32 // while it stands in the scheduler's heap: the round of its turn
+	blocked  bool   // it waits in Yield
+	queued   bool   // it stands in the scheduler's queue
 	finished bool
 	closing  bool  // stop was called: what it waits for will not come
 	unwound  bool  // it has been told so by a panic once

@@ -2,12 +2,19 @@ package coro
 
 import "slices"
 
-// List are the coroutines that wait for one thing, those that have waited longest first. The zero value is empty.
+// List are the coroutines that wait for one thing, those that have waited longest first. The zero value is empty. A List must not be
+// copied.
 type List struct {
 	waiting []*Coroutine
+	first   [1]*Coroutine // where the first one stands: most lists never have a second
 }
 
-func (l *List) add(c *Coroutine) { l.waiting = append(l.waiting, c) }
+func (l *List) add(c *Coroutine) {
+	if l.waiting == nil {
+		l.waiting = l.first[:0]
+	}
+	l.waiting = append(l.waiting, c)
+}
 
 func (l *List) remove(c *Coroutine) {
 	if i := slices.Index(l.waiting, c); i >= 0 {

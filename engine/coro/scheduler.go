@@ -34,13 +34,8 @@ type Scheduler struct {
 	onCancel  func()
 }
 
-// position is a coroutine's place in the queue.
-type position struct {
-	round uint32
-	c     *Coroutine
-}
-
-type readyQueue []position
+// readyQueue is a heap of the coroutines that are ready, by round and age.
+type readyQueue []*Coroutine
 
 // Len implements heap.Interface.
 func (q readyQueue) Len() int { return len(q) }
@@ -50,20 +45,20 @@ func (q readyQueue) Less(i, j int) bool {
 	if q[i].round != q[j].round {
 		return q[i].round < q[j].round
 	}
-	return q[i].c.age < q[j].c.age
+	return q[i].age < q[j].age
 }
 
 // Swap implements heap.Interface.
 func (q readyQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
 // Push implements heap.Interface.
-func (q *readyQueue) Push(x any) { *q = append(*q, x.(position)) }
+func (q *readyQueue) Push(x any) { *q = append(*q, x.(*Coroutine)) }
 
 // Pop implements heap.Interface.
 func (q *readyQueue) Pop() any {
 	old := *q
 	last := old[len(old)-1]
-	old[len(old)-1] = position{}
+	old[len(old)-1] = nil
 	*q = old[:len(old)-1]
 	return last
 }
@@ -101,11 +96,11 @@ func (s *Scheduler) wake(c *Coroutine) {
 		return
 	}
 	c.queued = true
-	round := s.round
+	c.round = s.round
 	if c.age <= s.turn {
-		round++
+		c.round++
 	}
-	heap.Push(&s.ready, position{round, c})
+	heap.Push(&s.ready, c)
 }
 
 // Stop has no coroutine run any more after the one that runs now has waited or ended. Close still ends them.
@@ -134,9 +129,9 @@ func (s *Scheduler) next() *Coroutine {
 			return c
 		}
 		if len(s.ready) > 0 {
-			p := heap.Pop(&s.ready).(position)
-			s.round, s.turn = p.round, p.c.age
-			return p.c
+			c := heap.Pop(&s.ready).(*Coroutine)
+			s.round, s.turn = c.round, c.age
+			return c
 		}
 		if !s.askConditions() {
 			return nil
@@ -218,7 +213,7 @@ func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 // called from a coroutine.
 func (s *Scheduler) Hasten(coroutines ...*Coroutine) {
 	for _, c := range coroutines {
-		i := slices.IndexFunc(s.ready, func(p position) bool { return p.c == c })
+		i := slices.Index(s.ready, c)
 		if i >= 0 {
 			heap.Remove(&s.ready, i)
 			s.front = append(s.front, c)

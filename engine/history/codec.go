@@ -3,8 +3,11 @@ package history
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"github.com/seed-41655fb1/weft/engine/internal/wire"
 )
 
 // version is the first byte of a stored commit.
@@ -50,8 +53,11 @@ type copied struct {
 	Commands []Event   `cbor:"9,keyasint,omitempty"`
 }
 
-// pairHeader opens a CBOR array of two: an event is stored as its type and its attributes.
-const pairHeader = 0x82
+// An event is stored as an array of its type and its attributes, which pairHeader opens.
+const (
+	eventItems = 2
+	pairHeader = 0x82
+)
 
 var (
 	encMode = must(cbor.EncOptions{Sort: cbor.SortNone}.EncMode())
@@ -71,22 +77,48 @@ func must[T any](v T, err error) T {
 
 // Encode returns the stored form of a commit. Its slot is not part of it.
 func Encode(c *Commit) ([]byte, error) {
-	s := &stored{
+	s := stored{
 		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
 		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires, Beside: c.Beside,
 	}
 	for _, part := range c.Copied {
 		s.Copied = append(s.Copied, copied{part.Time, part.Task, part.Brought, part.Commands})
 	}
-	return EncodeBody(s)
+	w := newBody()
+	writeStored(w, &s)
+	if body, ok := w.Done(); ok {
+		return body, nil
+	}
+	slow := s // so that s itself need not be on the heap
+	return encodeSlowly(&slow)
 }
 
+// Decoder decodes commits. Those of one run share their build, the run's id and the names of activities; a Decoder keeps one copy
+// of each. The zero Decoder is ready to use, by one goroutine at a time.
+type Decoder struct{ names wire.Names }
+
 // Decode reads the stored form of the commit that stands in slot.
-func Decode(slot uint32, data []byte) (*Commit, error) {
+func (d *Decoder) Decode(slot uint32, data []byte) (*Commit, error) {
+	return decode(slot, data, &d.names)
+}
+
+// Decode reads the stored form of the commit that stands in slot. Use a [Decoder] for several commits of a run.
+func Decode(slot uint32, data []byte) (*Commit, error) { return decode(slot, data, nil) }
+
+func decode(slot uint32, data []byte, names *wire.Names) (*Commit, error) {
 	var s stored
-	if err := DecodeBody(data, &s); err != nil {
+	if decodeFast(data, names, &s) {
+		return s.commit(slot)
+	}
+	slow := &stored{} // so that s itself need not be on the heap
+	if err := decodeSlowly(data, slow); err != nil {
 		return nil, fmt.Errorf("slot %d: %w", slot, err)
 	}
+	return slow.commit(slot)
+}
+
+// commit is the commit in slot whose stored form it is.
+func (s *stored) commit(slot uint32) (*Commit, error) {
 	c := &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
 		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, Waves: s.Waves, Expires: s.Expires, Beside: s.Beside,
@@ -102,20 +134,46 @@ func Decode(slot uint32, data []byte) (*Commit, error) {
 	return c, nil
 }
 
-// MarshalCBOR writes the event as an array of its type and its attributes.
+// decodeFast reports whether it read a commit.
+func decodeFast(data []byte, names *wire.Names, s *stored) bool {
+	if len(data) == 0 || data[0] > version {
+		return false
+	}
+	r := wire.NewReader(data[1:], names)
+	readStored(r, s)
+	return r.Done()
+}
+
+// EncodeTo writes the event as an array of its type and its attributes.
+func (e Event) EncodeTo(w *wire.Writer) {
+	w.Array(eventItems)
+	writeAttributes(w, e.Attributes)
+}
+
+// DecodeFrom reads what EncodeTo wrote into a zero Event, which stays zero if that fails.
+func (e *Event) DecodeFrom(r *wire.Reader) {
+	if !r.Header(pairHeader) {
+		return
+	}
+	attributes := readAttributes(r, Type(r.Uint(math.MaxUint8)))
+	if !r.Failed() {
+		e.Attributes = attributes
+	}
+}
+
+func writeEvent(w *wire.Writer, e *Event) { e.EncodeTo(w) }
+
+func readEvent(r *wire.Reader, e *Event) { e.DecodeFrom(r) }
+
+// MarshalCBOR is EncodeTo for the library.
 func (e Event) MarshalCBOR() ([]byte, error) {
-	if e.Attributes == nil || kinds[e.Type()].make == nil {
+	w := wire.NewWriter(nil)
+	e.EncodeTo(w)
+	body, ok := w.Done()
+	if !ok {
 		return nil, fmt.Errorf("history: an event of this type is not stored: %v", e.Attributes)
 	}
-	typ, err := encMode.Marshal(e.Type())
-	if err != nil {
-		return nil, err
-	}
-	attributes, err := encMode.Marshal(e.Attributes)
-	if err != nil {
-		return nil, err
-	}
-	return append(append([]byte{pairHeader}, typ...), attributes...), nil
+	return body, nil
 }
 
 // decodeType reads the type of an event, which in all that Weft writes is a number of one or two bytes.
@@ -131,7 +189,7 @@ func decodeType(data []byte) (typ Type, rest []byte, err error) {
 	return typ, rest, err
 }
 
-// UnmarshalCBOR reads what MarshalCBOR wrote.
+// UnmarshalCBOR is DecodeFrom for the library.
 func (e *Event) UnmarshalCBOR(data []byte) error {
 	if len(data) == 0 || data[0] != pairHeader {
 		return errors.New("an event is an array of two")

@@ -2,11 +2,14 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
 // folded are the types of event that stand in the header of their commit.
@@ -17,17 +20,34 @@ var folded = map[Type]func() Attributes{
 	TypeWorkflowTaskFailed:    func() Attributes { return new(WorkflowTaskFailed) },
 }
 
+// newAttributes returns empty attributes of an event of a type; nil if there is no such type.
+func newAttributes(t Type) Attributes {
+	make := folded[t]
+	if make == nil {
+		make = kinds[t].make
+	}
+	if make == nil {
+		return nil
+	}
+	return make()
+}
+
 // AttributesFromJSON reads the attributes of an event of a type as JSON shows them. Payloads come back as the same JSON,
 // without white space around its parts; one that is null is there, and null.
 func AttributesFromJSON(t Type, data []byte) (Attributes, error) {
-	newAttributes := folded[t]
-	if newAttributes == nil {
-		newAttributes = kinds[t].make
+	r := jsontext.NewReader(data)
+	if a := ReadAttributes(r, t); r.OK() && len(r.Rest()) == 0 {
+		return a, nil
 	}
-	if newAttributes == nil {
+	return attributesSlowly(t, data)
+}
+
+// attributesSlowly is AttributesFromJSON with encoding/json, for all that a Reader gives up on.
+func attributesSlowly(t Type, data []byte) (Attributes, error) {
+	a := newAttributes(t)
+	if a == nil {
 		return nil, fmt.Errorf("%s is no type of event", t)
 	}
-	a := newAttributes()
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
 		return nil, fmt.Errorf("the attributes of a %s: %w", t, err)
@@ -39,6 +59,32 @@ func AttributesFromJSON(t Type, data []byte) (Attributes, error) {
 	return a, nil
 }
 
+// payloadFromJSON is the payload that JSON shows as text.
+func payloadFromJSON(text []byte) (Payload, error) {
+	var compact bytes.Buffer
+	coded := text[0] == '{' && (bytes.Contains(text, []byte("64")) || bytes.Contains(text, []byte(`\u`))) // it may be: see MarshalJSON
+	switch {
+	case string(text) == "null":
+		return Payload("null"), nil
+	case !coded && !bytes.ContainsAny(text, " \t\r\n"):
+		return bytes.Clone(text), nil
+	}
+	var p Payload
+	if err := p.UnmarshalJSON(text); err != nil {
+		return nil, err
+	}
+	if json.Compact(&compact, p) == nil && len(p) > 0 {
+		p = compact.Bytes()
+	}
+	return p, nil
+}
+
+// jsonName is the name that JSON has for a field.
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return cmp.Or(name, f.Name)
+}
+
 // restorePayloads makes payloads what they were before JSON showed them.
 func restorePayloads(a reflect.Value, members map[string]json.RawMessage) {
 	for i := range a.NumField() {
@@ -46,7 +92,7 @@ func restorePayloads(a reflect.Value, members map[string]json.RawMessage) {
 		if !ok {
 			continue
 		}
-		name, _, _ := strings.Cut(a.Type().Field(i).Tag.Get("json"), ",")
+		name := jsonName(a.Type().Field(i))
 		var compact bytes.Buffer
 		switch {
 		case string(members[name]) == "null":
@@ -57,15 +103,23 @@ func restorePayloads(a reflect.Value, members map[string]json.RawMessage) {
 	}
 }
 
+// typesByName are the types of events by their names.
+var typesByName = func() map[string]Type {
+	all := make(map[string]Type, len(kinds))
+	for t, k := range kinds {
+		all[k.name] = t
+	}
+	return all
+}()
+
 // UnmarshalText reads a name that MarshalText wrote.
 func (t *Type) UnmarshalText(text []byte) error {
-	for known, k := range kinds {
-		if k.name == string(text) {
-			*t = known
-			return nil
-		}
+	known, ok := typesByName[string(text)]
+	if !ok {
+		return fmt.Errorf("event type %q: %w", text, ErrNewer)
 	}
-	return fmt.Errorf("event type %q: %w", text, ErrNewer)
+	*t = known
+	return nil
 }
 
 // UnmarshalText reads RFC 3339.

@@ -3,10 +3,34 @@ package history
 import (
 	"errors"
 	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine/internal/wire"
 )
+
+// typicalBody is the capacity with which the encoding of a body begins: a typical commit fits.
+const typicalBody = 256
+
+// newBody begins a body with the version.
+func newBody() *wire.Writer { return wire.NewWriter(append(make([]byte, 0, typicalBody), version)) }
 
 // EncodeBody returns the stored form of anything that is kept or sent beside the commits: a version byte and CBOR.
 func EncodeBody(v any) ([]byte, error) {
+	w := newBody()
+	switch v := v.(type) {
+	case interface{ EncodeTo(w *wire.Writer) }:
+		v.EncodeTo(w)
+	default:
+		w.Fail()
+	}
+	if body, ok := w.Done(); ok {
+		return body, nil
+	}
+	return encodeSlowly(v)
+}
+
+// encodeSlowly is EncodeBody with the library, for what has no codec of its own. What has one it encodes to the same bytes, or says
+// why it cannot.
+func encodeSlowly(v any) ([]byte, error) {
 	body, err := encMode.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("history: encode: %w", err)
@@ -14,8 +38,19 @@ func EncodeBody(v any) ([]byte, error) {
 	return append([]byte{version}, body...), nil
 }
 
-// DecodeBody reads what EncodeBody wrote.
+// DecodeBody reads what EncodeBody wrote. The stored fields of v are zero.
 func DecodeBody(data []byte, v any) error {
+	if to, ok := v.(interface{ DecodeFrom(r *wire.Reader) }); ok && len(data) > 0 && data[0] <= version {
+		r := wire.NewReader(data[1:], nil)
+		if to.DecodeFrom(r); r.Done() {
+			return nil
+		}
+	}
+	return decodeSlowly(data, v)
+}
+
+// decodeSlowly is DecodeBody with the library. It reads all that a version may have written, and says what is wrong with the rest.
+func decodeSlowly(data []byte, v any) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: nothing there", ErrCorrupt)
 	}

@@ -162,8 +162,9 @@ func record(typ string, n, together int) (*recorded, error) {
 // decode reads the log; replay rebuilds the run's code from what was read.
 func (r *recorded) decode() ([]*history.Commit, error) {
 	commits := make([]*history.Commit, len(r.bodies))
+	var decoder history.Decoder
 	for i, body := range r.bodies {
-		c, err := history.Decode(uint32(i), body)
+		c, err := decoder.Decode(uint32(i), body)
 		if err != nil {
 			return nil, err
 		}

@@ -79,9 +79,10 @@ func (s *Service) decayed(run *engine.Run, items []store.Item, commits []*histor
 // decodeAll decodes items.
 func decodeAll(items []store.Item) ([]*history.Commit, error) {
 	commits := make([]*history.Commit, len(items))
+	var decoder history.Decoder
 	for i, item := range items {
 		var err error
-		if commits[i], err = history.Decode(item.Slot, item.Body); err != nil {
+		if commits[i], err = decoder.Decode(item.Slot, item.Body); err != nil {
 			return nil, err
 		}
 	}

@@ -200,6 +200,7 @@ func (t *session) other(ctx context.Context, id history.RunID) (run *engine.Run,
 // otherOnce is one read of other.
 func (t *session) otherOnce(ctx context.Context, id history.RunID) (*engine.Run, error) {
 	run := engine.NewRun(t.workflowID, id.Number())
+	var decoder history.Decoder
 	for more := true; more; {
 		from := store.Key{Workflow: t.workflowID, Run: run.Number, Slot: run.State.NextSlot}
 		page, err := t.Log.Forward(ctx, from, 0)
@@ -216,7 +217,7 @@ func (t *session) otherOnce(ctx context.Context, id history.RunID) (*engine.Run,
 			if t.gone(item) {
 				return nil, nil
 			}
-			c, err := history.Decode(item.Slot, item.Body)
+			c, err := decoder.Decode(item.Slot, item.Body)
 			if err != nil {
 				return nil, err
 			}

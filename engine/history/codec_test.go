@@ -1,0 +1,268 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/seed-41655fb1/weft/engine/internal/wire"
+	"github.com/seed-41655fb1/weft/engine/internal/wire/wiretest"
+)
+
+// storedTypes are the types of events that are stored.
+func storedTypes() (types []Type) {
+	for t, k := range kinds {
+		if k.make != nil {
+			types = append(types, t)
+		}
+	}
+	slices.Sort(types)
+	return types
+}
+
+// fill sets all fields of what v points to, and leaves some empty if sparse.
+func fill(v any, seed uint64, sparse bool) {
+	types := storedTypes()
+	wiretest.Fill(v, seed, sparse, func(n int) any { return kinds[types[n%len(types)]].make() })
+}
+
+// library is what the library writes, after the first bytes.
+func library(t *testing.T, first []byte, v any) []byte {
+	t.Helper()
+	body, err := encMode.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(first, body...)
+}
+
+// A codec writes what the library writes, of each type of event and with each field set, and reads it without the library.
+func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
+	t.Parallel()
+	for _, typ := range storedTypes() {
+		for seed := range uint64(40) {
+			a := kinds[typ].make()
+			fill(a, seed, seed > 10)
+			want := library(t, library(t, []byte{pairHeader}, typ), a)
+			w := wire.NewWriter(nil)
+			Of(a).EncodeTo(w)
+			if got, ok := w.Done(); !ok || !bytes.Equal(got, want) {
+				t.Fatalf("%s, seed %d: %v\n%x\nwant\n%x", typ, seed, ok, got, want)
+			}
+			var slow, fast Event
+			if err := decMode.Unmarshal(want, &slow); err != nil {
+				t.Fatal(err)
+			}
+			r := wire.NewReader(want, nil)
+			if fast.DecodeFrom(r); !r.Done() {
+				t.Fatalf("%s, seed %d: left to the library", typ, seed)
+			}
+			if diff := cmp.Diff(slow, fast); diff != "" {
+				t.Fatalf("%s, seed %d: decoded differs (-library +codec):\n%s", typ, seed, diff)
+			}
+		}
+	}
+}
+
+// The same for commits. The library writes their events with the codec, see TestAttributesAreEncodedAsByTheLibrary.
+func TestCommitsAreEncodedAsByTheLibrary(t *testing.T) {
+	t.Parallel()
+	var decoder Decoder
+	for seed := range uint64(200) {
+		var s stored
+		fill(&s, seed, seed > 10)
+		for _, e := range [][]Event{s.Brought, s.Commands} {
+			dropEmpty(e)
+		}
+		for _, c := range s.Copied {
+			dropEmpty(c.Brought)
+			dropEmpty(c.Commands)
+		}
+		want := library(t, []byte{version}, &s)
+		w := newBody()
+		writeStored(w, &s)
+		got, ok := w.Done()
+		if !ok || !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: %v\n%x\nwant\n%x", seed, ok, got, want)
+		}
+		var slow, fast stored
+		if err := decodeSlowly(want, &slow); err != nil {
+			t.Fatal(err)
+		}
+		if !decodeFast(want, &decoder.names, &fast) {
+			t.Fatalf("seed %d: left to the library", seed)
+		}
+		if diff := cmp.Diff(slow, fast, cmp.AllowUnexported(stored{}, copied{})); diff != "" {
+			t.Fatalf("seed %d: decoded differs (-library +codec):\n%s", seed, diff)
+		}
+	}
+}
+
+// dropEmpty gives events without attributes, which are not stored, some.
+func dropEmpty(events []Event) {
+	for i := range events {
+		if events[i].Attributes == nil {
+			events[i] = Of(&TimerFired{StartedEventID: 1})
+		}
+	}
+}
+
+// Numbers that are none, and those without end, have a form of their own. Only the library reads it.
+func TestFloatsAreEncodedAsByTheLibrary(t *testing.T) {
+	t.Parallel()
+	for _, f := range []float64{0, math.Copysign(0, -1), math.NaN(), math.Float64frombits(0x7ff0_0000_0000_0001), math.Inf(1), math.Inf(-1), 1e-310, 0.1} {
+		a := &ActivityTaskScheduled{Retry: RetryPolicy{BackoffCoefficient: f}, Header: Header{}, Input: Payload{}}
+		value := &UpsertWorkflowSearchAttributes{SearchAttributes: SearchAttributes{{"x", AttributeValue{Float: &f, KeywordList: []string{}}}}}
+		for _, v := range []Attributes{a, value} {
+			w := wire.NewWriter(nil)
+			Of(v).EncodeTo(w)
+			got, _ := w.Done()
+			if want := library(t, library(t, []byte{pairHeader}, v.Type()), v); !bytes.Equal(got, want) {
+				t.Errorf("%v: %x, want %x", f, got, want)
+			}
+		}
+	}
+}
+
+// Events without attributes, and those that are folded, are not stored.
+func TestWhatIsNotStored(t *testing.T) {
+	t.Parallel()
+	for _, e := range []Event{{}, Of(&WorkflowTaskScheduled{})} {
+		if body, err := Encode(&Commit{Brought: []Event{e}}); err == nil {
+			t.Errorf("%v is encoded: %x", e, body)
+		}
+		if body, err := EncodeBody(e); err == nil {
+			t.Errorf("%v is encoded: %x", e, body)
+		}
+	}
+}
+
+// variants are encodings of what a codec reads that no codec writes. The library decides on each.
+func variants() map[string][]byte {
+	completed := func(attributes ...byte) []byte { // {8: [[25, attributes]]}
+		return append([]byte{version, 0xa1, 0x08, 0x81, 0x82, 0x18, 25}, attributes...)
+	}
+	return map[string][]byte{
+		"a key of a later version":          completed(0xa2, 0x01, 0x05, 0x18, 0x63, 0x81, 0x01),
+		"a text as a key":                   completed(0xa2, 0x01, 0x05, 0x61, 'a', 0x01),
+		"a negative key":                    completed(0xa2, 0x01, 0x05, 0x20, 0x01),
+		"a key twice":                       completed(0xa2, 0x01, 0x05, 0x01, 0x06),
+		"a number with more bytes":          completed(0xa1, 0x01, 0x1b, 0, 0, 0, 0, 0, 0, 0, 5),
+		"a key with more bytes":             completed(0xa1, 0x18, 0x01, 0x05),
+		"a number that is too large":        completed(0xa1, 0x01, 0x1b, 255, 255, 255, 255, 255, 255, 255, 255),
+		"a number that is too small":        completed(0xa1, 0x01, 0x3b, 255, 255, 255, 255, 255, 255, 255, 255),
+		"a map without a length":            completed(0xbf, 0x01, 0x05, 0xff),
+		"a map with a longer length":        completed(0xb8, 0x01, 0x01, 0x05),
+		"a map that is too long":            completed(0xbb, 255, 255, 255, 255, 255, 255, 255, 255),
+		"bytes in parts":                    completed(0xa2, 0x01, 0x05, 0x02, 0x5f, 0x41, 1, 0xff),
+		"bytes that are too long":           completed(0xa2, 0x01, 0x05, 0x02, 0x5b, 255, 255, 255, 255, 255, 255, 255, 255),
+		"text for bytes":                    completed(0xa2, 0x01, 0x05, 0x02, 0x61, 'a'),
+		"an array for bytes":                completed(0xa2, 0x01, 0x05, 0x02, 0x82, 0x01, 0x02),
+		"null for bytes":                    completed(0xa2, 0x01, 0x05, 0x02, 0xf6),
+		"undefined for bytes":               completed(0xa2, 0x01, 0x05, 0x02, 0xf7),
+		"no bytes":                          completed(0xa2, 0x01, 0x05, 0x02, 0x40),
+		"null for a number":                 completed(0xa1, 0x01, 0xf6),
+		"a float for a number":              completed(0xa1, 0x01, 0xfb, 0x40, 0, 0, 0, 0, 0, 0, 0),
+		"a tag":                             completed(0xa1, 0x01, 0xc1, 0x05),
+		"a reserved head":                   completed(0xa1, 0x01, 0x1c),
+		"null for attributes":               completed(0xf6),
+		"an array for attributes":           completed(0x80),
+		"half of an event":                  completed(0xa1, 0x01),
+		"a byte too many":                   completed(0xa1, 0x01, 0x05, 0x00),
+		"an event of one":                   {version, 0xa1, 0x08, 0x81, 0x81, 0x18, 25},
+		"an event of an unknown type":       {version, 0xa1, 0x08, 0x81, 0x82, 0x18, 0xfa, 0xa0},
+		"an event of a type that is long":   {version, 0xa1, 0x08, 0x81, 0x82, 0x19, 0, 25, 0xa1, 0x01, 0x05},
+		"null for an event":                 {version, 0xa1, 0x08, 0x81, 0xf6},
+		"null for events":                   {version, 0xa1, 0x08, 0xf6},
+		"no events":                         {version, 0xa1, 0x08, 0x80},
+		"events without a length":           {version, 0xa1, 0x08, 0x9f, 0xff},
+		"too many events":                   {version, 0xa1, 0x08, 0x9b, 0, 0, 0, 0, 255, 255, 255, 255},
+		"a number for a status":             {version, 0xa1, 0x05, 0x19, 1, 0},
+		"an id that is short":               {version, 0xa1, 0x01, 0x41, 1},
+		"an id that is long":                {version, 0xa1, 0x01, 0x58, 17, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17},
+		"an id as an array":                 {version, 0xa1, 0x01, 0x82, 1, 2},
+		"a hint that is none":               {version, 0xa1, 0x07, 0xa1, 0x06, 0x01},
+		"no map":                            {version, 0x80},
+		"nothing after the version":         {version},
+		"rules of a later version":          {version, 0xa1, 0x07, 0xa1, 0x08, 0x18, 200},
+		"version 0":                         {0, 0xa0},
+		"a failure that is nested deeply":   nested(20),
+		"one that is nested more deeply":    nested(50),
+		"one that is nested as deep as can": nested(61),
+		"one that is nested too deeply":     nested(70),
+	}
+}
+
+// nested is a commit whose task failed of a failure with that many causes.
+func nested(causes int) []byte {
+	b := []byte{version, 0xa1, 0x07, 0xa1, 0x03}
+	for range causes {
+		b = append(b, 0xa1, 0x0a)
+	}
+	return append(b, 0xa0)
+}
+
+// likeLibrary fails the test if a commit is decoded in another way than by the library.
+func likeLibrary(t *testing.T, data []byte) {
+	t.Helper()
+	var decoder Decoder
+	var want *Commit
+	slow := &stored{}
+	wantErr := decodeSlowly(data, slow)
+	if wantErr == nil {
+		want, wantErr = slow.commit(7)
+	}
+	got, err := decoder.Decode(7, data)
+	if (err == nil) != (wantErr == nil) || wantErr != nil && !errors.Is(err, errors.Unwrap(wantErr)) && err.Error() != "slot 7: "+wantErr.Error() {
+		t.Fatalf("%x: %v, the library says: %v", data, err, wantErr)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
+		t.Fatalf("%x: decoded differs (-library +codec):\n%s", data, diff)
+	}
+}
+
+func TestVariantsAreDecodedAsByTheLibrary(t *testing.T) {
+	t.Parallel()
+	for name, data := range variants() {
+		t.Run(name, func(t *testing.T) { likeLibrary(t, data) })
+	}
+}
+
+// What is decoded shares nothing with the bytes that it was decoded from.
+func TestDecodedIsACopy(t *testing.T) {
+	t.Parallel()
+	var s, before, after stored
+	fill(&s, 1, false)
+	data := library(t, []byte{version}, &s)
+	if !decodeFast(bytes.Clone(data), nil, &before) || !decodeFast(data, nil, &after) {
+		t.Fatal("left to the library")
+	}
+	clear(data)
+	if diff := cmp.Diff(before, after, cmp.AllowUnexported(stored{}, copied{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzDecodeLikeLibrary(f *testing.F) {
+	for _, data := range variants() {
+		f.Add(data)
+	}
+	for seed := range uint64(20) {
+		s := &stored{}
+		fill(s, seed, true)
+		dropEmpty(s.Brought)
+		dropEmpty(s.Commands)
+		w := newBody()
+		if writeStored(w, s); len(s.Copied) == 0 {
+			if body, ok := w.Done(); ok && len(body) < 4096 {
+				f.Add(body)
+			}
+		}
+	}
+	f.Fuzz(likeLibrary)
+}

@@ -1,0 +1,252 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Limits of what a Reader reads. The library's are wider.
+const (
+	maxPairs  = 64 // of a map: keys are below it
+	maxItems  = 1 << 16
+	maxNested = 32
+)
+
+// Reader reads what a Writer wrote. After something that it does not read, all that it returns is zero, and Done reports false.
+// What it returns are copies.
+type Reader struct {
+	b      []byte
+	i      int // the next byte
+	names  *Names
+	nested int
+	failed bool
+}
+
+// NewReader returns a Reader of b. names remembers short texts; nil is none.
+func NewReader(b []byte, names *Names) *Reader { return &Reader{b: b, names: names} }
+
+// Done reports whether all was read, and understood.
+func (r *Reader) Done() bool { return !r.failed && r.i == len(r.b) }
+
+// Failed reports whether the Reader gave up.
+func (r *Reader) Failed() bool { return r.failed }
+
+// Fail gives up: there is something that only the library reads.
+func (r *Reader) Fail() { r.i, r.failed = len(r.b), true }
+
+// left is how many bytes are left.
+func (r *Reader) left() int { return len(r.b) - r.i }
+
+// next is the next byte; 0xff, with which nothing begins, if there is none.
+func (r *Reader) next() byte {
+	if r.i < len(r.b) {
+		return r.b[r.i]
+	}
+	return breakCode
+}
+
+// is reports whether the next byte is b, and reads it if it is.
+func (r *Reader) is(b byte) bool {
+	if r.next() != b {
+		return false
+	}
+	r.i++
+	return true
+}
+
+// Header reports whether the next byte is b, and reads it if it is. Otherwise it gives up.
+func (r *Reader) Header(b byte) bool {
+	if !r.is(b) {
+		r.Fail()
+		return false
+	}
+	return true
+}
+
+// head reads the first byte of an item and its number.
+func (r *Reader) head(major byte) uint64 {
+	if n := r.next() - major<<majorBits; n < inByte {
+		r.i++
+		return uint64(n)
+	}
+	return r.longHead(major)
+}
+
+// longHead is head for a number that has bytes of its own.
+func (r *Reader) longHead(major byte) uint64 {
+	low := r.next() - major<<majorBits
+	if low < inByte || low > in8Bytes || r.left() <= 1<<(low-inByte) {
+		r.Fail()
+		return 0
+	}
+	rest := r.b[r.i+1:]
+	r.i += 1 + 1<<(low-inByte)
+	switch low {
+	case inByte:
+		return uint64(rest[0])
+	case in2Bytes:
+		return uint64(binary.BigEndian.Uint16(rest))
+	case in4Bytes:
+		return uint64(binary.BigEndian.Uint32(rest))
+	}
+	return binary.BigEndian.Uint64(rest)
+}
+
+// Map begins a map and returns its number of pairs. Each Map is followed by a Leave.
+func (r *Reader) Map() int {
+	n := r.head(majorMap)
+	if r.nested++; n > maxPairs || r.nested > maxNested {
+		r.Fail()
+		return 0
+	}
+	return int(n)
+}
+
+// Leave ends a map.
+func (r *Reader) Leave() { r.nested-- }
+
+// Key reads the key of a pair. It gives up on one that is among those seen, and adds it to them: the library says which of two
+// counts.
+func (r *Reader) Key(seen *uint64) uint64 {
+	key := r.head(majorUint)
+	bit := uint64(1) << (key % maxPairs)
+	if key >= maxPairs || *seen&bit != 0 {
+		r.Fail()
+		return maxPairs
+	}
+	*seen |= bit
+	return key
+}
+
+// Null reports whether null is next, and reads it if it is.
+func (r *Reader) Null() bool { return r.is(simpleNull) }
+
+// Array begins an array, and returns its number of items. null reports that there is null instead.
+func (r *Reader) Array() (n int, null bool) {
+	if r.Null() {
+		return 0, true
+	}
+	items := r.head(majorArray)
+	if items > maxItems || items > uint64(r.left()) {
+		r.Fail()
+		return 0, true
+	}
+	return int(items), false
+}
+
+// Uint reads a number of at most limit.
+func (r *Reader) Uint(limit uint64) uint64 {
+	n := r.head(majorUint)
+	if n > limit {
+		r.Fail()
+		return 0
+	}
+	return n
+}
+
+// Int reads a number as Go's own integers hold it.
+func (r *Reader) Int() int {
+	n := r.Int64()
+	if int64(int(n)) != n {
+		r.Fail()
+		return 0
+	}
+	return int(n)
+}
+
+// Int64 reads a number.
+func (r *Reader) Int64() int64 {
+	if r.next()>>majorBits == majorInt {
+		return -1 - r.positive(majorInt)
+	}
+	return r.positive(majorUint)
+}
+
+func (r *Reader) positive(major byte) int64 {
+	n := r.head(major)
+	if n > math.MaxInt64 {
+		r.Fail()
+		return 0
+	}
+	return int64(n)
+}
+
+// Bool reads a truth value.
+func (r *Reader) Bool() bool { return !r.is(simpleFalse) && r.Header(simpleTrue) }
+
+// Float reads a number of eight bytes.
+func (r *Reader) Float() float64 {
+	const size = 8
+	if !r.Header(float64Header) || r.left() < size {
+		r.Fail()
+		return 0
+	}
+	r.i += size
+	return math.Float64frombits(binary.BigEndian.Uint64(r.b[r.i-size:]))
+}
+
+// part reads a string, and returns it where it stands.
+func (r *Reader) part(major byte) []byte {
+	n := r.head(major)
+	if n > uint64(r.left()) {
+		r.Fail()
+		return nil
+	}
+	from := r.i
+	r.i += int(n)
+	return r.b[from:r.i]
+}
+
+// Bytes reads a string of bytes, or null, which is nil.
+func (r *Reader) Bytes() []byte {
+	if r.Null() {
+		return nil
+	}
+	p := r.part(majorBytes)
+	return append(make([]byte, 0, len(p)), p...)
+}
+
+// Array16 reads a string of 16 bytes.
+func (r *Reader) Array16() (id [16]byte) {
+	p := r.part(majorBytes)
+	if len(p) != len(id) {
+		r.Fail()
+		return id
+	}
+	return [16]byte(p)
+}
+
+// Text reads a text.
+func (r *Reader) Text() string { return r.names.get(r.part(majorText)) }
+
+// Names remembers short texts, so that those that many items have are kept once. The zero Names is empty. It has a place for a
+// few of them, and forgets those whose place another one takes.
+type Names [64]string
+
+// longest is the length of the longest text that is remembered.
+const longest = 64
+
+// get is a text as a string: the one that it remembers, if it does.
+func (n *Names) get(p []byte) string {
+	if n == nil || len(p) == 0 || len(p) > longest {
+		return string(p)
+	}
+	place := &n[placeOf(p)]
+	if *place != string(p) {
+		*place = string(p)
+	}
+	return *place
+}
+
+// placeOf is the place in Names of a text.
+func placeOf(p []byte) uint64 {
+	const mix, shift, word = 0x9E3779B97F4A7C15, 58, 8
+	h := uint64(len(p))
+	for ; len(p) >= word; p = p[word:] {
+		h = (h ^ binary.LittleEndian.Uint64(p)) * mix
+	}
+	for _, b := range p {
+		h = (h ^ uint64(b)) * mix
+	}
+	return h >> shift
+}
