@@ -64,12 +64,18 @@ func (in *Instance) events(first int64) []history.Event {
 	commands := in.number(first)
 	events := make([]history.Event, len(commands))
 	for i, c := range commands {
-		if events[i].Attributes = c.event; c.event == nil {
-			events[i].Attributes = c.attributes()
-		}
+		events[i].Attributes = c.made()
 	}
 	in.release(commands)
 	return events
+}
+
+// made returns what the command's event says.
+func (c *command) made() history.Attributes {
+	if c.event != nil {
+		return c.event
+	}
+	return c.attributes()
 }
 
 // release gives the memory of a list of commands to the next activation.
@@ -93,9 +99,10 @@ func (in *Instance) match(first int64, recorded []history.Event) error {
 			return nonDeterminism(id, describe(recorded[i]), "issues "+commands[i].describe())
 		}
 		if in.payloads != nil {
-			in.payloads(describe(recorded[i]), payloadOf(recorded[i].Attributes), payloadOf(commands[i].attributes()))
+			in.payloads(describe(recorded[i]), payloadOf(recorded[i].Attributes), payloadOf(commands[i].made()))
 		}
 	}
+	in.release(commands)
 	return nil
 }
 
@@ -115,7 +122,6 @@ func payloadOf(a history.Attributes) history.Payload {
 	case *history.WorkflowExecutionCompleted:
 		return a.Result
 	}
-	in.release(commands)
 	return nil
 }
 
