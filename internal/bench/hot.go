@@ -17,32 +17,34 @@ import (
 var callers = []struct {
 	n   int
 	aim string
-}{{1, ""}, {8, "4,000, p99 below 50 ms"}, {64, "8,000, p99 below 50 ms"}}
+}{{1, "1,500"}, {8, "5,000, p99 below 50 ms"}, {64, "10,000, p99 below 50 ms"}}
 
-// hotRun measures accepted updates of one run, by callers of one process.
+// hotRun measures accepted updates of one run, by many callers of one process.
 func hotRun() error {
 	for _, c := range callers {
-		for _, over := range []string{"in process", "over HTTP"} {
-			err := onDisk(func(d *deployment, _ string) error {
-				h := &hot{callers: c.n, updates: 6_000, handler: d.Handler(), address: d.url}
-				if over == "in process" {
-					h.address = ""
-				}
-				return h.measure(over+", on disk", c.aim)
-			})
-			if err != nil {
-				return err
-			}
+		err := withServer(func(s *served) error {
+			h := &hot{callers: c.n, updates: 10_000}
+			transport := http.DefaultTransport.(*http.Transport).Clone()
+			transport.MaxIdleConnsPerHost = c.n
+			defer transport.CloseIdleConnections()
+			return h.measure(client.New(s.url, client.Options{HTTP: &http.Client{Transport: counting{transport, h}}}), "on disk", c.aim)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return withTable("accepted updates a second on one run, on DynamoDB", func(server, table string) error {
 		for _, c := range callers {
+			h := &hot{callers: c.n, updates: 300 + 30*c.n}
 			s, err := openService(table)
 			if err != nil {
 				return err
 			}
-			h := &hot{callers: c.n, updates: 300 + 30*c.n, handler: httpapi.New(s, quiet)}
-			if err := h.measure("in process, on "+server, ""); err != nil {
+			handler := httpapi.New(s, quiet)
+			if err := h.measure(client.ForHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				handler.ServeHTTP(w, r)
+				h.count(w.Header())
+			})), "in process, on "+server, ""); err != nil {
 				return err
 			}
 			s.Close()
@@ -51,25 +53,62 @@ func hotRun() error {
 	})
 }
 
+// longRuns measures updates of a run on DynamoDB by the length of its history, with its code in memory and without.
+func longRuns() error {
+	return withTable("updates by the length of a history, on DynamoDB", func(server, table string) error {
+		s, err := openService(table)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		c := caller{client.ForHandler(httpapi.New(s, quiet)), "long"}
+		if err := c.open(); err != nil {
+			return err
+		}
+		events := 0
+		for _, length := range lengths {
+			if err := c.grow((length - events) / updateEvents); err != nil {
+				return err
+			}
+			events = length
+			const n = 100
+			refused, err := each(n, func(int) error { return c.add(false) })
+			if err != nil {
+				return err
+			}
+			accepted, err := each(n, func(int) error { return c.add(true) })
+			if err != nil {
+				return err
+			}
+			events += len(accepted) * updateEvents
+			cold, err := each(5, func(int) error {
+				other, err := openService(table)
+				if err != nil {
+					return err
+				}
+				defer other.Close()
+				return caller{client.ForHandler(httpapi.New(other, quiet)), "long"}.add(false)
+			})
+			if err != nil {
+				return err
+			}
+			report(figure{
+				fmt.Sprintf("%d events, on %s: refused / accepted / refused by a process that knows nothing, p50", length, server),
+				millis(percentile(refused, .5)) + " / " + millis(percentile(accepted, .5)) + " / " + millis(percentile(cold, .5)), "", "the first two flat, the last linear",
+			})
+		}
+		return nil
+	})
+}
+
 // hot is one run to which callers send updates, each of them one after the other.
 type hot struct {
 	callers, updates int
-	handler          http.Handler
-	address          string // empty: the handler is called without a socket
 
 	puts, lost atomic.Int64
 }
 
-func (h *hot) measure(where, aim string) error {
-	c := client.ForHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.handler.ServeHTTP(w, r)
-		h.count(w.Header())
-	}))
-	if h.address != "" {
-		transport := &http.Transport{MaxIdleConnsPerHost: h.callers}
-		defer transport.CloseIdleConnections()
-		c = client.New(h.address, client.Options{HTTP: &http.Client{Transport: counting{transport, h}}})
-	}
+func (h *hot) measure(c *client.Client, where, aim string) error {
 	id := fmt.Sprint("hot-", h.callers)
 	if _, err := counter.Start(context.Background(), c, id, 10); err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Command bench measures Weft, beside the floors of the same run: what a bare coroutine switch, a bare flush or a bare
-// HTTP exchange costs on this machine, now. Figures are medians over several rounds; the aims are those of
+// Command bench measures Weft as users meet it: a server in a process of its own, over HTTP, with the Go client. Beside the figures stand
+// the floors of the same run: what a bare coroutine switch, a durable write of the server's store or a bare HTTP exchange costs on this
+// machine, now. Figures are medians over several rounds; the aims are those of
 // docs/performance.md. Figures of DynamoDB need a server in WEFT_DYNAMODB, as name=address: `make bench` starts one.
 package main
 
@@ -29,6 +30,9 @@ func main() {
 	if len(os.Args) == 5 && os.Args[1] == rivalCommand {
 		do = func() error { return runRival(os.Args[2], os.Args[3], os.Args[4]) }
 	}
+	if len(os.Args) == 4 && os.Args[1] == serverCommand {
+		do = func() error { return runServer(os.Args[2], os.Args[3]) }
+	}
 	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -38,7 +42,7 @@ func main() {
 func run() error {
 	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	report(figure{"figure", "measured", "floor of the same run", "aim"})
-	for _, measure := range []func() error{switches, replays, fanOut, throughput, latency, updates, hotRun, rivals, idleMemory, coldStart} {
+	for _, measure := range []func() error{switches, replays, fanOut, latency, throughput, updates, hotRun, longRuns, rivals, idleMemory, coldStart} {
 		if err := measure(); err != nil {
 			return err
 		}

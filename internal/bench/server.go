@@ -2,262 +2,210 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deployment is a server that runs in this process.
-type deployment struct {
-	*local.Server
-	http *client.Client // over a socket
-	url  string
-	stop func() error
+// beside is a floor as a row shows it: so many exchanges and durable writes.
+func (f floor) beside(exchanges, writes int) string {
+	return fmt.Sprintf("%d exchanges, %d writes: %s", exchanges, writes, millis(time.Duration(exchanges)*f.exchange+time.Duration(writes)*f.write))
 }
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
-
-// serve starts a server, in memory where dir is empty.
-func serve(dir string, o turn.Options) (*deployment, error) {
-	s, err := local.Open(registry(), local.Options{Dir: dir, Turn: o, Log: quiet})
-	if err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l) }()
-	transport := &http.Transport{MaxIdleConnsPerHost: 128}
-	url := "http://" + l.Addr().String()
-	return &deployment{
-		Server: s, url: url, http: client.New(url, client.Options{HTTP: &http.Client{Transport: transport}}),
-		stop: func() error {
-			transport.CloseIdleConnections()
-			cancel()
-			return errors.Join(<-served, s.Close())
-		},
-	}, nil
+// times is how a row shows durations: the median and a tail.
+func times(took []time.Duration, tail float64) string {
+	return millis(percentile(took, .5)) + " / " + millis(percentile(took, tail))
 }
 
-// onDisk calls fn with a server on a fresh directory.
-func onDisk(fn func(d *deployment, dir string) error) error {
-	dir, err := os.MkdirTemp("", "weft-bench-")
+// latency measures the time from start to result, one workflow at a time: by two requests, and by one.
+func latency() error {
+	f, err := floors()
 	if err != nil {
 		return err
 	}
-	d, err := serve(dir, turn.Options{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(fn(d, dir), d.stop(), os.RemoveAll(dir))
-}
-
-// flushFloor is the median and a percentile of n bare writes and flushes of so many bytes to a file of the directory.
-func flushFloor(dir string, size, n int, p float64) (median, tail time.Duration, err error) {
-	f, err := os.Create(filepath.Join(dir, "floor"))
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
-	data := make([]byte, size)
-	var all []time.Duration
-	for range n {
-		d, err := timed(func() error {
-			if _, err := f.Write(data); err != nil {
+	report(figure{"a durable write of the store / an HTTP exchange, p50", millis(f.write) + " / " + millis(f.exchange), "", ""})
+	return withServer(func(s *served) error {
+		for _, steps := range []int{1, 3} {
+			two, err := each(500, func(i int) error {
+				run, err := sequence.Start(context.Background(), s.Client, fmt.Sprintf("two-%d-%d", steps, i), steps)
+				if err == nil {
+					_, err = run.Result(context.Background())
+				}
+				return err
+			})
+			if err != nil {
 				return err
 			}
-			return f.Sync()
-		})
-		if err != nil {
-			return 0, 0, err
+			one, err := each(500, func(i int) error {
+				_, err := sequence.Run(context.Background(), s.Client, fmt.Sprintf("one-%d-%d", steps, i), steps)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			aim := map[int]string{1: "1.14 ms", 3: "2.06 ms"}[steps]
+			report(figure{fmt.Sprintf("start to result, %d steps, idle, p50 / p95: Start and Result", steps), times(two, .95), f.beside(2, 1+steps), aim})
+			report(figure{"the same in one request: Run", times(one, .95), f.beside(1, 1+steps), aim})
 		}
-		all = append(all, d)
-	}
-	return percentile(all, 0.5), percentile(all, p), nil
+		return nil
+	})
 }
 
-// throughput measures workflows of three activities, many at a time.
+// throughput measures workflows of three steps, many at a time, and what they take of the processor, of memory and of the disk.
 func throughput() error {
-	if err := onDisk(func(d *deployment, dir string) error {
-		rate, err := d.rate(3_000, 64)
+	return withServer(func(s *served) error {
+		const n, atOnce = 6_000, 64
+		if _, err := s.rate(n/10, atOnce, "warm"); err != nil {
+			return err
+		}
+		cpu, err := s.cpu()
+		before, err2 := diskSize(s.dir)
+		if err = errors.Join(err, err2); err != nil {
+			return err
+		}
+		own := ownCPU()
+		rate, err := s.rate(n, atOnce, "w")
 		if err != nil {
 			return err
 		}
-		flush, _, err := flushFloor(dir, 300, 200, 0.5)
-		report(figure{"workflows a second, three activities each, on disk", fmt.Sprintf("%.0f", rate), "a bare flush " + micros(flush), "1,500"})
-		return err
-	}); err != nil {
-		return err
+		own = ownCPU() - own
+		after, err := s.cpu()
+		memory, err2 := s.memory()
+		size, err3 := diskSize(s.dir)
+		if err = errors.Join(err, err2, err3); err != nil {
+			return err
+		}
+		report(figure{"workflows a second, three steps each, 64 in flight", fmt.Sprintf("%.0f", rate), "", "three times the best peer"})
+		report(figure{"processor time of a workflow, server + client", millis((after-cpu)/n) + " + " + millis(own/n), "", "1.0 ms"})
+		report(figure{"memory of the server afterwards; bytes on disk for a workflow", fmt.Sprintf("%d MB; %d B", memory>>20, (size-before)/n), "", ""})
+		return nil
+	})
+}
+
+// rate runs n workflows, so many at a time, and returns how many ended a second.
+func (s *served) rate(n, atOnce int, id string) (float64, error) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	errs := make([]error, atOnce)
+	begin := time.Now()
+	for caller := range atOnce {
+		all.Go(func() {
+			for i := next.Add(1); i <= int64(n) && errs[caller] == nil; i = next.Add(1) {
+				_, errs[caller] = sequence.Run(context.Background(), s.Client, fmt.Sprint(id, i), 3)
+			}
+		})
 	}
-	d, err := serve("", turn.Options{})
+	all.Wait()
+	return float64(n) / time.Since(begin).Seconds(), errors.Join(errs...)
+}
+
+// lengths are the histories, in events, at which runs are measured. An accepted update is five of them.
+var lengths = []int{10, 1_000, 50_000}
+
+const updateEvents = 5
+
+// updates measures refused and accepted updates of one run, one at a time, by the length of its history and by the share of refusals.
+func updates() error {
+	f, err := floors()
 	if err != nil {
 		return err
 	}
-	rate, err := d.rate(6_000, 64)
-	report(figure{"workflows a second, three activities each, in memory", fmt.Sprintf("%.0f", rate), "", "5,000"})
-	return errors.Join(err, d.stop())
+	return withServer(func(s *served) error {
+		c := caller{s.Client, "c"}
+		if err := c.open(); err != nil {
+			return err
+		}
+		events := 0
+		for _, length := range lengths {
+			if err := c.grow((length - events) / updateEvents); err != nil {
+				return err
+			}
+			const n = 300
+			refused, err := each(n, func(int) error { return c.add(false) })
+			if err != nil {
+				return err
+			}
+			accepted, err := each(n, func(int) error { return c.add(true) })
+			if err != nil {
+				return err
+			}
+			events = length + len(accepted)*updateEvents
+			report(figure{fmt.Sprintf("update refused, %d events of history, p50 / p99", length), times(refused, .99), f.beside(1, 0), "0.4 / 2 ms"})
+			report(figure{fmt.Sprintf("update accepted, %d events of history, p50 / p99", length), times(accepted, .99), f.beside(1, 1), "1 / 4 ms"})
+		}
+		for _, share := range []int{50, 90} {
+			var refused, accepted []time.Duration
+			for i := range 1_000 {
+				refuse := i*share/100 != (i+1)*share/100
+				took, err := timed(func() error { return c.add(!refuse) })
+				if err != nil {
+					return err
+				}
+				if refuse {
+					refused = append(refused, took)
+				} else {
+					accepted = append(accepted, took)
+				}
+			}
+			report(figure{fmt.Sprintf("%d %% refused: refused, p50 / p99", share), times(refused, .99), f.beside(1, 0), "0.4 / 2 ms"})
+			report(figure{fmt.Sprintf("%d %% refused: accepted, p50 / p99", share), times(accepted, .99), f.beside(1, 1), "1 / 4 ms"})
+		}
+		return nil
+	})
 }
 
-// rate runs n workflows, so many at a time, through the service, and returns how many ended a second.
-func (d *deployment) rate(n, atOnce int) (float64, error) {
-	var next atomic.Int64
+// caller sends updates to a counter.
+type caller struct {
+	*client.Client
+	id string
+}
+
+func (c caller) open() error {
+	_, err := counter.Start(context.Background(), c.Client, c.id, 10)
+	return err
+}
+
+// add sends an update that is accepted or refused.
+func (c caller) add(accept bool) error {
+	n := 1
+	if !accept {
+		n = 11
+	}
+	_, err := add.Call(context.Background(), c.Client, c.id, n)
+	if !accept && client.AsRejected(err) != nil {
+		return nil
+	}
+	if !accept && err == nil {
+		return errors.New("an update was accepted that is to be refused")
+	}
+	return err
+}
+
+// grow has so many updates accepted.
+func (c caller) grow(n int) error {
+	const callers = 16
 	var all sync.WaitGroup
-	errs := make(chan error, atOnce)
-	begin := time.Now()
-	for range atOnce {
+	errs := make([]error, callers)
+	for i := range callers {
 		all.Go(func() {
-			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
-				if err := d.runOne(fmt.Sprint("w", i), 3); err != nil {
-					errs <- err
+			for range (n + callers - 1) / callers {
+				if errs[i] = c.add(true); errs[i] != nil {
 					return
 				}
 			}
 		})
 	}
 	all.Wait()
-	select {
-	case err := <-errs:
-		return 0, err
-	default:
-		return float64(n) / time.Since(begin).Seconds(), nil
-	}
-}
-
-// runOne starts a workflow and waits for its result.
-func (d *deployment) runOne(id string, n int) error {
-	ctx := context.Background()
-	input, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	started, err := d.Service.Start(ctx, api.StartRequest{WorkflowID: &id, Type: sequence.Name(), Input: input})
-	if err != nil {
-		return err
-	}
-	for {
-		r, err := d.Service.Result(ctx, id, started.RunID, 20*time.Second)
-		if err != nil {
-			return err
-		}
-		if r.Status.Closed() {
-			return r.Failure.Err()
-		}
-	}
-}
-
-// latency measures the time from start to result, one at a time.
-func latency() error {
-	return onDisk(func(d *deployment, dir string) error {
-		var all []time.Duration
-		for i := range 600 {
-			took, err := timed(func() error { return d.runOne(fmt.Sprint("l", i), 1) })
-			if err != nil {
-				return err
-			}
-			if i >= 100 {
-				all = append(all, took)
-			}
-		}
-		flush, tail, err := flushFloor(dir, 300, 500, 0.95)
-		report(figure{
-			"start to result, one activity, idle, on disk, p50 / p95", millis(percentile(all, 0.5)) + " / " + millis(percentile(all, 0.95)),
-			"two bare flushes " + millis(2*flush) + " / " + millis(2*tail), "1.5 / 4 ms",
-		})
-		return err
-	})
-}
-
-// httpFloor is what an HTTP exchange of the same size costs that does nothing.
-func httpFloor(p float64) (median, tail time.Duration, err error) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(w, r.Body)
-	}))
-	defer s.Close()
-	var all []time.Duration
-	for range 1_000 {
-		d, err := timed(func() error { return post(s.Client(), s.URL, `{"input":1,"updateId":"0123456789abcdef"}`) })
-		if err != nil {
-			return 0, 0, err
-		}
-		all = append(all, d)
-	}
-	return percentile(all, 0.5), percentile(all, p), nil
-}
-
-func post(c *http.Client, url, body string) error {
-	resp, err := c.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	return errors.Join(err, resp.Body.Close())
-}
-
-// updates measures a refused and an accepted update over HTTP, one at a time.
-func updates() error {
-	return onDisk(func(d *deployment, dir string) error {
-		if _, err := counter.Start(context.Background(), d.http, "c", 10); err != nil {
-			return err
-		}
-		httpMedian, httpTail, err := httpFloor(0.99)
-		if err != nil {
-			return err
-		}
-		refused, err := d.sendUpdates("11", 1_000)
-		if err != nil {
-			return err
-		}
-		report(figure{
-			"update refused, idle, over HTTP, p50 / p99", millis(percentile(refused, 0.5)) + " / " + millis(percentile(refused, 0.99)),
-			"a bare HTTP exchange " + millis(httpMedian) + " / " + millis(httpTail), "0.4 / 2 ms",
-		})
-		accepted, err := d.sendUpdates("1", 1_000)
-		if err != nil {
-			return err
-		}
-		flush, tail, err := flushFloor(dir, 300, 500, 0.99)
-		report(figure{
-			"update accepted, idle, over HTTP, on disk, p50 / p99", millis(percentile(accepted, 0.5)) + " / " + millis(percentile(accepted, 0.99)),
-			"with a bare flush " + millis(httpMedian+flush) + " / " + millis(httpTail+tail), "1 / 4 ms",
-		})
-		return err
-	})
-}
-
-func (d *deployment) sendUpdates(input string, n int) (all []time.Duration, err error) {
-	c := &http.Client{}
-	defer c.CloseIdleConnections()
-	for i := range n + 100 {
-		took, err := timed(func() error { return post(c, d.url+"/v1/workflows/c/updates/add", `{"input":`+input+`}`) })
-		if err != nil {
-			return nil, err
-		}
-		if i >= 100 {
-			all = append(all, took)
-		}
-	}
-	return all, nil
+	return errors.Join(errs...)
 }
 
 // idleMemory measures what an open run costs that nobody talks to, once it has been evicted.
@@ -267,31 +215,40 @@ func idleMemory() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	d, err := serve(dir, turn.Options{CacheEntries: 100})
+	s, err := local.Open(registry(), local.Options{Dir: dir, Turn: turn.Options{CacheEntries: 100}, Log: quiet})
 	if err != nil {
 		return err
 	}
+	c := client.ForHandler(s.Handler())
 	begin := func(from, n int) error {
 		for i := range n {
-			if _, err := counter.Start(context.Background(), d.http, fmt.Sprint("idle-", from+i), 10, workflow.StartOptions{RequestID: "r"}); err != nil {
+			if _, err := counter.Start(context.Background(), c, fmt.Sprint("idle-", from+i), 10, workflow.StartOptions{RequestID: "r"}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	const warm, n = 1_000, 10_000
+	const warm, n = 5_000, 20_000
 	if err := begin(0, warm); err != nil {
 		return err
 	}
-	memory, disk := heap(), size(dir)
+	memory := heap()
+	size, err := diskSize(dir)
+	if err != nil {
+		return err
+	}
 	if err := begin(warm, n); err != nil {
+		return err
+	}
+	now, err := diskSize(dir)
+	if err != nil {
 		return err
 	}
 	report(figure{
 		"memory of an idle open run, evicted", fmt.Sprintf("%.0f B", float64(int64(heap())-int64(memory))/n),
-		fmt.Sprintf("on disk %d B", (size(dir)-disk)/n), "its bytes on disk, nothing more",
+		fmt.Sprintf("on disk %d B", (now-size)/n), "its bytes on disk, nothing more",
 	})
-	return d.stop()
+	return s.Close()
 }
 
 // heap is what is reachable.
@@ -301,17 +258,4 @@ func heap() uint64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
-}
-
-func size(dir string) (bytes int64) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return 0
-	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			bytes += info.Size()
-		}
-	}
-	return bytes
 }
