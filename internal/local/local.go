@@ -116,7 +116,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		_, err := sealer.Tidy(ctx, b.ports.Log)
 		return errors.Join(err, tidy(ctx))
 	}
-	world := turn.RealWorld{}
+	world := turn.NewRealWorld()
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
 	if err != nil {

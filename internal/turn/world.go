@@ -33,20 +33,43 @@ type World interface {
 	Together(fns ...func())
 }
 
-// RealWorld is the World of a server: the clock of the machine and random numbers from its source.
-type RealWorld struct{}
+// RealWorld is the World of a server: the clock of the machine and random numbers from its source. The zero value works, and makes a
+// timer for each wait.
+type RealWorld struct{ timers *sync.Pool }
+
+// NewRealWorld returns a RealWorld that uses its timers again. It belongs to one bubble of testing/synctest, if to any.
+func NewRealWorld() RealWorld { return RealWorld{&sync.Pool{}} }
+
+// timer returns a timer that is due after d. Give it to release.
+func (w RealWorld) timer(d time.Duration) *time.Timer {
+	if w.timers != nil {
+		if t, ok := w.timers.Get().(*time.Timer); ok {
+			t.Reset(d)
+			return t
+		}
+	}
+	return time.NewTimer(d)
+}
+
+// release stops a timer, for the next that asks for one.
+func (w RealWorld) release(t *time.Timer) {
+	t.Stop() // nothing is in its channel from here on
+	if w.timers != nil {
+		w.timers.Put(t)
+	}
+}
 
 // Now is the machine's time.
 func (RealWorld) Now() time.Time { return time.Now() }
 
 // Wait waits by the machine's clock. It makes no timer that is due at once: one crashes the race detector in a synctest bubble
 // (docs/decisions/0032).
-func (RealWorld) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+func (w RealWorld) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	timer := w.timer(d)
+	defer w.release(timer)
 	select {
 	case <-wake:
 		return nil
@@ -69,7 +92,7 @@ func (RealWorld) ID() (id [16]byte) {
 }
 
 // Guard calls fn on a goroutine of its own. Where fn panics, or calls runtime.Goexit, it has ended.
-func (RealWorld) Guard(limit time.Duration, fn func()) bool {
+func (w RealWorld) Guard(limit time.Duration, fn func()) bool {
 	done := make(chan any, 1)
 	go func() {
 		defer func() {
@@ -81,8 +104,8 @@ func (RealWorld) Guard(limit time.Duration, fn func()) bool {
 		}()
 		fn()
 	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
+	timer := w.timer(limit)
+	defer w.release(timer)
 	select {
 	case value := <-done:
 		if e, ok := value.(escaped); ok {
