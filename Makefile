@@ -23,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim sim-mutants sim-coverage model fuzz cost bench clean
+.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim sim-mutants sim-coverage model fuzz cost bench bench-peers clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -115,6 +115,9 @@ cost: ## what AWS would bill for the canonical work, counted in the SDK (install
 bench: ## measure, beside the floors of the same run (with a DynamoDB server, which it installs, if Node.js and a JDK are there)
 	@if localstack/install dynamodb; then localstack/servers run $(DYNAMODB) -- go run ./internal/bench; \
 	else echo "NOT measured: what needs a DynamoDB server" >&2; go run ./internal/bench; fi
+
+bench-peers: ## measure Weft beside Temporal, Restate, DBOS and go-workflows (18 minutes; ROUNDS=1, QUICK=1, PEERS="weft dbos")
+	@bench/peers/run
 
 clean: ## remove what was built, and the data of the local server
 	rm -rf bin .weft
