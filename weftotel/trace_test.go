@@ -56,7 +56,6 @@ POST /v1/workflows status_code=201
     task start kind=normal attempt=1 events=4 outcome=committed
     task update kind=speculative attempt=1 events=5 outcome=committed
     task update kind=speculative attempt=1 events=0 outcome=discarded
-    task update kind=speculative attempt=1 events=0 outcome=discarded
     task update kind=speculative attempt=1 events=5 outcome=lost
     update add outcome=accepted
     update add outcome=rejected

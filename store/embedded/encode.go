@@ -32,10 +32,6 @@ func runPrefix(key []byte) []byte {
 	return bytes.Clone(key[:n])
 }
 
-func inWorkflow(key []byte, workflow string) bool {
-	return len(key) == 2+len(workflow)+8 && bytes.HasPrefix(key, workflowPrefix(workflow))
-}
-
 func decodeKey(workflow string, key []byte) store.Key {
 	rest := key[2+len(workflow):]
 	return store.Key{Workflow: workflow, Run: binary.BigEndian.Uint32(rest), Slot: binary.BigEndian.Uint32(rest[4:])}
