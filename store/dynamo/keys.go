@@ -27,6 +27,12 @@ const (
 	listShards  = 8
 )
 
+// TimerShards and ListShards are these numbers, for docs/scale.md.
+const (
+	TimerShards = timerShards
+	ListShards  = listShards
+)
+
 // logPartition is the partition key of a workflow. A namespace has no slash, so no id of one namespace makes a key of
 // another.
 func (s *Store) logPartition(workflow string) (string, error) {
