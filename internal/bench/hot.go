@@ -96,6 +96,9 @@ func longRuns() error {
 				fmt.Sprintf("%d events, on %s: refused / accepted / refused by a process that knows nothing, p50", length, server),
 				millis(percentile(refused, .5)) + " / " + millis(percentile(accepted, .5)) + " / " + millis(percentile(cold, .5)), "", "the first two flat, the last linear",
 			})
+			if err := coldSteps(table, server, length, c.id); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

@@ -30,6 +30,9 @@ func main() {
 	if len(os.Args) == 5 && os.Args[1] == rivalCommand {
 		do = func() error { return runRival(os.Args[2], os.Args[3], os.Args[4]) }
 	}
+	if len(os.Args) == 2 && os.Args[1] == functionCommand {
+		do = runFunction
+	}
 	if len(os.Args) == 4 && os.Args[1] == serverCommand {
 		do = func() error { return runServer(os.Args[2], os.Args[3]) }
 	}
