@@ -222,8 +222,8 @@ func TestAResultWakesOnlyTheOneThatWaitsForIt(t *testing.T) {
 		if err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
-		if wakes != i+1 {
-			t.Fatalf("after %d results %d coroutines went on", i+1, wakes)
+		if wakes != i+1 || s.Turns() != n+i+1 { // a switch to begin each, and one for each result
+			t.Fatalf("after %d results %d coroutines went on, in %d switches", i+1, wakes, s.Turns())
 		}
 	}
 }

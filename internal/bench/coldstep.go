@@ -27,12 +27,12 @@ func runFunction() error {
 // https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
 var memories = []int{256, 512, 1769}
 
-// coldSteps measures a refused update in a function that has just been started and knows nothing of the run, with the share of the
-// processor that Lambda gives to each size. It has the first invocation's time, the function's init included.
+// coldSteps measures refused updates in a function that has just been started and knows nothing of the run, with the share of the
+// processor that Lambda gives to each size: the first invocation, the function's init included, and those that follow, warm.
 func coldSteps(table, server string, length int, id string) error {
-	var shown []string
+	var first, warm []string
 	for _, memory := range memories {
-		took, err := coldStep(table, id, memory)
+		one, others, err := coldStep(table, id, memory)
 		if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
 			report(figure{name: "cold steps by a function's memory: NOT measured", got: "cgroups of processors cannot be made here: " + err.Error()})
 			return nil
@@ -40,20 +40,24 @@ func coldSteps(table, server string, length int, id string) error {
 		if err != nil {
 			return err
 		}
-		shown = append(shown, fmt.Sprintf("%d MB %s", memory, millis(took)))
+		first, warm = append(first, millis(one)), append(warm, millis(others))
 	}
-	report(figure{fmt.Sprintf("%d events, on %s: first invocation of a function, its init included", length, server), strings.Join(shown, ", "), "", ""})
+	report(figure{
+		fmt.Sprintf("%d events, on %s: first invocation of a function of %v MB / those after it, p50", length, server, memories),
+		strings.Join(first, ", ") + " / " + strings.Join(warm, ", "), "", "the first linear, those after it flat",
+	})
 	return nil
 }
 
-// coldStep is the median of three first invocations.
-func coldStep(table, id string, memory int) (time.Duration, error) {
+// coldStep starts a function three times, and returns the median of the first invocations, and that of those after them.
+func coldStep(table, id string, memory int) (first, warm time.Duration, err error) {
 	group, err := newShare(float64(memory) / 1769)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer group.remove()
-	return rounds(3, func() (time.Duration, error) {
+	var all []time.Duration
+	first, err = rounds(3, func() (time.Duration, error) {
 		dir, err := os.MkdirTemp("", "weft-bench-")
 		if err != nil {
 			return 0, err
@@ -74,12 +78,22 @@ func coldStep(table, id string, memory int) (time.Duration, error) {
 			"WEFT_QUEUE_WORKFLOW": "http://127.0.0.1:9/0/weft.fifo", "WEFT_QUEUE_TIMERS": "http://127.0.0.1:9/0/timers",
 			"WEFT_QUEUE_ACTIVITIES": "http://127.0.0.1:9/0/activities",
 		}})
+		defer host.Close()
 		gateway := httptest.NewServer(lambdahost.Gateway(host, "api"))
 		defer gateway.Close()
-		took, err := timed(func() error { return caller{client.New(gateway.URL), id}.add(false) })
-		host.Close()
+		c := caller{client.New(gateway.URL), id}
+		took, err := timed(func() error { return c.add(false) })
+		if err != nil {
+			return 0, err
+		}
+		after, err := each(40, func(int) error { return c.add(false) })
+		all = append(all, after...)
 		return took, err
 	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return first, percentile(all, 0.5), nil
 }
 
 // share is a group of processes that has a part of a processor.
