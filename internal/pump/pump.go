@@ -44,9 +44,12 @@ func (p *Pump) Run(ctx context.Context) {
 
 // loop receives from one queue and hands what it got to as many handlers as are free.
 func (p *Pump) loop(ctx context.Context, name string) {
-	var handlers sync.WaitGroup
-	defer handlers.Wait()
 	busy := make(chan struct{}, p.atOnce(name))
+	handlers := handlers{most: cap(busy), parts: make(chan []queue.Delivery), handle: func(part []queue.Delivery) {
+		defer func() { <-busy }()
+		p.Deliver(context.WithoutCancel(ctx), name, part)
+	}}
+	defer handlers.end()
 	for ctx.Err() == nil {
 		free := reserve(ctx, busy)
 		if free == 0 {
@@ -65,12 +68,43 @@ func (p *Pump) loop(ctx context.Context, name string) {
 			continue
 		}
 		for _, part := range parts {
-			handlers.Go(func() {
-				defer func() { <-busy }()
-				p.Deliver(context.WithoutCancel(ctx), name, part)
-			})
+			handlers.take(part)
 		}
 	}
+}
+
+// handlers are goroutines that handle what they are given, one part after the other: each has its stack grown once, and not again for
+// each message.
+type handlers struct {
+	handle        func(part []queue.Delivery)
+	parts         chan []queue.Delivery // to one that is idle
+	started, most int
+	all           sync.WaitGroup
+}
+
+// take has a part handled. The caller sees to it that fewer than most are busy.
+func (h *handlers) take(part []queue.Delivery) {
+	select {
+	case h.parts <- part:
+		return
+	default:
+	}
+	if h.started == h.most {
+		h.parts <- part // one of them is done and about to ask
+		return
+	}
+	h.started++
+	h.all.Go(func() {
+		for open := true; open; part, open = <-h.parts {
+			h.handle(part)
+		}
+	})
+}
+
+// end waits for what is being handled.
+func (h *handlers) end() {
+	close(h.parts)
+	h.all.Wait()
 }
 
 // atOnce is how many messages of a queue are handled at once.
