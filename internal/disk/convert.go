@@ -41,7 +41,7 @@ func openDir(dir string, o Options) (*pebble.DB, error) {
 			return nil, fmt.Errorf("the file %s of an earlier version cannot be converted: %w", formatFile, err)
 		}
 	}
-	return openTables(o.fs, tables, o.Log)
+	return openTables(tables, o)
 }
 
 // readStart reads at most n bytes of a file.
@@ -105,7 +105,7 @@ func convert(dir string, o Options) error {
 
 // copyAll copies all buckets into new tables, which are on the disk when it returns nil.
 func copyAll(bolt *bbolt.DB, dir string, o Options) error {
-	tables, err := openTables(o.fs, dir, o.Log)
+	tables, err := openTables(dir, o)
 	if err != nil {
 		return err
 	}

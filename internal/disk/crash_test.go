@@ -21,7 +21,7 @@ import (
 // openOn opens the directory "data" of a file system.
 func openOn(t *testing.T, fs vfs.FS) *DB {
 	t.Helper()
-	d, err := Open("data", Options{fs: fs, Log: slog.New(slog.DiscardHandler)})
+	d, err := Open("data", Options{fs: fs, Log: slog.New(slog.DiscardHandler), part: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func openOn(t *testing.T, fs vfs.FS) *DB {
 // large puts a number with a value that fills a log quickly.
 func large(n uint64) Op {
 	return func(tx *Tx) error {
-		tx.Put(Blobs, binary.BigEndian.AppendUint64(nil, n), make([]byte, 200<<10))
+		tx.Put(Blobs, binary.BigEndian.AppendUint64(nil, n), make([]byte, 12<<10))
 		return put(n)(tx)
 	}
 }
@@ -141,10 +141,8 @@ func killed(t *testing.T, n uint64) *vfs.MemFS {
 			t.Fatal(err)
 		}
 	}
-	d.mu.Lock()
-	d.closed = true
-	close(d.line)
-	d.mu.Unlock()
+	d.closed.Store(true)
+	d.line.close()
 	<-d.done // it has confirmed
 	left := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 	if err := errors.Join(d.log.close(false), d.tables.Close(), d.lock.Close()); err != nil {
@@ -227,7 +225,7 @@ func TestRecordInAValue(t *testing.T) {
 	d := openOn(t, fs)
 	forged := &record{header: header{number: 2, flushed: 1 << 40}}
 	key := inSpace(Log, binary.BigEndian.AppendUint64(nil, 7))
-	forged.add(change{key: key, value: seal(nil, plain, key, key[1:])})
+	forged.list = append(forged.list, change{key: key, value: seal(nil, plain, key, key[1:])})
 	err := d.Write(func(tx *Tx) error {
 		tx.Put(Blobs, []byte("k"), forged.append(nil))
 		return nil
@@ -351,8 +349,8 @@ func TestConversion(t *testing.T) {
 func FuzzRecord(f *testing.F) {
 	key := inSpace(Log, []byte("key"))
 	r := &record{header: header{number: 1, segment: 7}}
-	r.add(change{key: key, value: seal(nil, plain, key, []byte("value"))})
-	r.add(change{key: inSpace(Timers, []byte("other"))})
+	r.list = append(r.list, change{key: key, value: seal(nil, plain, key, []byte("value"))})
+	r.list = append(r.list, change{key: inSpace(Timers, []byte("other"))})
 	f.Add(r.append(nil))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {

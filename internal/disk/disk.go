@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ var ErrUnknown = errors.New("disk: the outcome of the write is not known")
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
 var ErrClosed = errors.New("disk: closed")
 
-// Op is an operation within a group. It returns an error to refuse: it must not have changed anything then.
+// Op is an operation within a group. If it returns an error it has refused, and what it has changed is forgotten.
 type Op func(tx *Tx) error
 
 const (
@@ -48,20 +47,27 @@ type DB struct {
 	log    *wal
 	lock   *pebble.Lock
 	report func(error)
-	line   chan *job
+	line   *line
+	jobs   sync.Pool     // of jobs with an answer
 	done   chan struct{} // closed when the writer has ended
 
-	// Of the writer.
+	// turn is held to commit a group, and to use what follows.
+	turn    sync.Mutex
 	last    uint64 // the number of the last record
 	flushed uint64 // of the last one that was flushed
 	said    uint64 // the last flushed that stands in the log
 	buffer  []byte
+	group   *group
 	// written gives the number up to which the tables are written out, once they are; nil while nothing is.
 	written chan uint64
 
+	idle  *time.Timer // calls confirmIdle
+	armed bool        // idle runs
+	busy  bool        // a group was flushed since idle was reset
+	ended bool        // there are no more groups
+
 	using  sync.RWMutex // held by a Read
-	mu     sync.RWMutex // held to put something into the line, and to close it
-	closed bool
+	closed atomic.Bool
 	broken atomic.Pointer[error] // why there are no more writes
 
 	flushes, waited, bytes atomic.Int64
@@ -80,18 +86,14 @@ func (d *DB) Stats() Stats {
 	return Stats{Flushes: d.flushes.Load(), Waited: d.waited.Load(), Bytes: d.bytes.Load()}
 }
 
-type job struct {
-	op     Op
-	answer chan error // nil where nobody waits
-	err    error
-}
-
 // Options are the options of a data directory. The zero value works.
 type Options struct {
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 
-	fs vfs.FS // of tests; nil is the disk's
+	// Of tests.
+	fs   vfs.FS // nil is the disk's
+	part int64  // of the memory and of the segments' sizes that users get, one in so many; 0 is all
 }
 
 // Open opens a data directory, and makes it if it is not there. A directory of an earlier version is converted; its file is kept
@@ -107,6 +109,7 @@ func Open(dir string, options ...Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	o.part = max(o.part, 1)
 	if err := makeDir(o.fs, dir); err != nil {
 		return nil, fmt.Errorf("cannot make the data directory: %w: choose a directory that can be written to", err)
 	}
@@ -147,22 +150,24 @@ func openLocked(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{
-		tables: tables, line: make(chan *job, lineLength), done: make(chan struct{}),
+		tables: tables, group: newGroup(tables), done: make(chan struct{}),
 		report: func(err error) { o.Log.Error("stored data is damaged", "error", err) },
 	}
-	if err := d.recover(o.fs, o.fs.PathJoin(dir, "log")); err != nil {
+	d.line, d.idle = newLine(&d.turn), stopped(d.confirmIdle)
+	d.jobs.New = func() any { return &job{answer: make(chan error, 1)} }
+	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
 		return nil, errors.Join(err, tables.Close())
 	}
 	return d, nil
 }
 
 // openTables opens the Pebble database of a directory, which has no log.
-func openTables(fs vfs.FS, dir string, log *slog.Logger) (*pebble.DB, error) {
-	cache := pebble.NewCache(blockCache)
+func openTables(dir string, o Options) (*pebble.DB, error) {
+	cache := pebble.NewCache(blockCache / o.part)
 	defer cache.Unref()
 	options := &pebble.Options{
-		FS: fs, Cache: cache, DisableWAL: true, MemTableSize: memTable, MemTableStopWritesThreshold: 4,
-		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: tablesLog{log},
+		FS: o.fs, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), MemTableStopWritesThreshold: 4,
+		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: tablesLog{o.Log},
 	}
 	// One compaction at once, always: so nothing has to look every 100 ms whether more are allowed, which an idle server would pay for.
 	options.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
@@ -189,14 +194,10 @@ func (l tablesLog) Fatalf(format string, args ...any) {
 
 // Close waits for what is in the line and closes the directory.
 func (d *DB) Close() error {
-	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
+	if d.closed.Swap(true) {
 		return nil
 	}
-	d.closed = true
-	close(d.line)
-	d.mu.Unlock()
+	d.line.close()
 	<-d.done
 	d.using.Lock()
 	defer d.using.Unlock()
@@ -209,171 +210,189 @@ func (d *DB) Close() error {
 
 // Write makes an operation and returns when it is on the disk, or the error with which it refused.
 func (d *DB) Write(op Op) error {
-	answer := make(chan error, 1)
-	if err := d.queue(&job{op: op, answer: answer}); err != nil {
-		return err
+	j := d.jobs.Get().(*job)
+	j.op = op
+	lead, err := d.queue(j)
+	if err == nil {
+		if lead != nil {
+			d.lead(lead)
+		}
+		err = <-j.answer
 	}
-	return <-answer
+	j.op, j.err = nil, nil
+	d.jobs.Put(j)
+	return err
 }
 
 // Later makes an operation before any that is queued after it, and does not wait for it. The operation must not refuse.
-func (d *DB) Later(op Op) error { return d.queue(&job{op: op}) }
+func (d *DB) Later(op Op) error {
+	_, err := d.queue(&job{op: op})
+	return err
+}
 
-func (d *DB) queue(j *job) error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.closed {
-		return ErrClosed
-	}
+// queue puts a job into the line. It returns the group that the caller is to commit, if any; see line.
+func (d *DB) queue(j *job) ([]*job, error) {
 	if err := d.broken.Load(); err != nil {
-		return *err
+		return nil, *err
 	}
-	d.line <- j
-	return nil
+	return d.line.add(j)
 }
 
 // Read calls fn with what is on the disk.
 func (d *DB) Read(fn func(tx *Tx) error) error {
 	d.using.RLock()
 	defer d.using.RUnlock()
-	d.mu.RLock()
-	closed := d.closed
-	d.mu.RUnlock()
-	if closed {
+	if d.closed.Load() {
 		return ErrClosed
 	}
 	return fn(&Tx{from: d.tables, report: d.report})
 }
 
-// write is the writer: it takes what stands in the line, group by group.
+// write is the writer: it commits what stands in the line, group by group.
 func (d *DB) write() {
 	defer close(d.done)
-	for {
-		first, open := d.next()
-		if !open {
-			d.confirm()
-			return
+	for d.line.sleep() {
+		d.turn.Lock()
+		for group := d.line.next(); len(group) > 0; group = d.line.next() {
+			d.finish(group)
 		}
-		group := d.gather(first)
-		err := d.commit(group)
+		d.turn.Unlock()
+	}
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	d.ended = true
+	d.idle.Stop()
+	d.confirm()
+}
+
+// lead commits a group in the goroutine of a caller, which has taken the turn.
+func (d *DB) lead(group []*job) {
+	defer d.turn.Unlock()
+	d.finish(group)
+}
+
+// finish commits jobs and answers those who wait. There are no more writes after an error, or after an operation that panicked: nobody
+// knows then what became of the jobs before it.
+func (d *DB) finish(jobs []*job) {
+	panics := true
+	defer func() {
+		if panics {
+			d.fail(errPanicked)
+			answer(jobs, errPanicked)
+		}
+	}()
+	for len(jobs) > 0 {
+		n, err := d.commit(jobs)
 		if err != nil {
-			d.broken.Store(&err)
+			d.fail(err)
 		}
-		for _, j := range group {
-			if j.answer == nil {
-				continue
-			}
-			if err != nil {
-				j.err = err
-			}
+		done := jobs[:n]
+		jobs = jobs[n:]
+		answer(done, err)
+		d.after(err)
+	}
+	panics = false
+}
+
+var errPanicked = fmt.Errorf("%w: an operation panicked", ErrUnknown)
+
+// fail ends all writing, for the first error that does.
+func (d *DB) fail(err error) { d.broken.CompareAndSwap(nil, &err) }
+
+// answer answers those who wait: with err, or else with what their operations returned.
+func answer(jobs []*job, err error) {
+	for _, j := range jobs {
+		if err != nil {
+			j.err = err
+		}
+		if j.answer != nil {
 			j.answer <- j.err
 		}
 	}
 }
 
-// next waits for an operation. If none comes for a while, the log says that the last flush was over.
-func (d *DB) next() (*job, bool) {
-	if d.said < d.flushed {
-		idle := time.NewTimer(confirmAfter)
-		defer idle.Stop()
-		select {
-		case j, open := <-d.line:
-			return j, open
-		case <-idle.C:
-			d.confirm()
-		}
-	}
-	j, open := <-d.line
-	return j, open
-}
-
-// gather takes what stands in the line behind first. Where nobody waits for any of it, it waits a little for somebody who
-// does.
-func (d *DB) gather(first *job) []*job {
-	group := []*job{first}
-	waited := first.answer != nil
-	var patience <-chan time.Time
-	for len(group) < groupSize {
-		select {
-		case j, open := <-d.line:
-			if !open {
-				return group
-			}
-			group = append(group, j)
-			waited = waited || j.answer != nil
-			continue
-		default:
-		}
-		if waited {
-			return group
-		}
-		if patience == nil {
-			patience = time.After(laterDelay)
-		}
-		select {
-		case j, open := <-d.line:
-			if !open {
-				return group
-			}
-			group = append(group, j)
-			waited = j.answer != nil
-		case <-patience:
-			return group
-		}
-	}
-	return group
-}
-
-// commit makes the operations of a group, flushes their records, and then shows them to readers. A crash before the flush is over
-// leaves a part of the group or none; nobody has been answered then.
-func (d *DB) commit(group []*job) error {
-	if err := d.broken.Load(); err != nil {
-		return *err
-	}
-	batch := d.tables.NewIndexedBatch()
-	defer func() { _ = batch.Close() }() // it is in memory
-	var records []*record
-	for _, j := range group {
-		r := &record{}
-		j.err = j.op(&Tx{from: batch, batch: batch, record: r, report: d.report})
-		if j.err == nil && len(r.list) > 0 {
-			records = append(records, r)
-		}
-	}
-	if len(records) == 0 {
-		return nil
-	}
-	err := d.flush(records)
-	d.count(group)
-	if err == nil {
-		err = batch.Set(applied, binary.BigEndian.AppendUint64(nil, d.last), nil)
-	}
-	if err == nil {
-		err = batch.Commit(pebble.NoSync)
-	}
+// after is what is left to do after a group, when those who wait for it have been answered.
+func (d *DB) after(err error) {
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return
 	}
-	d.flushed = d.last
 	d.writeOut()
 	d.log.prepare()
-	return nil
+	if d.said < d.flushed {
+		d.busy = true
+		if !d.armed {
+			d.armed, d.busy = true, false
+			d.idle.Reset(confirmAfter)
+		}
+	}
 }
 
-func (d *DB) count(group []*job) {
+// confirmIdle confirms, if no group was flushed for confirmAfter.
+func (d *DB) confirmIdle() {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	switch {
+	case d.ended:
+	case d.busy:
+		d.busy = false
+		d.idle.Reset(confirmAfter)
+	default:
+		d.armed = false
+		d.confirm()
+	}
+}
+
+// commit runs the operations of a group, flushes their records, and then shows them to readers. It returns how many it ran: the first, and
+// as many more as groupBytes allow. A crash before the flush is over leaves a part of the group or none; nobody has been answered then.
+func (d *DB) commit(jobs []*job) (n int, err error) {
+	if err := d.broken.Load(); err != nil {
+		return len(jobs), *err
+	}
+	d.group.clear()
+	waited := false
+	for n < len(jobs) && d.group.bytes < groupBytes {
+		j := jobs[n]
+		j.err = d.group.run(j.op, d.report)
+		waited = waited || j.answer != nil
+		n++
+	}
+	if len(d.group.records) == 0 {
+		return n, nil
+	}
+	if err = d.flush(d.group.records); err == nil {
+		err = d.show(d.group.changes)
+	}
 	d.flushes.Add(1)
 	d.bytes.Add(int64(len(d.buffer)))
-	if slices.ContainsFunc(group, func(j *job) bool { return j.answer != nil }) {
+	if waited {
 		d.waited.Add(1)
 	}
+	if err != nil {
+		return n, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	d.flushed = d.last
+	return n, nil
+}
+
+// show puts changes whose records are flushed into the tables.
+func (d *DB) show(changes []change) error {
+	batch := d.tables.NewBatch()
+	defer func() { _ = batch.Close() }() // it is in memory
+	for _, c := range changes {
+		set(batch, c)
+	}
+	if err := batch.Set(applied, binary.BigEndian.AppendUint64(nil, d.last), nil); err != nil {
+		return err
+	}
+	return batch.Commit(pebble.NoSync)
 }
 
 // flush writes records to the log. They are on the disk when it returns nil.
-func (d *DB) flush(records []*record) error {
+func (d *DB) flush(records []record) error {
 	size := 0
-	for i, r := range records {
-		r.number = d.last + 1 + uint64(i)
-		size += r.measure()
+	for i := range records {
+		records[i].number = d.last + 1 + uint64(i)
+		size += records[i].measure()
 	}
 	if _, err := d.log.room(size); err != nil {
 		return err
@@ -381,9 +400,9 @@ func (d *DB) flush(records []*record) error {
 	if d.buffer = d.buffer[:0]; cap(d.buffer) > groupBytes {
 		d.buffer = nil // of one large group
 	}
-	for _, r := range records {
-		r.segment, r.flushed = d.log.current.nonce, d.flushed
-		d.buffer = r.append(d.buffer)
+	for i := range records {
+		records[i].segment, records[i].flushed = d.log.current.nonce, d.flushed
+		d.buffer = records[i].append(d.buffer)
 	}
 	d.last, d.said = d.last+uint64(len(records)), d.flushed
 	return d.log.write(d.buffer, d.last, true)

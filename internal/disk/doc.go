@@ -1,9 +1,11 @@
 // Package disk is the data directory in which the embedded store, the embedded queue and the embedded blobs keep everything: a
-// write-ahead log in front of Pebble, and one writer that groups what many goroutines write into one flush.
+// write-ahead log in front of Pebble. What many goroutines write at once shares a flush.
 //
 //	Write (waits) ──┐                ┌── one group ──┐
 //	Write (waits) ──┼─▶ the line ──▶ │ op op op op op │ ──▶ log, one flush ──▶ tables ──▶ answers to those that wait
 //	Later ──────────┘                └───────────────┘
+//
+// A caller of Write who comes alone commits the group. If several come at once, a goroutine does (see line).
 //
 //	DIR/weft.db     says which format the directory has; of earlier versions, the bbolt database itself
 //	DIR/log/*.wal   segments of the log: what is not in the tables for sure (see record.go)
@@ -12,8 +14,8 @@
 //
 // # What holds
 //
-//   - Write returns when its operation is on the disk. An operation that refuses (a condition that does not hold) changes
-//     nothing, and does not disturb the others of its group.
+//   - Write returns when its operation is on the disk. An operation that refuses (a condition does not hold, or a value that it reads
+//     is damaged) changes nothing, and does not disturb the others of its group.
 //   - Later returns at once. Operations reach the disk in the order in which they were queued, so a crash takes away only
 //     the end of the line: if anything queued after an operation survives, the operation does.
 //   - Read sees what is on the disk and nothing that a crash could still take away: a group reaches the tables only after its flush.

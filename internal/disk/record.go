@@ -52,8 +52,6 @@ type record struct {
 	list []change
 }
 
-func (r *record) add(c change) { r.list = append(r.list, c) }
-
 func (h *header) append(dst []byte) []byte {
 	at := len(dst)
 	dst = binary.BigEndian.AppendUint32(dst, magic)
@@ -102,23 +100,26 @@ func (r *record) measure() int {
 
 // append writes the record.
 func (r *record) append(dst []byte) []byte {
-	var directory []byte
-	r.changes, r.values = uint32(len(r.list)), 0
+	r.changes, r.values, r.directory = uint32(len(r.list)), 0, crc32.Size
+	var number [binary.MaxVarintLen64]byte
+	for _, c := range r.list {
+		r.directory += uint32(1 + binary.PutUvarint(number[:], uint64(len(c.key))) + len(c.key) + binary.PutUvarint(number[:], uint64(len(c.value))))
+		r.values += uint32(len(c.value))
+	}
+	dst = r.header.append(r.header.append(dst))
+	at := len(dst)
 	for _, c := range r.list {
 		kind := byte(isPut)
 		if c.value == nil {
 			kind = isDelete
 		}
-		directory = append(directory, kind)
-		directory = binary.AppendUvarint(directory, uint64(len(c.key)))
-		directory = append(directory, c.key...)
-		directory = binary.AppendUvarint(directory, uint64(len(c.value)))
-		r.values += uint32(len(c.value))
+		dst = append(dst, kind)
+		dst = binary.AppendUvarint(dst, uint64(len(c.key)))
+		dst = append(dst, c.key...)
+		dst = binary.AppendUvarint(dst, uint64(len(c.value)))
 	}
-	directory = binary.BigEndian.AppendUint32(directory, crc32.Checksum(directory, castagnoli))
-	r.directory = uint32(len(directory))
-	dst = r.header.append(r.header.append(dst))
-	dst = append(append(dst, directory...), directory...)
+	dst = binary.BigEndian.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
+	dst = append(dst, dst[at:]...)
 	for _, c := range r.list {
 		dst = append(dst, c.value...)
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // recover takes what the log has and the tables do not, writes the tables out, and begins a new log. A crash in between leaves the old
 // log, which is read again.
-func (d *DB) recover(fs vfs.FS, dir string) error {
+func (d *DB) recover(o Options, dir string) error {
+	fs := o.fs
 	if err := makeDir(fs, dir); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (d *DB) recover(fs vfs.FS, dir string) error {
 		}
 	}
 	d.flushed, d.said = d.last, d.last
-	d.log, err = openWAL(fs, dir, count)
+	d.log, err = openWAL(fs, dir, count, o.part)
 	return err
 }
 

@@ -9,20 +9,19 @@ import (
 
 // Tx is what an operation, or a Read, reads and writes through. It is good only until that returns.
 type Tx struct {
-	from   reader        // the tables, and in an operation what its group has changed so far
-	batch  *pebble.Batch // what the group changes; nil in a Read
-	record *record       // what the operation changes; nil in a Read
+	from   *pebble.DB
+	group  *group // of an operation; nil in a Read
 	report func(error)
-}
-
-// reader is what the tables and a batch have in common.
-type reader interface {
-	pebble.Reader
 }
 
 // Get returns a copy of the value of a key; nil if there is none. It returns ErrCorrupt for one that is damaged.
 func (tx *Tx) Get(s Space, key []byte) ([]byte, error) {
 	k := inSpace(s, key)
+	if tx.group != nil {
+		if c := tx.group.find(k); c != nil {
+			return copied(k, c.value)
+		}
+	}
 	stored, closer, err := tx.from.Get(k)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, nil
@@ -30,26 +29,31 @@ func (tx *Tx) Get(s Space, key []byte) ([]byte, error) {
 	if err != nil {
 		return nil, damage(err)
 	}
-	value, err := unseal(k, stored)
-	if err == nil {
-		value = append(make([]byte, 0, len(value)), value...) // a value without bytes is not nil
-	}
+	value, err := copied(k, stored)
 	return value, errors.Join(err, closer.Close())
+}
+
+// copied returns a copy of the value of a stored form; nil for that of a key that was deleted.
+func copied(key, stored []byte) ([]byte, error) {
+	if stored == nil {
+		return nil, nil
+	}
+	value, err := unseal(key, stored)
+	if err != nil {
+		return nil, err
+	}
+	return append(make([]byte, 0, len(value)), value...), nil // a value without bytes is not nil
 }
 
 // Put sets the value of a key. Only an operation may.
 func (tx *Tx) Put(s Space, key, value []byte) {
-	k := inSpace(s, key)
-	stored := seal(make([]byte, 0, valueHeader+len(value)), plain, k, value)
-	tx.record.add(change{key: k, value: stored})
-	_ = tx.batch.Set(k, stored, nil) // of a batch in memory: it cannot fail
+	k := append(append(tx.group.alloc(1+len(key)), byte(s)), key...)
+	tx.group.add(change{key: k, value: seal(tx.group.alloc(valueHeader+len(value)), plain, k, value)})
 }
 
 // Delete removes a key. Only an operation may.
 func (tx *Tx) Delete(s Space, key []byte) {
-	k := inSpace(s, key)
-	tx.record.add(change{key: k})
-	_ = tx.batch.Delete(k, nil) // of a batch in memory: it cannot fail
+	tx.group.add(change{key: append(append(tx.group.alloc(1+len(key)), byte(s)), key...)})
 }
 
 // Ascend calls fn with the keys of a space from one to before another and their values, in order, until fn returns false. A nil to is
@@ -73,7 +77,11 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 	if to != nil {
 		upper = inSpace(s, to)
 	}
-	it, err := tx.from.NewIter(&pebble.IterOptions{LowerBound: inSpace(s, from), UpperBound: upper})
+	reader := pebble.Reader(tx.from)
+	if tx.group != nil && len(tx.group.changes) > 0 {
+		reader = tx.group.whole()
+	}
+	it, err := reader.NewIter(&pebble.IterOptions{LowerBound: inSpace(s, from), UpperBound: upper})
 	if err != nil {
 		return damage(err)
 	}

@@ -35,6 +35,7 @@ type segment struct {
 type wal struct {
 	fs      vfs.FS
 	dir     string
+	largest int64 // size of a segment
 	current *segment
 	end     int64 // of what was written to the current segment
 	count   uint64
@@ -51,10 +52,10 @@ type prepared struct {
 	err     error
 }
 
-// openWAL begins a new log. The numbers of its segments come after count.
-func openWAL(fs vfs.FS, dir string, count uint64) (*wal, error) {
-	w := &wal{fs: fs, dir: dir, count: count}
-	s, err := w.make(firstSegment, nil)
+// openWAL begins a new log. The numbers of its segments come after count. Its segments are smaller by a factor than those of users.
+func openWAL(fs vfs.FS, dir string, count uint64, part int64) (*wal, error) {
+	w := &wal{fs: fs, dir: dir, count: count, largest: largestSegment / part}
+	s, err := w.make(firstSegment/part, nil)
 	w.current = s
 	return w, err
 }
@@ -164,7 +165,7 @@ func (w *wal) room(n int) (switched bool, err error) {
 	return true, nil
 }
 
-func (w *wal) nextSize() int64 { return min(2*w.current.size, largestSegment) }
+func (w *wal) nextSize() int64 { return min(2*w.current.size, w.largest) }
 
 // prepare begins to make the next segment, once half of the current one is written.
 func (w *wal) prepare() {
@@ -206,7 +207,7 @@ func (w *wal) release(inTables uint64) error {
 	for len(w.full) > 0 && w.full[0].last <= inTables {
 		s := w.full[0]
 		w.full = w.full[1:]
-		if len(w.spare) < 2 && s.size == largestSegment {
+		if len(w.spare) < 2 && s.size == w.largest {
 			w.spare = append(w.spare, s)
 		} else if err := w.discard(s); err != nil {
 			return err

@@ -1,0 +1,230 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// keys lists the keys of a space that begin with k.
+func keys(t *testing.T, tx *Tx) (all []string) {
+	t.Helper()
+	if err := tx.Ascend(Rows, []byte("k"), After([]byte("k")), func(k, v []byte) bool {
+		all = append(all, fmt.Sprintf("%s=%s", k, v))
+		return true
+	}); err != nil {
+		t.Error(err)
+	}
+	return all
+}
+
+func value(t *testing.T, tx *Tx, key string) string {
+	t.Helper()
+	v, err := tx.Get(Rows, []byte(key))
+	if err != nil {
+		t.Error(err)
+	}
+	if v == nil {
+		return "none"
+	}
+	return string(v)
+}
+
+// An operation reads what it and those before it in its group have changed, by key and by range. One that refuses leaves nothing.
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	for _, scans := range []bool{false, true} {
+		d := openOn(t, vfs.NewMem())
+		put := func(tx *Tx, key, value string) { tx.Put(Rows, []byte(key), []byte(value)) }
+		want := func(tx *Tx, values string) {
+			t.Helper()
+			got := []string{value(t, tx, "k1"), value(t, tx, "k2"), value(t, tx, "k3")}
+			if strings.Join(got, " ") != values {
+				t.Errorf("the values are %q, want %q", got, values)
+			}
+			var there []string
+			for i, v := range got {
+				if v != "none" {
+					there = append(there, fmt.Sprintf("k%d=%s", i+1, v))
+				}
+			}
+			if scanned := keys(t, tx); scans && !slices.Equal(scanned, there) {
+				t.Errorf("the range is %q, want %q", scanned, there)
+			}
+		}
+		if err := d.Write(func(tx *Tx) error { put(tx, "k1", "old"); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		refused := errors.New("refused")
+		operations := []struct {
+			op  Op
+			err error
+		}{
+			{func(tx *Tx) error {
+				want(tx, "old none none")
+				put(tx, "k2", "a")
+				put(tx, "k2", "")
+				want(tx, "old  none")
+				return nil
+			}, nil},
+			{func(tx *Tx) error {
+				want(tx, "old  none")
+				put(tx, "k2", "b")
+				tx.Delete(Rows, []byte("k1"))
+				put(tx, "k3", "c")
+				want(tx, "none b c")
+				return refused
+			}, refused},
+			{func(tx *Tx) error {
+				want(tx, "old  none")
+				tx.Delete(Rows, []byte("k1"))
+				want(tx, "none  none")
+				return nil
+			}, nil},
+			{func(tx *Tx) error { want(tx, "none  none"); return refused }, refused},
+			{func(tx *Tx) error { put(tx, "k3", "d"); want(tx, "none  d"); return nil }, nil},
+		}
+		group := make([]*job, len(operations))
+		for i, o := range operations {
+			group[i] = &job{op: o.op, answer: make(chan error, 1)}
+		}
+		d.turn.Lock()
+		d.lead(group)
+		for i, j := range group {
+			if err := <-j.answer; !errors.Is(err, operations[i].err) {
+				t.Errorf("operation %d: %v, want %v", i, err, operations[i].err)
+			}
+		}
+		if s := d.Stats(); s.Flushes != 2 {
+			t.Errorf("%d flushes, want that of the first write and that of the group", s.Flushes)
+		}
+		if err := d.Read(func(tx *Tx) error { want(tx, "none  d"); return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What an operation has changed before it refuses is not on the disk either.
+func TestRefusedAfterChanges(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewMem()
+	d := openOn(t, fs)
+	refused := errors.New("refused")
+	if err := d.Write(func(tx *Tx) error { _ = put(1)(tx); return refused }); !errors.Is(err, refused) {
+		t.Errorf("%v, want what the operation returned", err)
+	}
+	for range 2 {
+		if got := numbers(t, d); len(got) != 0 {
+			t.Errorf("%v is there, and was refused", got)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d = openOn(t, fs)
+	}
+}
+
+// A group takes no more operations than its bytes allow. What is left is committed after it.
+func TestGroupBytes(t *testing.T) {
+	t.Parallel()
+	d := openOn(t, vfs.NewMem())
+	var group []*job
+	for n := range uint64(groupBytes/(12<<10) + 2) {
+		group = append(group, &job{op: large(n), answer: make(chan error, 1)})
+	}
+	d.turn.Lock()
+	d.lead(group)
+	for _, j := range group {
+		if err := <-j.answer; err != nil {
+			t.Error(err)
+		}
+	}
+	if s := d.Stats(); s.Flushes != 2 || s.Waited != 2 {
+		t.Errorf("%+v, want two groups", s)
+	}
+	if got := numbers(t, d); len(got) != len(group) {
+		t.Errorf("%d numbers are there, want %d", len(got), len(group))
+	}
+}
+
+// After an operation that panics nobody can tell what became of those before it: there are no more writes.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	d := openOn(t, vfs.NewMem())
+	if err := d.Later(put(1)); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic of an operation did not reach its caller")
+			}
+		}()
+		_ = d.Write(func(*Tx) error { panic("a defect") })
+	}()
+	if err := d.Write(put(2)); !errors.Is(err, ErrUnknown) {
+		t.Errorf("a write after that: %v, want ErrUnknown", err)
+	}
+}
+
+// settle waits for whoever commits a group.
+func settle(d *DB) {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+}
+
+// A caller who comes alone commits by himself. While he does, others are left to the writer, and after several at once the next one is.
+func TestWhoCommits(t *testing.T) {
+	t.Parallel()
+	d := openOn(t, vfs.NewMem())
+	add := func(n uint64) (*job, []*job) {
+		j := &job{op: put(n), answer: make(chan error, 1)}
+		lead, err := d.line.add(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j, lead
+	}
+	if err := d.Later(put(1)); err != nil {
+		t.Fatal(err)
+	}
+	first, lead := add(2)
+	if len(lead) != 2 || lead[1] != first {
+		t.Fatalf("a caller alone is to commit %d operations, want his own and the one before", len(lead))
+	}
+	var others []*job
+	for n := range uint64(3) {
+		j, theirs := add(3 + n)
+		if theirs != nil {
+			t.Errorf("operation %d is to be committed by its caller, while another commits", n)
+		}
+		others = append(others, j)
+	}
+	d.lead(lead)
+	for _, j := range append(others, first) {
+		if err := <-j.answer; err != nil {
+			t.Error(err)
+		}
+	}
+	settle(d)
+	for n, want := range []bool{false, true} {
+		j, lead := add(6 + uint64(n))
+		if (lead != nil) != want {
+			t.Errorf("write %d after a group of three: committed by its caller: %v, want %v", n, lead != nil, want)
+		}
+		if lead != nil {
+			d.lead(lead)
+		}
+		if err := <-j.answer; err != nil {
+			t.Error(err)
+		}
+		settle(d)
+	}
+	if got := numbers(t, d); !slices.Equal(got, []uint64{1, 2, 3, 4, 5, 6, 7}) {
+		t.Errorf("%v is there", got)
+	}
+}

@@ -1,0 +1,147 @@
+package disk
+
+import (
+	"sync"
+	"time"
+)
+
+// job is an operation in the line.
+type job struct {
+	op     Op
+	answer chan error // nil if nobody waits
+	err    error
+}
+
+// line is the operations that wait to be committed, in order. They are committed in groups, one group at a time, by whoever holds the
+// turn of the directory:
+//
+//   - A caller of Write commits its own operation, and all that stand before it, if the directory is quiet. So no other goroutine has to
+//     be woken before the flush or after it.
+//   - The writer, a goroutine, commits all others. What queues up during one flush shares the next one.
+//
+// Operations that nobody waits for stay in the line for laterDelay, so that they share the flush of somebody who does wait.
+type line struct {
+	turn *sync.Mutex
+
+	mu     sync.Mutex
+	jobs   []*job
+	taken  []*job    // the group that was taken last; its memory is used for the line after the next
+	waited int       // how many of jobs have somebody who waits
+	quiet  bool      // the last group had one such job at most
+	closed bool      // no more jobs are taken in
+	room   sync.Cond // broadcast when jobs are taken out
+
+	delay *time.Timer // calls ripen
+	armed bool        // delay runs
+	due   bool        // jobs have stood for laterDelay
+
+	work   chan struct{} // wakes the writer
+	called bool          // something is in work
+}
+
+func newLine(turn *sync.Mutex) *line {
+	l := &line{turn: turn, quiet: true, work: make(chan struct{}, 1)}
+	l.room.L = &l.mu
+	l.delay = stopped(l.ripen)
+	return l
+}
+
+// stopped returns a timer that calls fn once it is reset.
+func stopped(fn func()) *time.Timer {
+	t := time.AfterFunc(time.Hour, fn)
+	t.Stop()
+	return t
+}
+
+// add puts a job into the line, and waits for room if there is none. If the directory is quiet and nobody holds the turn, it takes the
+// turn and returns the group that the caller has to commit, with the job at its end. Otherwise the writer commits the job.
+func (l *line) add(j *job) (lead []*job, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.jobs) >= lineLength && !l.closed {
+		l.room.Wait()
+	}
+	if l.closed {
+		return nil, ErrClosed
+	}
+	l.jobs = append(l.jobs, j)
+	if j.answer == nil {
+		if !l.armed {
+			l.armed = true
+			l.delay.Reset(laterDelay)
+		}
+		return nil, nil
+	}
+	l.waited++
+	if l.quiet && l.waited == 1 && len(l.jobs) <= groupSize && l.turn.TryLock() {
+		return l.take(), nil
+	}
+	l.call()
+	return nil, nil
+}
+
+// call wakes the writer. The caller holds mu.
+func (l *line) call() {
+	if !l.called && !l.closed {
+		l.called = true
+		l.work <- struct{}{}
+	}
+}
+
+// ripen has the writer commit what nobody waits for.
+func (l *line) ripen() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.armed = false
+	if len(l.jobs) > 0 {
+		l.due = true
+		l.call()
+	}
+}
+
+// sleep waits until the writer has something to do. It reports false if the line is closed and empty.
+func (l *line) sleep() bool {
+	<-l.work
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.called = false
+	return !l.closed || len(l.jobs) > 0
+}
+
+// next returns the next group of the writer, which holds the turn; nil if there is none for now.
+func (l *line) next() []*job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waited == 0 && !l.due && !l.closed {
+		return nil
+	}
+	return l.take()
+}
+
+// take takes a group out of the line. The caller holds mu and the turn, so the group that was taken before has been committed.
+func (l *line) take() []*job {
+	group := l.jobs[:min(len(l.jobs), groupSize)]
+	clear(l.taken)
+	l.taken, l.jobs = l.jobs, append(l.taken[:0], l.jobs[len(group):]...)
+	waited := 0
+	for _, j := range group {
+		if j.answer != nil {
+			waited++
+		}
+	}
+	l.waited -= waited
+	l.quiet = waited <= 1
+	l.due = l.due && len(l.jobs) > 0
+	l.room.Broadcast()
+	return group
+}
+
+// close takes in no more jobs. The writer commits those in the line.
+func (l *line) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.delay.Stop()
+	l.room.Broadcast()
+	close(l.work)
+}
