@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -23,12 +24,15 @@ func (h *handler) start(r *http.Request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	answer, err := h.service.Start(r.Context(), body)
+	begin := h.service.Start
+	if d > 0 {
+		begin = func(ctx context.Context, body api.StartRequest) (*api.StartResponse, error) {
+			return h.service.StartAndAwait(ctx, body, d)
+		}
+	}
+	answer, err := begin(r.Context(), body)
 	if err != nil {
 		return 0, nil, err
-	}
-	if d > 0 {
-		h.service.AwaitStarted(r.Context(), answer, d)
 	}
 	if answer.Started {
 		return http.StatusCreated, answer, nil

@@ -235,10 +235,11 @@ func own(conflict *store.Conflict, items []store.Item) bool {
 	return false
 }
 
-// landed adds commits that are in the log to what is known, and wakes those who wait for them.
+// landed adds commits that are in the log to what is known. Those who wait for them are woken when the session leaves the gate: they have
+// to enter it to see.
 func (t *session) landed(ctx context.Context, changes []*change) error {
 	t.tellLanded(ctx, changes)
-	t.watchers.notify(t.workflowID)
+	t.committed = true
 	if t.tainted {
 		t.forget() // code that hangs holds the run: leave it to it, and read the log again
 		return nil

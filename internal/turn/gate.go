@@ -28,6 +28,17 @@ type waiter struct {
 // errTaken is an update that a holder of the gate has taken along, and not answered before the caller's time was over.
 var errTaken = errors.New("turn: the update is being carried out together with another")
 
+// enterWithin is enter for a caller who waits no longer than this.
+func (s *Service) enterWithin(ctx context.Context, wait time.Duration, workflowID string, call *updateCall) (bool, error) {
+	w := s.gates.queue(workflowID, call)
+	if w == nil {
+		return true, nil // most gates are free, and a context with a timeout costs more than entering one
+	}
+	limited, cancel := s.world.WithTimeout(ctx, wait)
+	defer cancel()
+	return s.atGate(limited, workflowID, w)
+}
+
 // enter waits for the gate of a workflow. It returns false where the waiter's update was taken along by a holder before
 // it and answered, and an error where ctx ended first: errTaken if its update is being carried out, which the holder goes on with, and
 // any other one if nothing will happen. Otherwise the caller must leave.
@@ -36,6 +47,11 @@ func (s *Service) enter(ctx context.Context, workflowID string, call *updateCall
 	if w == nil {
 		return true, nil
 	}
+	return s.atGate(ctx, workflowID, w)
+}
+
+// atGate is enter behind others.
+func (s *Service) atGate(ctx context.Context, workflowID string, w *waiter) (bool, error) {
 	for {
 		err := s.world.Wait(ctx, forever, w.wake)
 		turn, done := s.gates.state(w)
@@ -134,46 +150,55 @@ func (g *gates) release(taken []*waiter) {
 	}
 }
 
-// watchers wake those who wait for something to happen to a workflow, when a commit of this process has landed.
+// watchers wake those who wait for something to happen to a workflow, when a session of this process has committed to it.
 type watchers struct {
 	mu       sync.Mutex
-	channels map[string]*watch
+	channels map[string]*watchedBy
 }
 
-type watch struct {
+// watchedBy is those who wait for the next commit of a workflow.
+type watchedBy struct {
 	channel chan struct{}
 	holders int
 }
 
-// watch returns a channel that is closed when the next commit of the workflow lands, and a function to call when it is
-// no longer needed.
-func (w *watchers) watch(workflowID string) (<-chan struct{}, func()) {
+// watch is a wait for the next commit of a workflow: changed is closed then. Call stop when it is no longer needed.
+type watch struct {
+	changed <-chan struct{}
+	stop    func()
+}
+
+// watch begins to watch a workflow.
+func (w *watchers) watch(workflowID string) watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.channels == nil {
-		w.channels = map[string]*watch{}
+		w.channels = map[string]*watchedBy{}
 	}
 	held := w.channels[workflowID]
 	if held == nil {
-		held = &watch{channel: make(chan struct{})}
+		held = &watchedBy{channel: make(chan struct{})}
 		w.channels[workflowID] = held
 	}
 	held.holders++
-	return held.channel, func() {
+	return watch{held.channel, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if held.holders--; held.holders == 0 && w.channels[workflowID] == held {
 			delete(w.channels, workflowID)
 		}
-	}
+	}}
 }
 
-// notify wakes those who watch a workflow.
-func (w *watchers) notify(workflowID string) {
+// detach returns the channel of those who watch a workflow, for the caller to close; nil if there are none. Who begins to watch after
+// that waits for the commit after the next.
+func (w *watchers) detach(workflowID string) chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if held := w.channels[workflowID]; held != nil {
-		delete(w.channels, workflowID)
-		close(held.channel)
+	held := w.channels[workflowID]
+	if held == nil {
+		return nil
 	}
+	delete(w.channels, workflowID)
+	return held.channel
 }

@@ -29,9 +29,7 @@ func (s *Service) lookIn(ctx context.Context, wait, limit time.Duration, workflo
 	if err := checkIDs(workflowID, runID); err != nil {
 		return err
 	}
-	limited, cancel := s.world.WithTimeout(ctx, max(wait, 0))
-	defer cancel()
-	t, err := s.open(limited, workflowID)
+	t, err := s.openWithin(ctx, max(wait, 0), workflowID)
 	if err != nil {
 		t = s.readBeside(workflowID)
 	}
@@ -63,48 +61,80 @@ func (t *session) lookAt(ctx context.Context, runID history.RunID, fn func(*sess
 // here.
 const pollEvery = 2 * time.Second
 
-// await looks at a run until fn says that it has seen what it waits for, or wait or the soft limit has passed. The first look, and each that
-// only time has brought about, is a read. A commit of this process ends the wait between two looks, and needs none: it is
-// known here, and so it is if known says that this process has just written to the run. What fn waits for never
-// changes once it is in the log.
+// await looks at a run until fn says that it has seen what it waits for, or wait or the soft limit has passed. The first look, and each
+// after a wait that nothing ended, is a read. A commit of this process ends the wait between two looks, and is known here without a read.
+// What fn waits for never changes once it is in the log.
+//
+// By wrote a process that has just written to the run says that it knows the run: the first look is no read then. There is none if wrote
+// has a watch, which has been on since before anybody else could write.
 //
 // A read that begins at the end of the wait has leastTime. If the store does not answer by then, what fn has seen before stands; the error
 // is busy if it has seen nothing.
-func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, known bool, fn func(*engine.Run) (bool, error)) error {
-	end, pinned, looked := s.world.Now().Add(min(wait, s.options.SoftLimit)), runID != "", false
+func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote, fn func(*engine.Run) (bool, error)) error {
+	w := &awaiting{Service: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.world.Now().Add(min(wait, s.options.SoftLimit)), fn: fn, known: wrote != nil}
+	var watched watch
+	if wrote != nil {
+		watched = wrote.watch
+	}
 	for pause := 50 * time.Millisecond; ; {
-		changed, stop := s.watchers.watch(workflowID)
-		done := false
-		see := func(run *engine.Run) (err error) {
-			runID = run.State.RunID // the same run, also if another one follows
-			done, err = fn(run)
-			looked = looked || err == nil
-			return err
+		if watched.changed == nil {
+			watched = s.watchers.watch(workflowID)
+			if done, err := w.look(ctx); done || err != nil {
+				watched.stop()
+				return err
+			}
 		}
-		seen, err := false, error(nil)
-		if runID != "" {
-			seen, err = s.glance(ctx, end.Sub(s.world.Now()), workflowID, runID, see)
-		}
-		if err == nil && !done && !(seen && known) {
-			err = s.lookUntil(ctx, end, workflowID, runID, func(t *session, run *engine.Run) error { return t.lookBack(ctx, run, pinned, see) })
-		}
-		left := end.Sub(s.world.Now())
-		if errors.Is(err, api.Busy) && looked && left <= 0 {
-			err = nil
-		}
-		if err != nil || done || left <= 0 {
-			stop()
-			return err
-		}
-		err = s.world.Wait(ctx, min(left, pause), changed)
-		stop()
+		err := s.world.Wait(ctx, min(w.end.Sub(s.world.Now()), pause), watched.changed)
+		watched.stop()
 		if err != nil {
 			return nil // the caller has gone
 		}
-		if known = closed(changed); !known {
+		if w.known = closed(watched.changed); !w.known {
 			pause = min(2*pause, pollEvery)
 		}
+		watched = watch{}
 	}
+}
+
+// wrote is what a process knows that has just written to a run.
+type wrote struct{ watch watch }
+
+// awaiting is a caller who waits for something that happens to a run.
+type awaiting struct {
+	*Service
+	workflowID string
+	runID      history.RunID
+	pinned     bool
+	end        time.Time
+	fn         func(*engine.Run) (bool, error)
+
+	known  bool // what this process knows of the run is current
+	looked bool // fn has seen the run
+	done   bool
+}
+
+// look looks at the run. It reports true if fn has seen what it waits for, or the wait is over.
+func (w *awaiting) look(ctx context.Context) (over bool, err error) {
+	seen := false
+	if w.runID != "" {
+		seen, err = w.glance(ctx, w.end.Sub(w.world.Now()), w.workflowID, w.runID, w.see)
+	}
+	if err == nil && !w.done && !(seen && w.known) {
+		err = w.lookUntil(ctx, w.end, w.workflowID, w.runID, func(t *session, run *engine.Run) error { return t.lookBack(ctx, run, w.pinned, w.see) })
+	}
+	left := w.end.Sub(w.world.Now())
+	if errors.Is(err, api.Busy) && w.looked && left <= 0 {
+		err = nil
+	}
+	return w.done || left <= 0, err
+}
+
+// see shows the run to fn.
+func (w *awaiting) see(run *engine.Run) (err error) {
+	w.runID = run.State.RunID // the same run, also if another one follows
+	w.done, err = w.fn(run)
+	w.looked = w.looked || err == nil
+	return err
 }
 
 // lookUntil is lookIn for a caller whose time is over at end.
@@ -142,9 +172,7 @@ func closed(c <-chan struct{}) bool {
 // glance calls fn with a run as far as this process knows it. It reports false where it does not, or somebody holds the gate for longer
 // than wait.
 func (s *Service) glance(ctx context.Context, wait time.Duration, workflowID string, runID history.RunID, fn func(*engine.Run) error) (bool, error) {
-	ctx, cancel := s.world.WithTimeout(ctx, max(wait, 0))
-	defer cancel()
-	t, err := s.open(ctx, workflowID)
+	t, err := s.openWithin(ctx, max(wait, 0), workflowID)
 	if err != nil {
 		return false, nil
 	}
@@ -163,21 +191,31 @@ func (s *Service) glance(ctx context.Context, wait time.Duration, workflowID str
 
 // Result returns how a run ended, when it has ended or after wait.
 func (s *Service) Result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration) (*api.ResultResponse, error) {
-	return s.result(ctx, workflowID, runID, wait, false)
+	return s.result(ctx, workflowID, runID, wait, nil)
 }
 
-// AwaitStarted waits until the run of a start has closed, and adds how it ended to the answer. The start is durable, so it is answered
-// without that if the run cannot be read.
-func (s *Service) AwaitStarted(ctx context.Context, started *api.StartResponse, wait time.Duration) {
-	if outcome, err := s.result(ctx, started.WorkflowID, started.RunID, wait, started.Started); err == nil {
+// StartAndAwait is Start, and then waits until the run has closed, and adds how it ended to the answer. The start is durable, so it is
+// answered without that if the run cannot be read.
+func (s *Service) StartAndAwait(ctx context.Context, r api.StartRequest, wait time.Duration) (*api.StartResponse, error) {
+	watched := watch{}
+	started, err := s.startWatching(ctx, r, &watched)
+	if err != nil {
+		return nil, err
+	}
+	var known *wrote
+	if started.Started {
+		known = &wrote{watched}
+	}
+	if outcome, err := s.result(ctx, started.WorkflowID, started.RunID, wait, known); err == nil {
 		started.Outcome = outcome
 	}
+	return started, nil
 }
 
-// result is Result, perhaps by a process that has just written to the run (known).
-func (s *Service) result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, known bool) (*api.ResultResponse, error) {
+// result is Result, perhaps by a process that has just written to the run.
+func (s *Service) result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*api.ResultResponse, error) {
 	answer := &api.ResultResponse{WorkflowID: workflowID}
-	err := s.await(ctx, workflowID, runID, wait, known, func(run *engine.Run) (bool, error) {
+	err := s.await(ctx, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
 		answer.RunID, answer.Status = run.State.RunID, run.State.Status
 		answer.Result, answer.Failure = run.State.Outcome()
 		answer.NewRunID = run.State.Next()

@@ -20,9 +20,7 @@ var errStale = errors.New("turn: decided on old knowledge")
 // is in the log when request returns nil. The caller's going away does not stop it: its context only bounds the wait at
 // the gate.
 func (s *Service) request(ctx context.Context, workflowID string, fn func(context.Context, *session) error) error {
-	limited, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
-	defer cancel()
-	t, err := s.open(limited, workflowID)
+	t, err := s.openWithin(ctx, s.options.SoftLimit, workflowID)
 	if err != nil {
 		return errWaited
 	}

@@ -28,6 +28,10 @@ type session struct {
 	follows *continuation
 	// patience is how long the session tries again after lost races; 0 is not at all.
 	patience time.Duration
+	// committed says that the session has committed something.
+	committed bool
+	// watched is set to a watch on the workflow when the session leaves the gate; nil is none.
+	watched *watch
 	// gateless says that the session holds no gate, and keeps nothing: it only reads.
 	gateless bool
 	// began is when the session did.
@@ -39,6 +43,14 @@ type session struct {
 // open enters the gate of a workflow and takes what the cache knows of it.
 func (s *Service) open(ctx context.Context, workflowID string) (*session, error) {
 	if _, err := s.enter(ctx, workflowID, nil); err != nil {
+		return nil, err
+	}
+	return s.begin(workflowID), nil
+}
+
+// openWithin is open for a caller who waits at the gate no longer than this.
+func (s *Service) openWithin(ctx context.Context, wait time.Duration, workflowID string) (*session, error) {
+	if _, err := s.enterWithin(ctx, wait, workflowID, nil); err != nil {
 		return nil, err
 	}
 	return s.begin(workflowID), nil
@@ -78,7 +90,23 @@ func (t *session) close() {
 			t.closeInstance(e)
 		}
 	}
+	t.leave()
+}
+
+// leave leaves the gate, and wakes those who wait for what the session has committed. Whoever is to watch the run from here on does so
+// before anybody else can commit.
+func (t *session) leave() {
+	var waiting chan struct{}
+	if t.committed {
+		waiting = t.watchers.detach(t.workflowID)
+	}
+	if t.watched != nil {
+		*t.watched = t.watchers.watch(t.workflowID)
+	}
 	t.gates.leave(t.workflowID)
+	if waiting != nil {
+		close(waiting)
+	}
 }
 
 // forget drops all that is known. The next look reads everything anew.

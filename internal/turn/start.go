@@ -29,6 +29,11 @@ const (
 // Start starts a run, or finds the one that an earlier sending of the same request started. The run is in the log when
 // Start returns nil.
 func (s *Service) Start(ctx context.Context, r api.StartRequest) (*api.StartResponse, error) {
+	return s.startWatching(ctx, r, nil)
+}
+
+// startWatching is Start. It watches the run from its start on, if it starts one that does not close at once and watched is not nil.
+func (s *Service) startWatching(ctx context.Context, r api.StartRequest, watched *watch) (*api.StartResponse, error) {
 	made := r.WorkflowID == nil && r.RequestID == ""
 	if r.WorkflowID == nil {
 		r.WorkflowID = s.makeWorkflowID(r.RequestID)
@@ -39,7 +44,11 @@ func (s *Service) Start(ctx context.Context, r api.StartRequest) (*api.StartResp
 	}
 	answer := &api.StartResponse{WorkflowID: *r.WorkflowID}
 	err = s.request(ctx, *r.WorkflowID, func(ctx context.Context, t *session) error {
-		return t.start(ctx, &r, started, made, answer)
+		err := t.start(ctx, &r, started, made, answer)
+		if run := t.run(); err == nil && answer.Started && run != nil && run.State.RunID == answer.RunID && !run.State.Status.Closed() {
+			t.watched = watched
+		}
+		return err
 	})
 	return answer, err
 }

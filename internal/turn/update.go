@@ -60,7 +60,7 @@ func (s *Service) Update(ctx context.Context, workflowID string, runID history.R
 	if left <= 0 {
 		return &call.answer, nil
 	}
-	if answer, err := s.pollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left, true); err == nil {
+	if answer, err := s.pollUpdate(ctx, workflowID, call.answer.RunID, call.request.ID, left, &wrote{}); err == nil {
 		answer.Started = call.answer.Started
 		return answer, nil
 	}
@@ -107,9 +107,7 @@ func (s *Service) checkWait(timeout *api.Duration) (time.Duration, error) {
 // carryOut has the update run at its workflow's gate: by this call, together with those that wait behind it, or by one
 // before it that took it along. It returns errStillRuns if the caller's time is over while the update may still be accepted.
 func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateCall, wait time.Duration) error {
-	limited, cancel := s.world.WithTimeout(ctx, wait)
-	defer cancel()
-	mine, err := s.enter(limited, workflowID, call)
+	mine, err := s.enterWithin(ctx, wait, workflowID, call)
 	switch {
 	case errors.Is(err, errTaken):
 		return errStillRuns
@@ -157,9 +155,7 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	if err != nil {
 		return err
 	}
-	limited, cancel := s.world.WithTimeout(ctx, wait)
-	defer cancel()
-	t, err := s.open(limited, workflowID)
+	t, err := s.openWithin(ctx, wait, workflowID)
 	if err != nil {
 		return errWaited
 	}
@@ -436,13 +432,13 @@ func (s *Service) PollUpdate(ctx context.Context, workflowID string, runID histo
 	if err := engine.CheckID("updateId", updateID); err != nil {
 		return nil, api.Invalid.New("%v", err)
 	}
-	return s.pollUpdate(ctx, workflowID, runID, updateID, wait, false)
+	return s.pollUpdate(ctx, workflowID, runID, updateID, wait, nil)
 }
 
-// pollUpdate is PollUpdate, perhaps by a process that has just accepted the update (known).
-func (s *Service) pollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration, known bool) (*api.UpdateResponse, error) {
+// pollUpdate is PollUpdate, perhaps by a process that has just accepted the update.
+func (s *Service) pollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration, wrote *wrote) (*api.UpdateResponse, error) {
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
-	err := s.await(ctx, workflowID, runID, wait, known, func(run *engine.Run) (bool, error) {
+	err := s.await(ctx, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
 		if _, admitted := run.State.Admitted[updateID]; admitted {
 			call.answer = api.UpdateResponse{UpdateID: updateID, RunID: run.State.RunID, Stage: api.StageAdmitted}
 			return false, nil
