@@ -60,6 +60,7 @@ type Server struct {
 	pump    *pump.Pump
 	backend *backend
 	log     *slog.Logger
+	world   turn.RealWorld
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -123,7 +124,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		return nil, errors.Join(err, b.close())
 	}
 	return &Server{
-		Service: service, handler: handler, backend: b, log: o.Log,
+		Service: service, handler: handler, backend: b, log: o.Log, world: world,
 		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
 	}, nil
 }
@@ -235,6 +236,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // Close closes the data directory. Call it after Serve or Work has returned.
 func (s *Server) Close() error {
 	s.Service.Close()
+	s.world.End()
 	return s.backend.close()
 }
 

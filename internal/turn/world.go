@@ -34,11 +34,27 @@ type World interface {
 }
 
 // RealWorld is the World of a server: the clock of the machine and random numbers from its source. The zero value works, and makes a
-// timer for each wait.
-type RealWorld struct{ timers *sync.Pool }
+// timer and a goroutine for each guard.
+type RealWorld struct {
+	timers *sync.Pool
+	guards chan *guard
+}
 
-// NewRealWorld returns a RealWorld that uses its timers again. It belongs to one bubble of testing/synctest, if to any.
-func NewRealWorld() RealWorld { return RealWorld{&sync.Pool{}} }
+// NewRealWorld returns a RealWorld that uses its timers and goroutines again. It belongs to one bubble of testing/synctest, if to any.
+// End ends the goroutines.
+func NewRealWorld() RealWorld { return RealWorld{&sync.Pool{}, make(chan *guard, idleGuards)} }
+
+// End ends the goroutines that wait for a guard. Those that are needed later are made.
+func (w RealWorld) End() {
+	for {
+		select {
+		case g := <-w.guards:
+			close(g.work)
+		default:
+			return
+		}
+	}
+}
 
 // timer returns a timer that is due after d. Give it to release.
 func (w RealWorld) timer(d time.Duration) *time.Timer {
@@ -91,29 +107,77 @@ func (RealWorld) ID() (id [16]byte) {
 	return id
 }
 
-// Guard calls fn on a goroutine of its own. Where fn panics, or calls runtime.Goexit, it has ended.
-func (w RealWorld) Guard(limit time.Duration, fn func()) bool {
-	done := make(chan any, 1)
-	go func() {
-		defer func() {
-			if value := recover(); value != nil {
-				done <- escaped{value, debug.Stack()}
-			} else {
-				done <- nil
-			}
-		}()
-		fn()
+// idleGuards is how many goroutines wait for the next guard, at most. Each keeps its stack, which has grown to what workflow code needs.
+const idleGuards = 64
+
+// guard is a goroutine that calls functions for somebody who does not wait for ever.
+type guard struct {
+	work chan func()
+	done chan any // nil, or what a function panicked with
+}
+
+// serve calls functions until one of them ends the goroutine, or there are no more.
+func (g *guard) serve() {
+	for fn := range g.work {
+		if !g.call(fn) {
+			return
+		}
+	}
+}
+
+// call calls a function. It returns false after a panic, and does not return if fn calls runtime.Goexit.
+func (g *guard) call(fn func()) (again bool) {
+	defer func() {
+		if value := recover(); value != nil {
+			g.done <- escaped{value, debug.Stack()}
+		} else {
+			g.done <- again
+		}
 	}()
+	fn()
+	return true
+}
+
+// guard returns a goroutine that waits for a function.
+func (w RealWorld) guard() *guard {
+	select {
+	case g := <-w.guards:
+		return g
+	default:
+		g := &guard{work: make(chan func(), 1), done: make(chan any, 1)}
+		go g.serve()
+		return g
+	}
+}
+
+// Guard calls fn on another goroutine. Where fn panics, or calls runtime.Goexit, it has ended.
+func (w RealWorld) Guard(limit time.Duration, fn func()) bool {
+	g := w.guard()
+	g.work <- fn
 	timer := w.timer(limit)
 	defer w.release(timer)
 	select {
-	case value := <-done:
+	case value := <-g.done:
+		w.keep(g, value)
 		if e, ok := value.(escaped); ok {
 			panic(e)
 		}
 		return true
 	case <-timer.C:
+		close(g.work) // it ends when fn does
 		return false
+	}
+}
+
+// keep keeps a goroutine for the next guard, if it has not ended and there is room.
+func (w RealWorld) keep(g *guard, value any) {
+	if value != true {
+		return
+	}
+	select {
+	case w.guards <- g:
+	default:
+		close(g.work)
 	}
 }
 

@@ -9,19 +9,16 @@ import (
 	"time"
 )
 
-// A wait and a guard of a server make no timer of their own.
-func TestTimersAreUsedAgain(t *testing.T) {
+// A wait and a guard of a server use their timers and goroutines again, and allocate nothing.
+func TestGuardsAreUsedAgain(t *testing.T) {
 	w, woken := NewRealWorld(), make(chan struct{})
+	defer w.End()
 	close(woken)
-	wait := func() { _ = w.Wait(context.Background(), time.Hour, woken) }
-	wait()
-	if n := testing.AllocsPerRun(100, wait); n != 0 {
-		t.Errorf("a wait allocates %v times", n)
-	}
-	guard := func() { w.Guard(time.Hour, func() {}) }
-	pooled := testing.AllocsPerRun(100, guard)
-	w = RealWorld{}
-	if plain := testing.AllocsPerRun(100, guard); plain != pooled+3 {
-		t.Errorf("a guard allocates %v times with timers that are used again, and %v times with new ones; want three less", pooled, plain)
+	wait, guard := func() { _ = w.Wait(context.Background(), time.Hour, woken) }, func() { w.Guard(time.Hour, func() {}) }
+	for name, fn := range map[string]func(){"wait": wait, "guard": guard} {
+		fn()
+		if n := testing.AllocsPerRun(100, fn); n != 0 {
+			t.Errorf("a %s allocates %v times", name, n)
+		}
 	}
 }
