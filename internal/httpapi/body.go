@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -47,17 +48,23 @@ func decodeObject(body []byte, v any) error {
 	case depth(body) > maxDepth:
 		return fmt.Errorf("it is nested deeper than %d levels", maxDepth)
 	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	var wrong *json.UnmarshalTypeError
-	if err := d.Decode(v); errors.As(err, &wrong) {
-		return fmt.Errorf("the field %s is a %s, and cannot be one", wrong.Field, wrong.Value)
-	} else if err != nil {
-		return err
-	}
-	if d.InputOffset() != int64(len(body)) {
-		return errors.New("something follows the JSON object")
+	if json.Unmarshal(body, v) != nil {
+		return whatIsWrong(body, v)
 	}
 	return checkMembers(body, reflect.TypeOf(v).Elem())
+}
+
+// whatIsWrong is what is wrong with a body that does not decode.
+func whatIsWrong(body []byte, v any) error {
+	var wrong *json.UnmarshalTypeError
+	err := json.NewDecoder(bytes.NewReader(body)).Decode(v)
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("the field %s is a %s, and cannot be one", wrong.Field, wrong.Value)
+	case err != nil:
+		return err
+	}
+	return errors.New("something follows the JSON object")
 }
 
 // depth is how deep JSON is nested.
@@ -85,17 +92,17 @@ func depth(text []byte) (deepest int) {
 func checkMembers(object []byte, t reflect.Type) error {
 	d := json.NewDecoder(bytes.NewReader(object))
 	_, err := d.Token() // the brace
-	seen := map[string]bool{}
+	fields, seen := fieldsOf(t), map[string]bool{}
 	for err == nil && d.More() {
 		var token json.Token
 		if token, err = d.Token(); err != nil {
 			break
 		}
 		name, _ := token.(string)
-		field, known := fieldNamed(name, t)
+		field, known := fields.named(name)
 		switch {
 		case !known:
-			return fmt.Errorf("there is no field %q; the fields are %s", name, strings.Join(fieldNames(t), ", "))
+			return fmt.Errorf("there is no field %q; the fields are %s", name, strings.Join(fields.names, ", "))
 		case seen[name]:
 			return fmt.Errorf("it has the field %q twice", name)
 		}
@@ -118,25 +125,36 @@ func byName(t reflect.Type) bool {
 	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct
 }
 
-// fieldNames lists the names that JSON has for the fields of a type.
-func fieldNames(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != "" && tag != "-" {
-			names = append(names, tag)
-		}
-	}
-	return names
+// fields are the fields of a type, by the names that JSON has for them; any is what has any name.
+type fields struct {
+	names []string
+	types map[string]reflect.Type
+	any   bool
 }
 
-// fieldNamed is the type of the field that JSON has under this name.
-func fieldNamed(name string, t reflect.Type) (reflect.Type, bool) {
-	if byName(t) {
-		return reflect.TypeFor[json.RawMessage](), true
+// known are the fields of the types of requests, which are few.
+var known sync.Map
+
+func fieldsOf(t reflect.Type) *fields {
+	if f, ok := known.Load(t); ok {
+		return f.(*fields)
 	}
-	for i := range t.NumField() {
-		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag == name {
-			return t.Field(i).Type, true
+	f := &fields{types: map[string]reflect.Type{}, any: byName(t)}
+	for i := 0; !f.any && i < t.NumField(); i++ {
+		if tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); tag != "" && tag != "-" {
+			f.names = append(f.names, tag)
+			f.types[tag] = t.Field(i).Type
 		}
 	}
-	return nil, false
+	known.Store(t, f)
+	return f
+}
+
+// named is the type of the field that JSON has under this name.
+func (f *fields) named(name string) (reflect.Type, bool) {
+	if f.any {
+		return reflect.TypeFor[json.RawMessage](), true
+	}
+	t, ok := f.types[name]
+	return t, ok
 }

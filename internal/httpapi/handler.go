@@ -56,7 +56,9 @@ func New(service *turn.Service, log *slog.Logger) http.Handler {
 	for pattern, e := range h.endpoints() {
 		mux.HandleFunc(pattern, h.observe(pattern, e.at(pattern)))
 	}
-	return &router{mux, h}
+	t := &router{mux, h}
+	mux.HandleFunc("/", t.unknown)
+	return t
 }
 
 // endpoints are the endpoints of the API, by the patterns of the mux. Each is described in openapi.yaml.
@@ -102,15 +104,25 @@ type router struct {
 // ServeHTTP serves the API. A path with a segment that is empty, or is a dot or two, is none of the API's: the mux would
 // redirect it to the path of another workflow.
 func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	clean := path.Clean(r.URL.EscapedPath()) == r.URL.EscapedPath()
-	if clean && t.matches(r, r.Method) {
+	if clean(r) {
 		t.mux.ServeHTTP(w, r)
-		return
+	} else {
+		t.unknown(w, r)
 	}
+}
+
+// clean reports whether the path of a request begins with a slash, and has no segment that is empty, or is a dot or two.
+func clean(r *http.Request) bool {
+	escaped := r.URL.EscapedPath()
+	return strings.HasPrefix(escaped, "/") && path.Clean(escaped) == escaped
+}
+
+// unknown answers a request that no pattern matches. It names the methods of the path, if there are any.
+func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
 	t.handler.serve(func(*http.Request) (int, any, error) {
 		var allowed []string
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
-			if clean && t.matches(r, method) {
+			if clean(r) && t.matches(r, method) {
 				allowed = append(allowed, method)
 			}
 		}
@@ -122,11 +134,12 @@ func (t *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
+// matches reports whether an endpoint serves the path of a request with this method.
 func (t *router) matches(r *http.Request, method string) bool {
 	probe := r.Clone(r.Context())
 	probe.Method = method
 	_, pattern := t.mux.Handler(probe)
-	return pattern != ""
+	return pattern != "/"
 }
 
 // serve wraps an endpoint.
