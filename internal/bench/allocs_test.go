@@ -2,7 +2,13 @@
 
 package main
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/local"
+)
 
 // A cold replay is what a process does for a run that it does not have: it decodes the commits and runs the code again.
 func TestAllocationsOfAReplay(t *testing.T) {
@@ -22,5 +28,40 @@ func TestAllocationsOfAReplay(t *testing.T) {
 	})
 	if each := int(all) / n; each != want {
 		t.Errorf("%d allocations for each activity (%v of all), want %d: say why in the commit if that is meant", each, all, want)
+	}
+}
+
+// What a request allocates in the local server, behind HTTP. The store's share is that of a durable write.
+func TestAllocationsOfAnUpdate(t *testing.T) {
+	s, err := local.Open(registry(), local.Options{Dir: t.TempDir(), Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := s.Service.Start(t.Context(), api.StartRequest{WorkflowID: new("w"), Type: counter.Name(), Input: []byte("10")}); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		what, input, stage string
+		want               float64
+	}{
+		{"refused", "11", api.StageRejected, 65},
+		{"accepted", "1", api.StageCompleted, 89},
+	} {
+		n := 0
+		got := testing.AllocsPerRun(500, func() {
+			n++
+			answer, err := s.Service.Update(t.Context(), "w", "", add.Name(), api.UpdateRequest{UpdateID: fmt.Sprint(test.what, n), Input: []byte(test.input)})
+			if err != nil || answer.Stage != test.stage {
+				t.Fatal(answer, err)
+			}
+		})
+		if got != test.want {
+			t.Errorf("an update that is %s allocates %v times, want %v: say why in the commit if that is meant", test.what, got, test.want)
+		}
 	}
 }

@@ -33,6 +33,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == functionCommand {
 		do = runFunction
 	}
+	if len(os.Args) == 2 && os.Args[1] == echoCommand {
+		do = runEcho
+	}
 	if len(os.Args) == 4 && os.Args[1] == serverCommand {
 		do = func() error { return runServer(os.Args[2], os.Args[3]) }
 	}

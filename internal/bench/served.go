@@ -145,8 +145,8 @@ func diskSize(dir string) (bytes int64, err error) {
 
 // floor is what the figures of a server stand beside.
 type floor struct {
-	// write is a durable write of 300 bytes by the server's own store, and exchange an HTTP exchange that does nothing. The first is the
-	// median.
+	// write is a durable write of 300 bytes by the server's own store, and exchange an HTTP exchange with another process that does
+	// nothing. The first is the median.
 	write, writeTail, exchange, exchangeTail time.Duration
 }
 
@@ -172,13 +172,52 @@ func floors() (f floor, err error) {
 	if err != nil {
 		return f, err
 	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
-	defer s.Close()
-	exchanges, err := each(1_000, func(int) error { return post(s.Client(), s.URL, `{"input":1,"updateId":"0123456789abcdef"}`) })
+	url, stop, err := startEcho()
 	if err != nil {
 		return f, err
 	}
+	exchanges, err := each(1_000, func(int) error { return post(http.DefaultClient, url, `{"input":1,"updateId":"0123456789abcdef"}`) })
+	if err = errors.Join(err, stop()); err != nil {
+		return f, err
+	}
 	return floor{percentile(writes, .5), percentile(writes, .99), percentile(exchanges, .5), percentile(exchanges, .99)}, nil
+}
+
+// echoCommand is the argument by which this program answers HTTP requests with what they bring. It prints its address, and ends with its
+// standard input.
+const echoCommand = "echo"
+
+func runEcho() error {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	defer s.Close()
+	fmt.Println(s.URL)
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// startEcho starts that in a process of its own, as a server is.
+func startEcho() (url string, stop func() error, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	echo := exec.Command(program, echoCommand)
+	input, err := echo.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	output, err := echo.StdoutPipe()
+	if err == nil {
+		err = echo.Start()
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	stop = func() error { return errors.Join(input.Close(), echo.Wait()) }
+	if _, err = fmt.Fscanln(output, &url); err != nil {
+		err = errors.Join(err, stop())
+	}
+	return url, stop, err
 }
 
 func post(c *http.Client, url, body string) error {

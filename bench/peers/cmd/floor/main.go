@@ -1,5 +1,5 @@
 // Command floor measures what nobody gets below on this machine: appending 300 bytes to a file and flushing it (fdatasync), and
-// an HTTP exchange on the loopback that does nothing. The first argument is a directory of the disk that servers use.
+// an HTTP exchange on the loopback, with another process, that does nothing. The first argument is a directory of the disk that servers use.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -20,11 +21,52 @@ import (
 
 func main() {
 	flag.Parse()
+	if flag.Arg(0) == echoCommand {
+		serveEcho()
+		return
+	}
 	r := measure.NewReport("floor")
 	if err := errors.Join(run(r, flag.Arg(0)), disk(r, flag.Arg(0))); err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
 		os.Exit(1)
 	}
+}
+
+// echoCommand is the argument by which this program is a server that answers with what it is sent. It prints its address, and ends with
+// its standard input.
+const echoCommand = "echo"
+
+func serveEcho() {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	defer s.Close()
+	fmt.Println(s.URL)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// startEcho starts that server in a process of its own.
+func startEcho() (url string, stop func(), err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", nil, err
+	}
+	cmd := exec.Command(program, echoCommand)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	output, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	stop = func() { _, _ = input.Close(), cmd.Wait() }
+	if _, err := fmt.Fscanln(output, &url); err != nil {
+		stop()
+		return "", nil, err
+	}
+	return url, stop, nil
 }
 
 func run(r *measure.Report, dir string) error {
@@ -46,11 +88,14 @@ func run(r *measure.Report, dir string) error {
 		}
 		flush = append(flush, time.Since(begin))
 	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
-	defer s.Close()
+	url, stop, err := startEcho()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	for range 3000 {
 		begin := time.Now()
-		resp, err := s.Client().Post(s.URL, "application/json", strings.NewReader(`{"input":1,"updateId":"0123456789abcdef"}`))
+		resp, err := http.Post(url, "application/json", strings.NewReader(`{"input":1,"updateId":"0123456789abcdef"}`))
 		if err != nil {
 			return err
 		}
