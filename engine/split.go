@@ -71,8 +71,7 @@ func (s *splits) full(n int) bool {
 
 // sizeOf is how many bytes the attributes of an event take; 0 where they cannot be encoded, which the commit finds out.
 func sizeOf(a history.Attributes) int {
-	body, _ := history.EncodeBody(a)
-	return len(body) + eventBytes/8
+	return history.SizeOf(a) + eventBytes/8
 }
 
 // splitBefore waits until the commit of the task has a place for one event more. It calls late before it first waits: the event may

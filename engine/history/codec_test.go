@@ -49,6 +49,10 @@ func TestAttributesAreEncodedAsByTheLibrary(t *testing.T) {
 			a := kinds[typ].make()
 			fill(a, seed, seed > 10)
 			want := library(t, library(t, []byte{pairHeader}, typ), a)
+			body := library(t, []byte{version}, a)
+			if got, err := EncodeBody(a); err != nil || !bytes.Equal(got, body) || SizeOf(a) != len(body) {
+				t.Fatalf("%s, seed %d: %v\n%x, of size %d\nwant\n%x, of size %d", typ, seed, err, got, SizeOf(a), body, len(body))
+			}
 			w := wire.NewWriter(nil)
 			Of(a).EncodeTo(w)
 			if got, ok := w.Done(); !ok || !bytes.Equal(got, want) {
