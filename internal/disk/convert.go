@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -16,32 +17,39 @@ import (
 
 const (
 	formatFile = "weft.db"
-	// oldFile is where the file of a directory that was converted is kept.
+	// oldFile is where the file of a directory that was converted is kept, or a name that begins so if that is taken.
 	oldFile = "weft.db.v1"
+	// converting is there while a directory is converted: its tables are not whole.
+	converting = "weft.db.converting"
 	// format is what the file of a directory of this format says. Earlier versions, to which this file is their database, refuse it.
 	format = "weft data directory, format 2: the data is in log and tables\n"
 )
 
 // openDir opens the tables of a directory, which it makes or converts if it has to.
-func openDir(dir string, o Options) (*pebble.DB, error) {
+func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 	name, tables := o.fs.PathJoin(dir, formatFile), o.fs.PathJoin(dir, "tables")
 	said, err := readStart(o.fs, name, len(format))
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		if err := writeFormat(o.fs, dir); err != nil {
+	case errors.Is(err, os.ErrNotExist) || err == nil && said == "": // an earlier version that was just about to make its file left none
+		db, err := openTables(tables, true, w, o)
+		if err != nil {
 			return nil, err
 		}
+		if err := writeFormat(o.fs, dir); err != nil {
+			return nil, errors.Join(err, db.Close())
+		}
+		return db, nil
 	case err != nil:
 		return nil, err
 	case said == format:
 	case strings.HasPrefix(said, "weft data directory"):
 		return nil, fmt.Errorf("it was written by a newer version of Weft (%s): use that one", strings.TrimSpace(said))
 	default:
-		if err := convert(dir, o); err != nil {
+		if err := convert(dir, w, o); err != nil {
 			return nil, fmt.Errorf("the file %s of an earlier version cannot be converted: %w", formatFile, err)
 		}
 	}
-	return openTables(tables, o)
+	return openTables(tables, false, w, o)
 }
 
 // readStart reads at most n bytes of a file.
@@ -73,8 +81,8 @@ func writeFormat(fs vfs.FS, dir string) error {
 }
 
 // convert copies the bbolt database of an earlier version. A crash before its end leaves that as it was, and the next Open begins anew.
-func convert(dir string, o Options) error {
-	old := filepath.Join(dir, formatFile)
+func convert(dir string, w *watcher, o Options) error {
+	old, tables := filepath.Join(dir, formatFile), o.fs.PathJoin(dir, "tables")
 	bolt, err := bbolt.Open(old, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
 	if errors.Is(err, bbolterrors.ErrTimeout) {
 		return fmt.Errorf("another process has it: stop that")
@@ -82,44 +90,142 @@ func convert(dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	tables := o.fs.PathJoin(dir, "tables")
-	err = o.fs.RemoveAll(tables)
+	err = clearAway(dir, o)
 	if err == nil {
-		err = o.fs.RemoveAll(o.fs.PathJoin(dir, "log"))
-	}
-	if err == nil {
-		err = copyAll(bolt, tables, o)
+		err = copyAll(bolt, tables, w, o)
 	}
 	if err = errors.Join(err, bolt.Close()); err != nil {
 		return err
 	}
-	if err := o.fs.Link(old, o.fs.PathJoin(dir, oldFile)); err != nil && !errors.Is(err, os.ErrExist) {
+	kept, err := keep(dir, old, o)
+	if err != nil {
 		return err
 	}
 	if err := writeFormat(o.fs, dir); err != nil {
 		return err
 	}
-	o.Log.Info("the data directory was converted to the format of this version; the file of before is kept", "directory", dir, "kept", oldFile)
+	if err := o.fs.Remove(o.fs.PathJoin(dir, converting)); err != nil {
+		return err
+	}
+	o.Log.Info("the data directory was converted to the format of this version; the file of before is kept", "directory", dir, "kept", kept)
 	return nil
 }
 
-// copyAll copies all buckets into new tables, which are on the disk when it returns nil.
-func copyAll(bolt *bbolt.DB, dir string, o Options) error {
-	tables, err := openTables(dir, o)
+// clearAway makes place for the tables of a conversion. What an earlier attempt left is removed, and what another database left is kept
+// under another name.
+func clearAway(dir string, o Options) error {
+	mark := o.fs.PathJoin(dir, converting)
+	_, err := o.fs.Stat(mark)
+	unfinished := err == nil
+	for _, part := range []string{"tables", "log"} {
+		path := o.fs.PathJoin(dir, part)
+		switch _, err := o.fs.Stat(path); {
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		}
+		if unfinished {
+			if err := o.fs.RemoveAll(path); err != nil {
+				return err
+			}
+			continue
+		}
+		aside, err := freeName(dir, part+".before", o)
+		if err == nil {
+			err = o.fs.Rename(path, aside)
+		}
+		if err != nil {
+			return err
+		}
+		o.Log.Warn("the data directory has a file of an earlier version, and data of this one: the file is converted, and the data kept aside", "directory", dir, "aside", aside)
+	}
+	f, err := o.fs.Create(mark, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	err = bolt.View(func(tx *bbolt.Tx) error {
-		for space, name := range spaceNames {
-			if bucket := tx.Bucket([]byte(name)); bucket != nil {
-				if err := copyBucket(bucket, space, tables); err != nil {
-					return err
+	return errors.Join(f.Sync(), f.Close(), syncDir(o.fs, dir))
+}
+
+// freeName is a name in a directory that nothing has: this one, or one that begins so.
+func freeName(dir, name string, o Options) (string, error) {
+	for i := 1; ; i++ {
+		path := o.fs.PathJoin(dir, name)
+		if i > 1 {
+			path += fmt.Sprintf(".%d", i)
+		}
+		_, err := o.fs.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// keep keeps the file of an earlier version under another name: by a link, or where there are none, by a copy.
+func keep(dir, old string, o Options) (string, error) {
+	kept, err := freeName(dir, oldFile, o)
+	if err != nil {
+		return "", err
+	}
+	if o.fs.Link(old, kept) != nil {
+		if err := copyFile(o.fs, old, kept); err != nil {
+			return "", err
+		}
+	}
+	return kept, syncDir(o.fs, dir)
+}
+
+// copyFile copies a file, which is on the disk when it returns nil.
+func copyFile(fs vfs.FS, from, to string) error {
+	in, err := fs.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	out, err := fs.Create(to, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+// copyAll copies all buckets into new tables, which are on the disk when it returns nil.
+func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
+	tables, err := openTables(dir, true, w, o)
+	if err != nil {
+		return err
+	}
+	err = sound(func() error {
+		return bolt.View(func(tx *bbolt.Tx) error {
+			for space, name := range spaceNames {
+				if bucket := tx.Bucket([]byte(name)); bucket != nil {
+					if err := copyBucket(bucket, space, tables); err != nil {
+						return err
+					}
 				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
-	return errors.Join(err, tables.Flush(), tables.Close())
+	if err == nil {
+		err = w.flush(tables)
+	}
+	return errors.Join(err, tables.Close())
+}
+
+// sound calls fn, which reads a bbolt file. Damage there leads it to memory that is not there, which is an error.
+func sound(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%w: %v", ErrCorrupt, value)
+		}
+	}()
+	return fn()
 }
 
 func copyBucket(bucket *bbolt.Bucket, space Space, tables *pebble.DB) error {

@@ -5,6 +5,7 @@ package disk
 
 import (
 	"encoding/binary"
+	"log/slog"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -13,7 +14,11 @@ import (
 // What a write of a value of 300 bytes takes, by a caller who comes alone: allocations, bytes of the log, and flushes.
 func TestCounts(t *testing.T) {
 	const allocations, size = 2, 2*headerSize + 2*(1+1+9+2+4) + valueHeader + 300
-	d := openOn(t, vfs.NewMem())
+	d, err := Open("data", Options{fs: vfs.NewMem(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, d)
 	n, value := uint64(0), make([]byte, 300)
 	key := make([]byte, 8)
 	op := func(tx *Tx) error {

@@ -55,9 +55,16 @@ func (g *group) run(op Op, report func(error)) error {
 		g.bytes = bytes
 		return err
 	}
-	if len(g.changes) > from {
-		g.records = append(g.records, record{list: g.changes[from:len(g.changes):len(g.changes)]})
+	if len(g.changes) == from {
+		return nil
 	}
+	r := record{list: g.changes[from:len(g.changes):len(g.changes)]}
+	if err := r.fits(); err != nil {
+		g.undo(from)
+		g.bytes = bytes
+		return err
+	}
+	g.records = append(g.records, r)
 	return nil
 }
 

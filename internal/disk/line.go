@@ -23,13 +23,14 @@ type job struct {
 type line struct {
 	turn *sync.Mutex
 
-	mu     sync.Mutex
-	jobs   []*job
-	taken  []*job    // the group that was taken last; its memory is used for the line after the next
-	waited int       // how many of jobs have somebody who waits
-	quiet  bool      // the last group had one such job at most
-	closed bool      // no more jobs are taken in
-	room   sync.Cond // broadcast when jobs are taken out
+	mu      sync.Mutex
+	jobs    []*job
+	taken   []*job    // the group that was taken last; its memory is used for the line after the next
+	waited  int       // how many of jobs have somebody who waits
+	quiet   bool      // the last group had one such job at most
+	closed  bool      // no more jobs are taken in
+	stalled error     // why no jobs are taken in for now
+	room    sync.Cond // broadcast when jobs are taken out
 
 	delay *time.Timer // calls ripen
 	armed bool        // delay runs
@@ -58,11 +59,14 @@ func stopped(fn func()) *time.Timer {
 func (l *line) add(j *job) (lead []*job, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.jobs) >= lineLength && !l.closed {
+	for len(l.jobs) >= lineLength && !l.closed && l.stalled == nil {
 		l.room.Wait()
 	}
 	if l.closed {
 		return nil, ErrClosed
+	}
+	if l.stalled != nil {
+		return nil, l.stalled
 	}
 	l.jobs = append(l.jobs, j)
 	if j.answer == nil {
@@ -105,17 +109,43 @@ func (l *line) sleep() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.called = false
-	return !l.closed || len(l.jobs) > 0
+	return !l.closed || len(l.jobs) > 0 && l.stalled == nil
 }
 
 // next returns the next group of the writer, which holds the turn; nil if there is none for now.
 func (l *line) next() []*job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waited == 0 && !l.due && !l.closed {
+	if l.stalled != nil || l.waited == 0 && !l.due && !l.closed {
 		return nil
 	}
 	return l.take()
+}
+
+// putBack puts jobs back that nobody waits for, and takes in no more for now. Those in the line that somebody waits for are answered.
+func (l *line) putBack(jobs []*job, why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stalled = why
+	for _, j := range l.jobs {
+		if j.answer == nil {
+			jobs = append(jobs, j)
+		} else {
+			answer([]*job{j}, why)
+		}
+	}
+	l.jobs, l.waited = jobs, 0
+	l.room.Broadcast()
+}
+
+// goOn takes jobs in again, and has the writer commit those in the line.
+func (l *line) goOn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stalled = nil
+	if l.due = len(l.jobs) > 0; l.due {
+		l.call()
+	}
 }
 
 // take takes a group out of the line. The caller holds mu and the turn, so the group that was taken before has been committed.

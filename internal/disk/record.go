@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -23,8 +24,9 @@ const (
 
 	isPut, isDelete = 1, 2
 
-	// maxRecord is the largest record that is taken for one.
-	maxRecord = 1 << 30
+	// maxRecord is the largest record that is taken for one, and maxChanges more than the most changes of one.
+	maxRecord  = 1 << 30
+	maxChanges = 1 << 24
 )
 
 // header is the beginning of a record.
@@ -56,7 +58,7 @@ func (h *header) append(dst []byte) []byte {
 	at := len(dst)
 	dst = binary.BigEndian.AppendUint32(dst, magic)
 	dst = append(dst, 0, 0, 0, 0) // the checksum
-	dst = binary.BigEndian.AppendUint32(dst, version<<24|h.changes)
+	dst = binary.BigEndian.AppendUint32(dst, version*maxChanges|h.changes)
 	dst = binary.BigEndian.AppendUint32(dst, h.directory)
 	dst = binary.BigEndian.AppendUint32(dst, h.values)
 	dst = binary.BigEndian.AppendUint64(dst, h.number)
@@ -79,10 +81,10 @@ func readHeader(data []byte, segment uint64) (header, error) {
 		directory: binary.BigEndian.Uint32(data[12:]), values: binary.BigEndian.Uint32(data[16:]),
 		number: binary.BigEndian.Uint64(data[20:]), segment: binary.BigEndian.Uint64(data[28:]), flushed: binary.BigEndian.Uint64(data[36:]),
 	}
-	if h.changes>>24 != version || h.segment != segment || uint64(h.directory)+uint64(h.values) > maxRecord {
+	if h.changes/maxChanges != version || h.segment != segment || uint64(h.directory)+uint64(h.values) > maxRecord {
 		return header{}, errNoRecord
 	}
-	h.changes &= 1<<24 - 1
+	h.changes &= maxChanges - 1
 	return h, nil
 }
 
@@ -96,6 +98,14 @@ func (r *record) measure() int {
 		n += 2*(1+2*binary.MaxVarintLen32+len(c.key)) + len(c.value)
 	}
 	return n
+}
+
+// fits refuses a record that could not be read again.
+func (r *record) fits() error {
+	if n := r.measure(); n > maxRecord || len(r.list) >= maxChanges {
+		return fmt.Errorf("disk: an operation of %d changes takes %d bytes: more than a record of the log may have", len(r.list), n)
+	}
+	return nil
 }
 
 // append writes the record.
@@ -216,9 +226,21 @@ func readSegment(data []byte, segment uint64) (records []*record) {
 		if next < 0 {
 			break
 		}
-		at += 1 + next
+		at = recordAt(data, at+1+next, segment)
 	}
 	return records
+}
+
+// recordAt is where the record begins that has a header at a place behind damage. It is its second header, if the damage ends in the
+// first one.
+func recordAt(data []byte, at int, segment uint64) int {
+	if at < headerSize || len(data) >= at+2*headerSize && bytes.Equal(data[at:at+headerSize], data[at+headerSize:at+2*headerSize]) {
+		return at
+	}
+	if r, err := readRecord(data[at-headerSize:], segment); err == nil && r.list != nil {
+		return at - headerSize
+	}
+	return at
 }
 
 // nextMark is where the next header begins; negative if there is none.

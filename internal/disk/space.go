@@ -34,8 +34,12 @@ var spaceNames = map[Space]string{
 // String returns the space's name.
 func (s Space) String() string { return spaceNames[s] }
 
-// applied is the key under which the tables keep the number of the last record that is in them.
-var applied = []byte{byte(meta), 'a'}
+// applied is the key under which the tables keep the number of the last record that is in them. It comes after all others: each file of the
+// tables has it, and what cannot be read of a file is what lies between two of its keys. Earlier versions had it under appliedBefore.
+var applied, appliedBefore = []byte{0xff, 'a'}, []byte{byte(meta), 'a'}
+
+// writtenOut is the key under which a segment of the log says up to which number the records are in the tables on the disk, for good.
+var writtenOut = []byte("w")
 
 // ErrCorrupt is wrapped by what reading returns for a value that was damaged.
 var ErrCorrupt = errors.New("disk: a value is damaged")

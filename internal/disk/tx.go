@@ -62,9 +62,16 @@ func (tx *Tx) Ascend(s Space, from, to []byte, fn func(key, value []byte) bool) 
 	return tx.scan(s, from, to, false, nil, fn)
 }
 
-// AscendSound is Ascend past values that are damaged, which are reported.
-func (tx *Tx) AscendSound(s Space, from, to []byte, fn func(key, value []byte) bool) error {
-	return tx.scan(s, from, to, false, tx.report, fn)
+// Last returns the last key of a space, also if its value is damaged; nil if there is none, or it cannot be read.
+func (tx *Tx) Last(s Space) (last []byte, err error) {
+	it, err := tx.from.NewIter(&pebble.IterOptions{LowerBound: []byte{byte(s)}, UpperBound: []byte{byte(s) + 1}})
+	if err != nil {
+		return nil, damage(err)
+	}
+	if it.Last() {
+		last = bytes.Clone(it.Key()[1:])
+	}
+	return last, damage(it.Close())
 }
 
 // Descend is Ascend in the other direction: it begins with the last key before to.

@@ -31,7 +31,7 @@ type segment struct {
 	last  uint64 // the number of its last record
 }
 
-// wal is the log that is written to. Only the writer uses it.
+// wal is the log that is written to. Only who holds the turn uses it.
 type wal struct {
 	fs      vfs.FS
 	dir     string
@@ -43,7 +43,7 @@ type wal struct {
 	prepared chan prepared
 	// full are the segments before the current one, whose records may not be in the tables yet.
 	full []*segment
-	// spare are names of files that are free.
+	// spare are files that are free.
 	spare []*segment
 }
 
@@ -111,10 +111,21 @@ func fill(f vfs.File, size int64) error {
 	return f.Sync()
 }
 
+// Modes of directories: a data directory is made like any other, and what is in it is for its owner alone.
+const (
+	outerMode = 0o755
+	innerMode = 0o700
+)
+
 // makeDir makes a directory, and has it on the disk.
-func makeDir(fs vfs.FS, dir string) error {
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+func makeDir(fs vfs.FS, dir string, mode os.FileMode) error {
+	if err := fs.MkdirAll(dir, mode); err != nil {
 		return err
+	}
+	if mode == innerMode && fs == vfs.Default {
+		if err := os.Chmod(dir, mode); err != nil { // one that an earlier version made
+			return err
+		}
 	}
 	parent := fs.PathDir(dir)
 	if parent == "" {
@@ -139,30 +150,38 @@ func syncDir(fs vfs.FS, dir string) error {
 	return err
 }
 
-// room makes sure that so many bytes have a place in the current segment, and reports whether it has begun another one.
-func (w *wal) room(n int) (switched bool, err error) {
+// room makes sure that so many bytes have a place in the current segment.
+func (w *wal) room(n int) error {
 	if w.end+int64(n) <= w.current.size {
-		return false, nil
+		return nil
 	}
-	var next *segment
 	if w.prepared != nil {
 		p := <-w.prepared
 		w.prepared = nil
-		if next = p.segment; p.err != nil {
-			return false, p.err
+		if p.err == nil && p.segment.size >= int64(n) {
+			w.begin(p.segment)
+			return nil
 		}
-		if next.size < int64(n) {
-			w.spare, next = append(w.spare, next), nil
-		}
-	}
-	if next == nil {
-		if next, err = w.make(max(w.nextSize(), int64(n)), nil); err != nil {
-			return false, err
+		if p.err == nil {
+			w.spare = append(w.spare, p.segment)
 		}
 	}
+	return w.next(max(w.nextSize(), int64(n)))
+}
+
+// next begins a new segment of a size.
+func (w *wal) next(size int64) error {
+	s, err := w.make(size, nil)
+	if err == nil {
+		w.begin(s)
+	}
+	return err
+}
+
+// begin has a segment be the current one.
+func (w *wal) begin(s *segment) {
 	w.full = append(w.full, w.current)
-	w.current, w.end = next, 0
-	return true, nil
+	w.current, w.end = s, 0
 }
 
 func (w *wal) nextSize() int64 { return min(2*w.current.size, w.largest) }
@@ -222,19 +241,18 @@ func (w *wal) discard(s *segment) error {
 	return w.fs.Remove(s.name)
 }
 
-// close closes all files, and removes them if all of their records are in the tables.
+// close closes all files. If all of their records are in the tables, it removes them but for the current one, which says so.
 func (w *wal) close(remove bool) (err error) {
 	if w.prepared != nil {
 		if p := <-w.prepared; p.err == nil {
 			w.spare = append(w.spare, p.segment)
 		}
 	}
-	for _, s := range slices.Concat(w.full, w.spare, []*segment{w.current}) {
+	_ = w.current.file.Close() // what was acknowledged is flushed
+	for _, s := range slices.Concat(w.full, w.spare) {
 		if !remove {
-			_ = s.file.Close() // what was acknowledged is flushed
-			continue
-		}
-		if err2 := w.discard(s); err == nil {
+			_ = s.file.Close()
+		} else if err2 := w.discard(s); err == nil {
 			err = err2
 		}
 	}

@@ -7,7 +7,9 @@
 //
 // A Send does not wait for the disk: what is acknowledged later waits, and is behind it in the file's line (see package
 // disk). That a message was received, and how often, is on the disk before its handler begins, except for the first time in the life of
-// the process that sent it: a message that ends the process each time is received at most once more than its limit.
+// the process that sent it. So a message that ends the process each time is received at most once more than its limit, if it is on the
+// disk by then. One that is not, because its handler ends the process within milliseconds of the Send, is sent anew by whoever sent it, as
+// often as that one is received. A timer is sent by a sweep, which no limit stops: its first receive waits for the disk, too.
 package embedded
 
 import (
@@ -51,7 +53,7 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 	if o.Violation == nil {
 		o.Violation = func(string, ...any) {}
 	}
-	kept, err := load(db)
+	kept, lastID, err := load(db)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 			maps.Copy(settings, missing(settings, queue.Standard(taskQueue)))
 		}
 	}
-	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}})
+	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}, LastID: lastID})
 	for _, name := range sortedNames(kept) {
 		if err := q.Restore(name, kept[name]); err != nil {
 			return nil, fmt.Errorf("messages of the queue %q are left over: %w", name, err)
@@ -106,12 +108,23 @@ type message struct {
 	Body    []byte `cbor:"4,keyasint"`
 }
 
-// load reads the messages of each queue, in the order of their ids.
-func load(db *disk.DB) (map[string][]lines.Kept, error) {
-	kept := map[string][]lines.Kept{}
+// load reads the messages of each queue, in the order of their ids, and the highest id that one has had. What cannot be read is reported,
+// and left where it is.
+func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) {
+	kept = map[string][]lines.Kept{}
 	counts := map[uint64]int{}
-	var wrong error
-	err := db.Read(func(tx *disk.Tx) error {
+	err = db.Read(func(tx *disk.Tx) error {
+		for _, space := range []disk.Space{disk.Messages, disk.Received} {
+			last, err := tx.Last(space)
+			switch {
+			case errors.Is(err, disk.ErrCorrupt):
+				db.Report(err)
+			case err != nil:
+				return err
+			case last != nil:
+				lastID = max(lastID, binary.BigEndian.Uint64(last))
+			}
+		}
 		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
 			counts[binary.BigEndian.Uint64(k)] = int(binary.BigEndian.Uint32(v))
 			return true
@@ -121,18 +134,18 @@ func load(db *disk.DB) (map[string][]lines.Kept, error) {
 		}
 		return tx.AscendSound(disk.Messages, nil, nil, func(k, v []byte) bool {
 			var m message
-			if err := cbor.Unmarshal(v, &m); err != nil {
-				wrong = fmt.Errorf("a message in the data directory cannot be read: %w", err)
-				return false
-			}
 			id := binary.BigEndian.Uint64(k)
+			if err := cbor.Unmarshal(v, &m); err != nil {
+				db.Report(fmt.Errorf("the message %d of the data directory cannot be read: %w", id, err))
+				return true
+			}
 			kept[m.Queue] = append(kept[m.Queue], lines.Kept{
 				ID: id, Group: m.Group, Visible: time.UnixMicro(m.Visible), Body: m.Body, Received: counts[id],
 			})
 			return true
 		})
 	})
-	return kept, errors.Join(err, wrong)
+	return kept, lastID, err
 }
 
 // journal keeps what changes.
@@ -167,24 +180,35 @@ func (j journal) Sent(queue string, messages []lines.Kept) error {
 	})
 }
 
-// Received keeps how often messages were received. If it is to wait, the counts are on the disk when it returns.
-func (j journal) Received(counts map[uint64]int, wait bool) error {
+// Received keeps how often messages were received. If it is to wait, the counts are on the disk when it returns, and with them the
+// messages.
+func (j journal) Received(name string, counts map[uint64]int, wait bool) error {
 	write := j.db.Later
-	if wait {
+	if wait || name == queue.Timers {
 		write = j.db.Write
 	}
 	return write(func(tx *disk.Tx) error {
 		for id, n := range counts {
-			message, err := tx.Get(disk.Messages, key(id))
-			if err != nil {
+			if err := received(tx, id, n); err != nil {
 				return err
-			}
-			if message != nil { // and not deleted meanwhile, by an older delivery
-				tx.Put(disk.Received, key(id), binary.BigEndian.AppendUint32(nil, uint32(n)))
 			}
 		}
 		return nil
 	})
+}
+
+// received keeps how often a message was received, unless it has been deleted meanwhile, by an older delivery, or received more often.
+func received(tx *disk.Tx, id uint64, n int) error {
+	message, err := tx.Get(disk.Messages, key(id))
+	if message == nil || err != nil {
+		return err
+	}
+	before, err := tx.Get(disk.Received, key(id))
+	if err != nil || before != nil && int(binary.BigEndian.Uint32(before)) >= n {
+		return err
+	}
+	tx.Put(disk.Received, key(id), binary.BigEndian.AppendUint32(nil, uint32(n)))
+	return nil
 }
 
 // Deleted forgets messages. A crash before that is on the disk brings them again.

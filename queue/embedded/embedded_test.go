@@ -2,8 +2,10 @@ package embedded_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/queue"
@@ -121,6 +123,50 @@ func TestTaskQueueThatIsLeft(t *testing.T) {
 		}
 		if err = errors.Join(err, db.Close()); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A timer that ends the process each time is received at most once more than its limit, also if the sweep that sent it had not yet deleted
+// it: each life sends it anew, and the first receive of it waits for the disk.
+func TestTimerThatEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	dir, ctx := t.TempDir(), t.Context()
+	settings := map[string]queue.Settings{queue.Timers: {MaxReceives: 3, Visibility: time.Hour}, queue.DeadLetters(queue.Timers): {}}
+	deliveries := map[string]int{}
+	for life := range 12 {
+		db, err := disk.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := embedded.New(db, settings, embedded.Options{Violation: t.Errorf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if life < 3 { // from then on the deletion of the timer has reached the disk
+			if err := q.Send(ctx, queue.Timers, queue.Message{Body: fmt.Append(nil, "sent in life ", life)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for q.Ready(queue.Timers) {
+			got, err := q.Receive(ctx, queue.Timers, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			deliveries[string(got[0].Body)]++
+		}
+		crashed := t.TempDir() // as the process leaves the directory when the handlers end it
+		if err := errors.Join(os.CopyFS(crashed, os.DirFS(dir)), db.Close()); err != nil {
+			t.Fatal(err)
+		}
+		dir = crashed
+	}
+	if len(deliveries) != 3 {
+		t.Errorf("%v was delivered, want what three lives sent", deliveries)
+	}
+	for body, n := range deliveries {
+		if n > 4 {
+			t.Errorf("%q was delivered %d times; want at most once more than its limit of 3", body, n)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/queue"
@@ -84,6 +85,10 @@ func (l *line) remove(m *message) {
 	m.prev, m.next = nil, nil
 	if l.held--; way.first == nil {
 		delete(l.lanes, way.group)
+		if way.ready { // of a message that was visible, see Restored
+			l.ready = slices.DeleteFunc(l.ready, func(other *lane) bool { return other == way })
+			way.ready = false
+		}
 	}
 	l.offer(way)
 }

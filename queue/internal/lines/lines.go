@@ -32,6 +32,8 @@ type Options struct {
 	MaxBody int
 	// Journal is told of what changes; nil keeps nothing.
 	Journal Journal
+	// LastID is the highest number that the journal has given to a message.
+	LastID uint64
 }
 
 // Journal is told of what changes. Except for Received its methods are called in the order of the changes, and must not
@@ -39,9 +41,9 @@ type Options struct {
 type Journal interface {
 	// Sent tells of messages that a queue has taken.
 	Sent(queue string, messages []Kept) error
-	// Received tells how often messages have been received. They are delivered when it returns nil. If wait is set, the counts are
-	// kept by then.
-	Received(counts map[uint64]int, wait bool) error
+	// Received tells how often messages of a queue have been received. They are delivered when it returns nil. If wait is set, the counts
+	// are kept by then.
+	Received(queue string, counts map[uint64]int, wait bool) error
 	// Deleted tells of messages that are gone.
 	Deleted(ids []uint64) error
 	// Died tells of a message that has moved to the dead letters of its queue, as a new one.
@@ -85,7 +87,7 @@ var _ interface {
 // New returns queues with these settings, all empty. It panics where a queue has a limit of receives and no queue of its
 // kind for the dead letters.
 func New(settings map[string]queue.Settings, o Options) *Queue {
-	q := &Queue{options: o, seed: maphash.MakeSeed(), lines: map[string]*line{}, inFlight: map[uint64]*message{}}
+	q := &Queue{options: o, seed: maphash.MakeSeed(), lines: map[string]*line{}, inFlight: map[uint64]*message{}, lastID: o.LastID}
 	if o.Clock == nil {
 		q.options.Clock = time.Now
 		q.alarm = time.AfterFunc(queue.MaxDelay, q.Tick)
@@ -207,7 +209,7 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 		}
 		if len(deliveries) > 0 {
 			if q.options.Journal != nil {
-				if err := q.options.Journal.Received(received.counts, received.wait); err != nil {
+				if err := q.options.Journal.Received(name, received.counts, received.wait); err != nil {
 					return nil, err
 				}
 			}

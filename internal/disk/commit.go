@@ -1,0 +1,311 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	// groupSize and groupBytes are the largest number of operations in one group, and of bytes from which on it takes no more.
+	groupSize, groupBytes = 512, 4 << 20
+	// lineLength is how many operations may wait for the writer; whoever comes then waits for room.
+	lineLength = 4 * groupSize
+	// laterDelay is how long operations that nobody waits for are held back, for others to share their flush.
+	laterDelay = 5 * time.Millisecond
+	// confirmAfter is how long after the last flush of a busy time the log says that it was over.
+	confirmAfter = 50 * time.Millisecond
+	// mostFull is how many full segments may wait for the tables; the writer waits for them then.
+	mostFull = 4
+	// retryAfter is how long after a write found no room the next one is tried.
+	retryAfter = 500 * time.Millisecond
+)
+
+// write is the writer: it commits what stands in the line, group by group.
+func (d *DB) write() {
+	defer close(d.done)
+	for d.line.sleep() {
+		d.turn.Lock()
+		for group := d.line.next(); len(group) > 0; group = d.line.next() {
+			d.finish(group)
+		}
+		d.turn.Unlock()
+	}
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	d.ended = true
+	d.idle.Stop()
+	d.retry.Stop()
+	d.confirm()
+}
+
+// lead commits a group in the goroutine of a caller, which has taken the turn.
+func (d *DB) lead(group []*job) {
+	defer d.turn.Unlock()
+	d.finish(group)
+}
+
+// finish commits jobs and answers those who wait. There are no more writes after an error, or after an operation that panicked: nobody
+// knows then what became of the jobs before it.
+func (d *DB) finish(jobs []*job) {
+	panics := true
+	defer func() {
+		if panics {
+			d.fail(errPanicked)
+			answer(jobs, errPanicked)
+		}
+	}()
+	for len(jobs) > 0 {
+		n, err := d.commit(jobs)
+		done := jobs[:n]
+		jobs = jobs[n:]
+		switch {
+		case errors.Is(err, ErrFull):
+			d.stall(append(done, jobs...), err)
+			jobs = nil
+		case err != nil:
+			d.fail(err)
+			answer(done, err)
+		default:
+			answer(done, nil)
+			d.after()
+		}
+	}
+	panics = false
+}
+
+var errPanicked = fmt.Errorf("%w: an operation panicked", ErrUnknown)
+
+// fail ends all writing, for the first error that does.
+func (d *DB) fail(err error) { d.broken.CompareAndSwap(nil, &err) }
+
+// answer answers those who wait: with err, or else with what their operations returned.
+func answer(jobs []*job, err error) {
+	for _, j := range jobs {
+		if err != nil {
+			j.err = err
+		}
+		if j.answer != nil {
+			j.answer <- j.err
+		}
+	}
+}
+
+// stall refuses writes until there is room again. Those who wait are told so. Operations that nobody waits for stay in the line: what is
+// written later must come after them.
+func (d *DB) stall(jobs []*job, err error) {
+	var kept []*job
+	for _, j := range jobs {
+		if j.answer == nil {
+			kept = append(kept, j)
+		} else {
+			answer([]*job{j}, err)
+		}
+	}
+	d.line.putBack(kept, err)
+	d.watch.report("room", "the data directory takes no writes for now", "error", err)
+	d.retry.Reset(retryAfter)
+}
+
+// goOn takes writes again, if there is room.
+func (d *DB) goOn() {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	if d.ended {
+		return
+	}
+	d.writeOut()
+	if d.makeRoom(d.wanted) != nil {
+		d.retry.Reset(retryAfter)
+		return
+	}
+	d.log.prepare()
+	d.watch.log.Info("the data directory takes writes again")
+	d.line.goOn()
+}
+
+// after is what is left to do after a group, when those who wait for it have been answered.
+func (d *DB) after() {
+	d.writeOut()
+	d.log.prepare()
+	if d.said < d.flushed {
+		d.busy = true
+		if !d.armed {
+			d.armed, d.busy = true, false
+			d.idle.Reset(confirmAfter)
+		}
+	}
+}
+
+// confirmIdle confirms, if no group was flushed for confirmAfter.
+func (d *DB) confirmIdle() {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	switch {
+	case d.ended:
+	case d.busy:
+		d.busy = false
+		d.idle.Reset(confirmAfter)
+	default:
+		d.armed = false
+		d.confirm()
+	}
+}
+
+// commit runs the operations of a group, flushes their records, and then shows them to readers. It returns how many it ran: the first, and
+// as many more as groupBytes allow. A crash before the flush is over leaves a part of the group or none; nobody has been answered then.
+// After ErrFull nothing was written.
+func (d *DB) commit(jobs []*job) (n int, err error) {
+	if err := d.broken.Load(); err != nil {
+		return len(jobs), *err
+	}
+	d.group.clear()
+	waited := false
+	for n < len(jobs) && d.group.bytes < groupBytes {
+		j := jobs[n]
+		j.err = d.group.run(j.op, d.report)
+		waited = waited || j.answer != nil
+		n++
+	}
+	if len(d.group.records) == 0 {
+		return n, nil
+	}
+	if err := d.flush(); err != nil {
+		return n, err
+	}
+	d.flushes.Add(1)
+	if waited {
+		d.waited.Add(1)
+	}
+	if err := d.show(d.group.changes); err != nil {
+		return n, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return n, nil
+}
+
+// flush writes the records of the group to the log. They are on the disk when it returns nil. After ErrFull nothing was written.
+func (d *DB) flush() error {
+	size := writtenOutSize
+	for i := range d.group.records {
+		size += d.group.records[i].measure()
+	}
+	if err := d.makeRoom(size); err != nil {
+		d.wanted = size
+		return err
+	}
+	if d.log.end == 0 {
+		d.sayWrittenOut()
+	}
+	if d.buffer = d.buffer[:0]; cap(d.buffer) > groupBytes {
+		d.buffer = nil // of one large group
+	}
+	for i := range d.group.records {
+		r := &d.group.records[i]
+		d.last++
+		r.number, r.segment, r.flushed = d.last, d.log.current.nonce, d.flushed
+		d.buffer = r.append(d.buffer)
+	}
+	d.said = d.flushed
+	if err := d.log.write(d.buffer, d.last, true); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	d.bytes.Add(int64(len(d.buffer)))
+	d.flushed = d.last
+	return nil
+}
+
+// makeRoom makes sure that the current segment has a place for so many bytes.
+func (d *DB) makeRoom(size int) error {
+	if len(d.log.full) >= mostFull && d.watch.failing() {
+		return errTables
+	}
+	if err := d.log.room(size); err != nil {
+		return fmt.Errorf("%w: the log: %w", ErrFull, err)
+	}
+	return nil
+}
+
+// writtenOutSize is at least what sayWrittenOut adds to a group.
+const writtenOutSize = 256
+
+// sayWrittenOut adds to the group that all records up to a number are in the tables, for good. If the tables ever have less, they have
+// gone back in time: see recover.
+func (d *DB) sayWrittenOut() {
+	_ = d.group.run(func(tx *Tx) error { // it does not refuse
+		tx.Put(meta, writtenOut, binary.BigEndian.AppendUint64(nil, d.inTables))
+		return nil
+	}, d.report)
+}
+
+// show puts changes whose records are flushed into the tables.
+func (d *DB) show(changes []change) error {
+	batch := d.tables.NewBatch()
+	defer func() { _ = batch.Close() }() // it is in memory
+	for _, c := range changes {
+		set(batch, c)
+	}
+	setApplied(batch, d.last)
+	return batch.Commit(pebble.NoSync)
+}
+
+// setApplied says in a batch up to which record the tables have everything.
+func setApplied(batch *pebble.Batch, number uint64) {
+	set(batch, change{key: applied, value: binary.BigEndian.AppendUint64(nil, number)})
+}
+
+// confirm has the log say that all that was written was flushed, so that what is damaged later is not taken for what never was. It
+// need not be on the disk: nothing but that depends on it.
+func (d *DB) confirm() {
+	r := &record{header: header{number: d.last, flushed: d.flushed}} // it takes no number: it may be lost
+	if d.said == d.flushed || d.broken.Load() != nil || d.log.end+int64(r.measure()) > d.log.current.size {
+		return
+	}
+	r.segment = d.log.current.nonce
+	d.said = d.flushed
+	data := r.append(nil)
+	if err := d.log.write(data, d.last, false); err != nil {
+		d.report(fmt.Errorf("the log: %w", err))
+		return
+	}
+	d.bytes.Add(int64(len(data)))
+}
+
+// writeOut has the tables written out when a segment is full, so that it can be used again. Readers and the writer go on meanwhile.
+func (d *DB) writeOut() {
+	if w := d.writing; w != nil {
+		if len(d.log.full) >= mostFull && !d.watch.failing() {
+			_ = d.watch.await(w.done) // if they cannot be, writes are refused: see makeRoom
+		}
+		select {
+		case <-w.done:
+			d.writing, d.inTables = nil, w.number
+			d.release()
+		default:
+		}
+	}
+	if d.writing != nil || len(d.log.full) == 0 {
+		return
+	}
+	number := d.last
+	done, err := d.tables.AsyncFlush()
+	if err != nil {
+		d.report(fmt.Errorf("the tables cannot be written out: %w", err))
+		return
+	}
+	d.writing = &writing{number, done}
+}
+
+// writing is the tables being written out, with all records up to a number.
+type writing struct {
+	number uint64
+	done   <-chan struct{}
+}
+
+func (d *DB) release() {
+	if err := d.log.release(d.inTables); err != nil {
+		d.report(fmt.Errorf("a segment of the log cannot be removed: %w", err))
+	}
+}

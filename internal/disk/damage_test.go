@@ -1,0 +1,381 @@
+package disk
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"go.etcd.io/bbolt"
+)
+
+// reports counts the lines of a log.
+type reports struct{ n atomic.Int64 }
+
+func (r *reports) Enabled(context.Context, slog.Level) bool         { return true }
+func (r *reports) WithAttrs([]slog.Attr) slog.Handler               { return r }
+func (r *reports) WithGroup(string) slog.Handler                    { return r }
+func (r *reports) Handle(_ context.Context, line slog.Record) error { r.n.Add(1); return nil }
+
+// openReporting opens the directory "data" of a file system, and counts what is logged.
+func openReporting(fs vfs.FS) (*DB, *reports, error) {
+	r := &reports{}
+	d, err := Open("data", Options{fs: fs, Log: slog.New(r), part: 16})
+	return d, r, err
+}
+
+func writeNumbers(t *testing.T, d *DB, from, to uint64) {
+	t.Helper()
+	for ; from < to; from++ {
+		if err := d.Write(put(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func closed(t *testing.T, d *DB) {
+	t.Helper()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// clone is a file system with the files of another one.
+func clone(fs *vfs.MemFS) *vfs.MemFS {
+	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+}
+
+// files are the names of the files of a directory that a function selects.
+func files(t *testing.T, fs vfs.FS, dir string, selects func(name string) bool) (names []string) {
+	t.Helper()
+	all, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		if selects(name) {
+			names = append(names, fs.PathJoin(dir, name))
+		}
+	}
+	return names
+}
+
+// A bit that is wrong in a table costs the block that it hits, whose keys then say so, and no more. The directory opens and takes writes, and
+// a scan that passes over damage finds all other keys.
+func TestFlippedTable(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	fs := vfs.NewCrashableMem()
+	d := openOn(t, fs)
+	for i := range uint64(n) {
+		if err := d.Later(put(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed(t, d)
+	table := files(t, fs, "data/tables", func(name string) bool { return strings.HasSuffix(name, ".sst") })[0]
+	data, err := readFile(fs, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost, files := 0, 0 // how many flips cost numbers, and how many a whole file: those of what finds its blocks
+	for at := 0; at < len(data); at += len(data) / 12 {
+		fs := clone(fs)
+		changeFile(t, fs, table, func(data []byte) { data[at] ^= 4 })
+		d, r, err := openReporting(fs)
+		if errors.Is(err, ErrCorrupt) || err != nil && strings.Contains(err.Error(), "corrupt") {
+			files++
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[uint64]bool{}
+		err = d.Read(func(tx *Tx) error {
+			return tx.AscendSound(Log, nil, nil, func(k, v []byte) bool {
+				if found[binary.BigEndian.Uint64(k)] = true; !bytes.Equal(k, v) {
+					t.Errorf("a flip at %d: %x has the value %x", at, k, v)
+				}
+				return true
+			})
+		})
+		if err != nil {
+			t.Errorf("a flip at %d: a scan past damage ends with %v", at, err)
+		}
+		tries := 0
+		for i := range uint64(n) {
+			if !found[i] {
+				if tries++; tries > 1 {
+					continue // Pebble looks for the bit, which takes its time
+				}
+			}
+			var v []byte
+			err := d.Read(func(tx *Tx) (err error) { v, err = tx.Get(Log, binary.BigEndian.AppendUint64(nil, i)); return err })
+			if found[i] != (v != nil) || !found[i] && !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("a flip at %d: the scan found %d: %v; reading it: %x, %v", at, i, found[i], v, err)
+			}
+		}
+		if len(found) < n {
+			lost++
+		}
+		if len(found) < n && r.n.Load() == 0 {
+			t.Errorf("a flip at %d: %d of %d numbers are there, and nothing was logged", at, len(found), n)
+		}
+		if len(found) < n-1000 {
+			files++
+		}
+		if err := d.Write(func(tx *Tx) error { tx.Put(Rows, []byte("k"), nil); return nil }); err != nil {
+			t.Errorf("a flip at %d: a write: %v", at, err)
+		}
+		closed(t, d)
+	}
+	if lost < 8 || files > 2 {
+		t.Errorf("%d flips cost numbers, and %d a whole file: this tests nothing, or too much is lost", lost, files)
+	}
+}
+
+// Damage of the size of a sector costs the records that it touches, and none behind them.
+func TestZeroedSector(t *testing.T) {
+	t.Parallel()
+	const n, sector, most = 60, 512, 5 // records that a sector touches
+	left := killed(t, n)
+	name := segments(t, left)[0]
+	data, err := readFile(left, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(bytes.TrimRight(data, "\x00"))
+	for at := 0; at+sector < end; at += 16 {
+		fs := clone(left)
+		changeFile(t, fs, name, func(data []byte) { clear(data[at : at+sector]) })
+		d := openOn(t, fs)
+		got := 0
+		if err := d.Read(func(tx *Tx) error {
+			return tx.AscendSound(Log, nil, nil, func(_, _ []byte) bool { got++; return true })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got < n-most {
+			t.Errorf("a sector of zeros at %d: %d of %d numbers are there", at, got, n)
+		}
+		closed(t, d)
+	}
+}
+
+// A record that was acknowledged and is damaged is reported, also if it is the last one.
+func TestLastRecordDamaged(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	left := killed(t, n)
+	name := segments(t, left)[0]
+	_, nonce, _ := parseName(filepath.Base(name))
+	changeFile(t, left, name, func(data []byte) {
+		for at := 0; ; {
+			r, err := readRecord(data[at:], nonce)
+			if err != nil {
+				t.Fatal("the last record is not there")
+			}
+			if len(r.list) > 0 && bytes.Equal(r.list[0].key, inSpace(Log, binary.BigEndian.AppendUint64(nil, n-1))) {
+				clear(data[at : at+2*headerSize])
+				return
+			}
+			at += r.size()
+		}
+	})
+	d, r, err := openReporting(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := numbers(t, d); len(got) != n-1 || r.n.Load() == 0 {
+		t.Errorf("%v is there, and %d lines were logged; want all but the last, and a report", got, r.n.Load())
+	}
+	writeNumbers(t, d, n, n+1)
+	closed(t, d)
+}
+
+// Tables that have less than they had, or are gone, are refused: nobody may go on from an earlier moment without knowing.
+func TestTablesGoBack(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewCrashableMem()
+	d := openOn(t, fs)
+	writeNumbers(t, d, 0, 20)
+	closed(t, d)
+	d = openOn(t, fs)
+	writeNumbers(t, d, 20, 40)
+	if err := d.tables.Flush(); err != nil { // as whenever a segment is full
+		t.Fatal(err)
+	}
+	writeNumbers(t, d, 40, 60)
+	closed(t, d)
+	manifests := files(t, fs, "data/tables", func(name string) bool { return strings.HasPrefix(name, "MANIFEST") })
+	manifest := manifests[len(manifests)-1]
+	whole, err := readFile(fs, manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	harms := map[string]func(fs *vfs.MemFS) error{
+		"the marker of the list": func(fs *vfs.MemFS) error {
+			return fs.Remove(files(t, fs, "data/tables", func(name string) bool { return strings.HasPrefix(name, "marker.manifest") })[0])
+		},
+		"the tables": func(fs *vfs.MemFS) error { return fs.RemoveAll("data/tables") },
+	}
+	for at := range whole {
+		harms["byte "+string(rune('0'+at%10))+" "+strings.Repeat("+", at/10)] = func(fs *vfs.MemFS) error {
+			changeFile(t, fs, manifest, func(data []byte) { data[at] ^= 4 })
+			return nil
+		}
+	}
+	for what, harm := range harms {
+		fs := clone(fs)
+		if err := harm(fs); err != nil {
+			t.Fatal(err)
+		}
+		d, r, err := openReporting(fs)
+		if err != nil {
+			continue
+		}
+		if got := numbers(t, d); len(got) < 60 {
+			t.Errorf("%s: %d of 60 numbers are there, and %d lines were logged", what, len(got), r.n.Load())
+		}
+		closed(t, d)
+	}
+}
+
+// What a directory holds is for its owner alone: the key that tokens are signed with is there, too.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, part := range []string{"log", "tables"} { // as an earlier version made them
+		if err := os.Mkdir(filepath.Join(dir, part), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := open(t, dir)
+	writeNumbers(t, d, 0, 1)
+	for _, part := range []string{"log", "tables"} {
+		info, err := os.Stat(filepath.Join(dir, part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode != innerMode {
+			t.Errorf("%s has the mode %v", part, mode)
+		}
+	}
+}
+
+// writeOld writes a file of an earlier version, with n values in each space.
+func writeOld(t *testing.T, dir string, n uint64) {
+	t.Helper()
+	bolt, err := bbolt.Open(filepath.Join(dir, formatFile), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = bolt.Update(func(tx *bbolt.Tx) error {
+		for _, name := range spaceNames {
+			bucket, err := tx.CreateBucketIfNotExists([]byte(name))
+			if err != nil {
+				return err
+			}
+			for i := range n {
+				k := binary.BigEndian.AppendUint64(nil, i)
+				if err := bucket.Put(k, k); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err = errors.Join(err, bolt.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oldValues is how many values a space of a file of an earlier version has.
+func oldValues(t *testing.T, name string) (n int) {
+	t.Helper()
+	bolt, err := bbolt.Open(name, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bolt.Close() }() // it was only read
+	if err := bolt.View(func(tx *bbolt.Tx) error { n = tx.Bucket([]byte(Log.String())).Stats().KeyN; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Whoever puts a file of an earlier version over a converted directory loses neither: the file is converted, and the data kept aside.
+func TestSecondConversion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeOld(t, dir, 3)
+	d := open(t, dir)
+	writeNumbers(t, d, 1000, 1001)
+	closed(t, d)
+	first, err := os.ReadFile(filepath.Join(dir, oldFile))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, formatFile), first, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeOld(t, dir, 9)
+	d = open(t, dir)
+	if got := numbers(t, d); len(got) != 9 {
+		t.Errorf("%v is there, want what the earlier version wrote last", got)
+	}
+	closed(t, d)
+	for name, want := range map[string]int{oldFile: 3, oldFile + ".2": 9} {
+		if got := oldValues(t, filepath.Join(dir, name)); got != want {
+			t.Errorf("%s has %d values, want %d", name, got, want)
+		}
+	}
+	for _, part := range []string{"tables", "log"} { // back to what was set aside
+		if err := errors.Join(os.RemoveAll(filepath.Join(dir, part)), os.Rename(filepath.Join(dir, part+".before"), filepath.Join(dir, part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := numbers(t, open(t, dir)); len(got) != 4 || got[3] != 1000 {
+		t.Errorf("%v was set aside", got)
+	}
+}
+
+// An earlier version that ended before it had made its file left an empty one.
+func TestEmptyFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, formatFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, dir)
+	writeNumbers(t, d, 0, 1)
+}
+
+// A damaged file of an earlier version is converted, or refused. It never ends the process.
+func TestDamagedConversion(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	writeOld(t, base, 400)
+	data, err := os.ReadFile(filepath.Join(base, formatFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(data); at += len(data) / 40 {
+		dir, damaged := t.TempDir(), bytes.Clone(data)
+		damaged[at] ^= 4
+		if err := os.WriteFile(filepath.Join(dir, formatFile), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler)}); err == nil {
+			closed(t, d)
+		}
+	}
+}

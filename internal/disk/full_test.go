@@ -1,0 +1,150 @@
+package disk
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// crowded is a file system without room for some files, while it is full.
+func crowded(fs vfs.FS, full *atomic.Bool, concerns func(op errorfs.Op) bool) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && concerns(op) {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+}
+
+func writesTable(op errorfs.Op) bool {
+	return op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".sst")
+}
+
+// fillsSegment selects the flush of a new segment. That of a record is another operation.
+func fillsSegment(op errorfs.Op) bool {
+	return op.Kind == errorfs.OpFileSync && strings.HasSuffix(op.Path, walSuffix)
+}
+
+// While the disk is full, writes are refused at once, and reads are answered. Nothing that was acknowledged is lost, and nothing that was
+// refused is there. When there is room, writes go on by themselves.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var full atomic.Bool
+				mem := vfs.NewCrashableMem()
+				d, err := Open("data", Options{fs: crowded(mem, &full, concerns), Log: slog.New(slog.DiscardHandler), part: 16, hurry: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				full.Store(true)
+				next := uint64(0)
+				for ; err == nil; next++ {
+					if next > 5000 {
+						t.Fatal("the disk is full, and takes writes without end")
+					}
+					err = d.Write(large(next))
+				}
+				next-- // which was refused
+				for range 3 {
+					if err := d.Write(large(next)); !errors.Is(err, ErrFull) || errors.Is(err, ErrUnknown) {
+						t.Errorf("a write to a full disk: %v, want ErrFull", err)
+					}
+				}
+				if err := d.Later(put(next)); !errors.Is(err, ErrFull) {
+					t.Errorf("a write that nobody waits for: %v, want ErrFull", err)
+				}
+				if got := numbers(t, d); uint64(len(got)) != next {
+					t.Errorf("%d numbers are there, want %d", len(got), next)
+				}
+				left := mem.CrashClone(vfs.CrashCloneCfg{})
+				full.Store(false)
+				time.Sleep(time.Minute)
+				writeNumbers(t, d, next, next+1)
+				closed(t, d)
+				if got := numbers(t, openAgain(t, left)); uint64(len(got)) != next {
+					t.Errorf("%d numbers are there after a crash, want %d", len(got), next)
+				}
+				if got := numbers(t, openAgain(t, mem)); uint64(len(got)) != next+1 {
+					t.Errorf("%d numbers are there at last, want %d", len(got), next+1)
+				}
+			})
+		})
+	}
+}
+
+// openAgain opens a directory until the end of the test's bubble.
+func openAgain(t *testing.T, fs vfs.FS) *DB {
+	t.Helper()
+	return openOn(t, fs)
+}
+
+// A full disk keeps a directory from opening and from closing cleanly, and neither waits for ever.
+func TestFullDiskAtTheEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var full atomic.Bool
+		mem := vfs.NewCrashableMem()
+		on := crowded(mem, &full, writesTable)
+		d, err := Open("data", Options{fs: on, Log: slog.New(slog.DiscardHandler), part: 16, hurry: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeNumbers(t, d, 0, 3)
+		full.Store(true)
+		if err := d.Close(); !errors.Is(err, ErrFull) {
+			t.Errorf("Close: %v, want ErrFull", err)
+		}
+		if _, err := Open("data", Options{fs: on, Log: slog.New(slog.DiscardHandler), part: 16, hurry: true}); !errors.Is(err, ErrFull) {
+			t.Errorf("Open: %v, want ErrFull", err)
+		}
+		full.Store(false)
+		if got := numbers(t, openAgain(t, mem)); len(got) != 3 {
+			t.Errorf("%v is there, want all that was acknowledged", got)
+		}
+	})
+}
+
+// A segment that cannot be made in advance is made when it is needed.
+func TestOneSegmentFails(t *testing.T) {
+	t.Parallel()
+	var full atomic.Bool
+	once := func(op errorfs.Op) bool { return fillsSegment(op) && full.CompareAndSwap(true, false) }
+	d := openOn(t, crowded(vfs.NewMem(), &full, once))
+	full.Store(true)
+	for n := range uint64(50) {
+		if err := d.Write(large(n)); err != nil {
+			t.Fatalf("write %d: %v", n, err)
+		}
+	}
+	if full.Load() {
+		t.Error("no segment was made")
+	}
+}
+
+// What is refused for want of room is not counted as written.
+func TestCountsOfAFullDisk(t *testing.T) {
+	t.Parallel()
+	var full atomic.Bool
+	d := openOn(t, crowded(vfs.NewMem(), &full, fillsSegment))
+	full.Store(true)
+	for n := uint64(0); ; n++ {
+		before := d.Stats()
+		if err := d.Write(large(n)); err != nil {
+			if got := d.Stats(); got.Flushes != before.Flushes || got.Waited != before.Waited {
+				t.Errorf("nothing was written, and the counts go from %+v to %+v", before, got)
+			}
+			return
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"math/big"
+)
+
+// AscendSound is Ascend past damage, which is reported. Where a block of the tables cannot be read, it leaves out the keys that may be in
+// it.
+func (tx *Tx) AscendSound(s Space, from, to []byte, fn func(key, value []byte) bool) error {
+	for stopped := false; ; {
+		visit := func(key, value []byte) bool {
+			from = append(append(from[:0:0], key...), 0) // the first key after it
+			stopped = !fn(key, value)
+			return !stopped
+		}
+		err := tx.scan(s, from, to, false, tx.report, visit)
+		if stopped || !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+		tx.report(err)
+		next := tx.firstReadable(s, from, to)
+		// Other files may have keys in front of the block.
+		if err := tx.scan(s, from, tx.lastReadable(s, from, next, to), false, tx.report, visit); stopped || err != nil && !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+		if from = next; from == nil {
+			return nil
+		}
+	}
+}
+
+// firstReadable returns the first key from which on a space can be read, after one where it cannot; nil if there is none. If there is other
+// damage close by, it may return a later one.
+func (tx *Tx) firstReadable(s Space, from, to []byte) []byte {
+	readable := func(from []byte) bool {
+		return tx.scan(s, from, to, false, ignore, func(_, _ []byte) bool { return false }) == nil
+	}
+	w := widthOf(from, to)
+	low, high := w.of(from), new(big.Int)
+	for step := big.NewInt(1); ; step.Lsh(step, 1) {
+		if high.Add(low, step); high.Cmp(w.end(to)) >= 0 {
+			return nil
+		}
+		if readable(w.key(high)) {
+			break
+		}
+		low.Set(high)
+	}
+	_, high = w.between(low, high, func(middle []byte) bool { return !readable(middle) })
+	first := w.key(high)
+	for i := len(first) - 1; i > 0 && first[i] == 0 && readable(first[:i]); i-- {
+		first = first[:i]
+	}
+	return first
+}
+
+// lastReadable returns the last key up to which a space can be read from a key on. next is where it can be read again; nil if that is
+// nowhere.
+func (tx *Tx) lastReadable(s Space, from, next, to []byte) []byte {
+	w := widthOf(from, next, to)
+	high := w.end(to)
+	if next != nil {
+		high = w.of(next)
+	}
+	low, _ := w.between(w.of(from), high, func(middle []byte) bool {
+		return tx.scan(s, from, middle, false, ignore, func(_, _ []byte) bool { return true }) == nil
+	})
+	return w.key(low)
+}
+
+func ignore(error) {}
+
+// width is the length of keys that are taken as numbers, with zeros at their end.
+type width int
+
+// widthOf returns a width that has room for all keys between these.
+func widthOf(keys ...[]byte) width {
+	length := 8
+	for _, k := range keys {
+		length = max(length, len(k))
+	}
+	return width(length + 8)
+}
+
+func (w width) of(key []byte) *big.Int {
+	return new(big.Int).SetBytes(append(bytes.Clone(key), make([]byte, int(w)-len(key))...))
+}
+
+func (w width) key(number *big.Int) []byte { return number.FillBytes(make([]byte, w)) }
+
+// end is the number of the end of a range; nil is that of the space.
+func (w width) end(to []byte) *big.Int {
+	if to != nil {
+		return w.of(to)
+	}
+	return new(big.Int).Lsh(big.NewInt(1), uint(8*w))
+}
+
+// between returns two numbers one after the other, of which below holds for the first and not for the second, if that is so for low and
+// high.
+func (w width) between(low, high *big.Int, below func(key []byte) bool) (*big.Int, *big.Int) {
+	for one := big.NewInt(1); new(big.Int).Sub(high, low).Cmp(one) > 0; {
+		middle := new(big.Int).Add(low, high)
+		if middle.Rsh(middle, 1); below(w.key(middle)) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, high
+}

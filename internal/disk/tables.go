@@ -1,0 +1,159 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	// memTable is how much the tables keep in memory before they write it out.
+	memTable = 16 << 20
+	// blockCache is how much of the tables' files is kept in memory at most. A start and a commit look for keys that are not there, in
+	// tables just written: with 32 MB a tenth of a busy server's processor time went into reading them again.
+	blockCache = 128 << 20
+	// tablesPause is how long the tables wait after a failure before they try again. Pebble itself does not wait. A write may wait for it.
+	tablesPause = 20 * time.Millisecond
+	// giveUpAfter is how many failures in a row nobody waits for any more.
+	giveUpAfter = 3
+	// repeatAfter is how long after a line of the log the next one of its kind may come.
+	repeatAfter = 10 * time.Second
+)
+
+// openTables opens the Pebble database of a directory, which has no log. It makes one only if create says so: elsewhere one that is not
+// there is damage.
+func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, error) {
+	if err := makeDir(o.fs, dir, innerMode); err != nil {
+		return nil, err
+	}
+	cache := pebble.NewCache(blockCache / o.part)
+	defer cache.Unref()
+	options := &pebble.Options{
+		FS: o.fs, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
+		// More memory tables than a full log fills, and more files than there ever are: if the tables cannot be written out or merged, it
+		// is the log that has no room, and that refuses.
+		MemTableStopWritesThreshold: 2*mostFull + 2, L0StopWritesThreshold: 1 << 20,
+		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(),
+	}
+	// One compaction at once, always: so nothing has to look every 100 ms whether more are allowed, which an idle server would pay for.
+	options.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
+	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
+	tables, err := pebble.Open(dir, options)
+	if errors.Is(err, pebble.ErrDBDoesNotExist) {
+		err = fmt.Errorf("%w: there are no tables, or what names them is gone: restore a backup of the directory (%w)", ErrCorrupt, err)
+	}
+	return tables, err
+}
+
+// watcher watches the tables: it reports what goes wrong, and knows whether they can be written out.
+type watcher struct {
+	log   *slog.Logger
+	pause time.Duration // after a failure
+
+	lastFlush error        // of the last time that the tables were written out; only Pebble's callbacks use it
+	failures  atomic.Int64 // of writing the tables out, since the last success
+	failed    chan struct{}
+
+	mu       sync.Mutex
+	reported map[string]time.Time
+}
+
+func newWatcher(o Options) *watcher {
+	pause := tablesPause
+	if o.hurry {
+		pause = 0
+	}
+	return &watcher{log: o.Log, pause: pause, failed: make(chan struct{}, 1), reported: map[string]time.Time{}}
+}
+
+// listener is what Pebble tells of its work. It calls BackgroundError with a lock that readers do not need.
+func (w *watcher) listener() *pebble.EventListener {
+	return &pebble.EventListener{
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details)
+		},
+		BackgroundError: func(err error) {
+			w.report("background", "the tables of the data directory cannot be written, and will be tried again", "error", err)
+			if w.lastFlush != nil && errors.Is(err, w.lastFlush) {
+				w.failures.Add(1)
+				select {
+				case w.failed <- struct{}{}:
+				default:
+				}
+			}
+			time.Sleep(w.pause)
+		},
+		FlushEnd: func(i pebble.FlushInfo) {
+			if w.lastFlush = i.Err; i.Err == nil {
+				w.failures.Store(0)
+			}
+		},
+	}
+}
+
+// largestReported is how many kinds of lines are told apart.
+const largestReported = 1000
+
+// report logs a line, unless one of its kind was logged just now.
+func (w *watcher) report(kind, message string, args ...any) {
+	w.mu.Lock()
+	last, there := w.reported[kind]
+	now := time.Now()
+	again := !there && len(w.reported) < largestReported || there && now.Sub(last) >= repeatAfter
+	if again {
+		w.reported[kind] = now
+	}
+	w.mu.Unlock()
+	if again {
+		w.log.Error(message, args...)
+	}
+}
+
+// Infof drops what is no trouble.
+func (*watcher) Infof(string, ...any) {}
+
+// Errorf reports what Pebble tries again.
+func (w *watcher) Errorf(format string, args ...any) {
+	w.report("error", "the tables of the data directory: "+fmt.Sprintf(format, args...))
+}
+
+// Fatalf ends the process: Pebble calls it when it cannot go on without losing what it was given. The log has it.
+func (w *watcher) Fatalf(format string, args ...any) {
+	w.log.Error("the tables of the data directory cannot be written, so the process ends: " + fmt.Sprintf(format, args...))
+	os.Exit(1)
+}
+
+// errTables is that the tables cannot be written out for now.
+var errTables = fmt.Errorf("%w: the tables cannot be written out", ErrFull)
+
+// failing reports whether nobody should wait for the tables to be written out.
+func (w *watcher) failing() bool { return w.failures.Load() >= giveUpAfter }
+
+// await waits until the tables are written out, or cannot be.
+func (w *watcher) await(written <-chan struct{}) error {
+	for {
+		select {
+		case <-written:
+			return nil
+		case <-w.failed:
+			if w.failing() {
+				return errTables
+			}
+		}
+	}
+}
+
+// flush writes the tables out.
+func (w *watcher) flush(tables *pebble.DB) error {
+	written, err := tables.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	return w.await(written)
+}
