@@ -241,3 +241,7 @@ func TestKilled(t *testing.T) {
 		}
 	}
 }
+
+func k8(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+func number(key []byte) uint64 { return binary.BigEndian.Uint64(key) }

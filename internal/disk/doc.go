@@ -12,6 +12,8 @@
 //	DIR/tables/     a Pebble database, without a log of its own
 //	DIR/LOCK        held by the process that has the directory
 //
+// Only the owner of the directory may read log and tables.
+//
 // # What holds
 //
 //   - Write returns when its operation is on the disk. An operation that refuses (a condition does not hold, or a value that it reads
@@ -24,15 +26,30 @@
 // # What a crash leaves
 //
 // The tables forget what Pebble has not written out of its memory; they keep a prefix of the groups, and the number of the last one
-// (the space applied). Open replays the records after that number from the log, writes the tables out and begins a new log. A group
+// (the key applied). Open replays the records after that number from the log, writes the tables out and begins a new log. A group
 // whose flush was not over has answered nobody: its records are taken as far as they are whole.
 //
 // # Damage
 //
-// Each value is stored with a checksum over its space, its key and itself. What a record says about its values stands in it twice. So
-// damage to the log costs at most the values that it hits, and their keys are known: they read as ErrCorrupt from then on. A record
-// that cannot be read at the end of the log was never acknowledged, unless a later one says that it was flushed: each record says up to
-// which number all before it are.
+//	what is damaged                what it costs                            how it shows
+//	────────────────────────────   ──────────────────────────────────────   ───────────────────────────────────────────
+//	bits of a value in the log     that value                               its key reads as ErrCorrupt
+//	a sector of the log            the records that it touches              a report at Open
+//	the end of the log             nothing: it was never acknowledged,      a report at Open, if so
+//	                               unless a later record says so
+//	a block of a table             the keys that may be in it               they read as ErrCorrupt; AscendSound passes
+//	the index of a table           the keys that may be in the table        the same
+//	the list of the tables         the directory does not open, if they     an error of Open
+//	                               have less than the log says they had
+//
+// Each value is stored with a checksum over its space, its key and itself. What a record says about its values stands in it twice, and each
+// record says up to which number all before it are flushed. The first records of a segment say up to which number the tables are written
+// out.
+//
+// # A full disk
+//
+// Writes return ErrFull at once when the log or the tables find no room, and nothing was written. Reads go on. Writes go on by themselves
+// when there is room. Operations that nobody waits for stay in the line meanwhile.
 //
 // # Failures
 //

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -147,4 +148,71 @@ func TestCountsOfAFullDisk(t *testing.T) {
 			return
 		}
 	}
+}
+
+// One operation on a file fails, whichever: nothing that was acknowledged is lost, and nobody waits for ever. It is left out where Pebble
+// ends the process: when it cannot write the list of its files.
+func TestOneFailure(t *testing.T) {
+	t.Parallel()
+	concerns := func(op errorfs.Op) bool {
+		return op.Kind.ReadOrWrite() == errorfs.OpIsWrite &&
+			(strings.HasPrefix(op.Path, "data/log") || strings.HasSuffix(op.Path, ".sst") || strings.HasPrefix(op.Path, "data/weft"))
+	}
+	for k := int64(1); ; k += 5 {
+		mem := vfs.NewCrashableMem()
+		var n atomic.Int64
+		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if concerns(op) && n.Add(1) == k {
+				return errIO
+			}
+			return nil
+		}))
+		acknowledged := writeThroughFailure(t, fs)
+		if n.Load() < k {
+			if k < 200 {
+				t.Errorf("there were only %d operations", n.Load())
+			}
+			return
+		}
+		for _, unsynced := range []int{0, 100} {
+			left := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: rand.New(rand.NewPCG(uint64(k), 1))})
+			d := openOn(t, left)
+			there := map[uint64]bool{}
+			for _, number := range numbers(t, d) {
+				there[number] = true
+			}
+			for _, number := range acknowledged {
+				if !there[number] {
+					t.Errorf("operation %d failed: %d was acknowledged, and is lost", k, number)
+				}
+			}
+			closed(t, d)
+		}
+	}
+}
+
+// writeThroughFailure opens a directory, writes, and closes it, twice. It returns the numbers that were acknowledged.
+func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
+	t.Helper()
+	for life := range uint64(2) {
+		d, err := Open("data", Options{fs: fs, Log: slog.New(slog.DiscardHandler), part: 64, hurry: true})
+		if errors.Is(err, errIO) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(40) {
+			n := 100*life + i
+			if i%3 == 1 {
+				_ = d.Later(large(n)) // which nobody waits for
+			} else if err := d.Write(large(n)); err == nil {
+				acknowledged = append(acknowledged, n)
+			} else if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrFull) {
+				t.Error(err)
+			}
+		}
+		_ = d.Close() // which reports the failure, if it meets it
+	}
+	return acknowledged
 }
