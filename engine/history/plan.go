@@ -98,12 +98,12 @@ func readInt(r *jsontext.Reader, v reflect.Value) {
 }
 
 func readUint(r *jsontext.Reader, v reflect.Value) {
-	n := r.Int()
-	if n < 0 || v.OverflowUint(uint64(n)) {
+	n := r.Uint()
+	if v.OverflowUint(n) {
 		r.Fail()
 		return
 	}
-	v.SetUint(uint64(n))
+	v.SetUint(n)
 }
 
 // textUnmarshaler is that of package encoding.
