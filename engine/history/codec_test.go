@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/internal/wire"
 	"github.com/seed-41655fb1/weft/engine/internal/wire/wiretest"
 )
@@ -249,6 +251,24 @@ func TestDecodedIsACopy(t *testing.T) {
 	clear(data)
 	if diff := cmp.Diff(before, after, cmp.AllowUnexported(stored{}, copied{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What does not decode leaves nothing of what was read of it, whether bytes follow or are missing.
+func TestWhatDoesNotDecodeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	whole := &failure.Failure{Kind: failure.KindApplication, Message: "x"}
+	for _, v := range []any{whole, Of(&ActivityTaskFailed{Failure: whole}), &ActivityTaskScheduled{ActivityType: "x"}} {
+		body, err := EncodeBody(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, data := range map[string][]byte{"a byte too many": append(bytes.Clone(body), 0), "a byte too few": body[:len(body)-1]} {
+			to := reflect.New(reflect.Indirect(reflect.ValueOf(v)).Type())
+			if err := DecodeBody(data, to.Interface()); !errors.Is(err, ErrCorrupt) || !to.Elem().IsZero() {
+				t.Errorf("%s: %v, %+v is left", what, err, to)
+			}
+		}
 	}
 }
 
