@@ -272,6 +272,60 @@ func TestWhatDoesNotDecodeLeavesNothing(t *testing.T) {
 	}
 }
 
+// caused is a failure with that many causes.
+func caused(causes int) *failure.Failure {
+	f := &failure.Failure{Kind: failure.KindApplication}
+	for range causes {
+		f = &failure.Failure{Kind: failure.KindApplication, Cause: f}
+	}
+	return f
+}
+
+// What is encoded can be decoded, however deep a failure is nested. What the library would not read is not encoded.
+func TestDeepFailures(t *testing.T) {
+	t.Parallel()
+	const readable, unreadable = 50, 64 // causes; the limit depends on what is around the failure
+	for causes := range 80 {
+		f := caused(causes)
+		event := Of(&ActivityTaskFailed{Failure: f})
+		for _, v := range []any{
+			f, event, event.Attributes, &Commit{Brought: []Event{event}}, &Commit{Task: &Task{Failure: f}},
+			&Commit{Copied: []*Commit{{Commands: []Event{event}}}}, &Commit{Copied: []*Commit{{Task: &Task{Failure: f}}}},
+		} {
+			body, err := encodeAny(v)
+			if encoded := err == nil; encoded && causes >= unreadable || !encoded && causes <= readable {
+				t.Errorf("%T with %d causes: encoded %v, %v", v, causes, encoded, err)
+			}
+			if err != nil {
+				continue
+			}
+			got, err := decodeAny(body, v)
+			if err != nil {
+				t.Errorf("%T with %d causes is encoded, and not decoded: %v", v, causes, err)
+			} else if again, err := encodeAny(got); err != nil || !bytes.Equal(again, body) {
+				t.Errorf("%T with %d causes is encoded again as %x, %v, want %x", v, causes, again, err, body)
+			}
+		}
+	}
+}
+
+// encodeAny is Encode for a commit, and EncodeBody for anything else.
+func encodeAny(v any) ([]byte, error) {
+	if c, ok := v.(*Commit); ok {
+		return Encode(c)
+	}
+	return EncodeBody(v)
+}
+
+// decodeAny decodes what encodeAny returned for v.
+func decodeAny(body []byte, v any) (any, error) {
+	if _, ok := v.(*Commit); ok {
+		return Decode(0, body)
+	}
+	to := reflect.New(reflect.Indirect(reflect.ValueOf(v)).Type()).Interface()
+	return to, DecodeBody(body, to)
+}
+
 func FuzzDecodeLikeLibrary(f *testing.F) {
 	for _, data := range variants() {
 		f.Add(data)

@@ -57,9 +57,12 @@ func SizeOf(a Attributes) int {
 }
 
 // encodeSlowly is EncodeBody with the library, for what has no codec of its own. What has one it encodes to the same bytes, or says
-// why it cannot.
+// why it cannot. It fails on what the library would not read, as a failure with too many causes.
 func encodeSlowly(v any) ([]byte, error) {
 	body, err := encMode.Marshal(v)
+	if err == nil {
+		err = decMode.Wellformed(body)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("history: encode: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 const (
 	maxPairs  = 64 // of a map: keys are below it
 	maxItems  = 1 << 16
-	maxNested = 32
+	maxNested = 32 // of maps; a Writer's, too
 )
 
 // Reader reads what a Writer wrote. After something that it does not read, all that it returns is zero, and Done reports false.
