@@ -2,9 +2,11 @@ package history
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -324,6 +326,65 @@ func decodeAny(body []byte, v any) (any, error) {
 	}
 	to := reflect.New(reflect.Indirect(reflect.ValueOf(v)).Type()).Interface()
 	return to, DecodeBody(body, to)
+}
+
+// Lists whose items have as few bytes as a codec writes are read without the library.
+func TestListsOfTheSmallestItems(t *testing.T) {
+	t.Parallel()
+	const items = 1000
+	smallest := &UpsertWorkflowSearchAttributes{SearchAttributes: make(SearchAttributes, items), Removed: make([]string, items)}
+	for _, s := range []*stored{
+		{Copied: make([]copied, items)},
+		{Waves: make([]Wave, items)},
+		{Brought: []Event{Of(smallest)}, Commands: []Event{Of(&ActivityTaskScheduled{Header: make(Header, items)})}},
+		{Copied: []copied{{Brought: []Event{Of(smallest)}, Commands: []Event{Of(smallest)}}, {}}},
+	} {
+		w := newBody()
+		writeStored(w, s)
+		body, ok := w.Done()
+		var got stored
+		if !ok || !decodeFast(body, nil, &got) {
+			t.Errorf("%d bytes are left to the library: %v", len(body), ok)
+		}
+	}
+}
+
+// A corrupt body makes the decoder allocate little more than it is long, whatever numbers of items it announces.
+func TestMemoryOfCorruptBodies(t *testing.T) { // not parallel: it counts what the process allocates
+	const size, most = 65_000, 32 // bytes of memory for each byte of the body
+	const room = size - 100
+	list := func(items int) []byte { return binary.BigEndian.AppendUint16([]byte{0x99}, uint16(items)) }
+	nested := func(commits, events, attributes, keywords int) [][]byte {
+		return [][]byte{
+			{0xa1, 0x0c},
+			list(commits),
+			{0xa1, 0x08},
+			list(events),
+			{pairHeader, 0x18, byte(TypeUpsertWorkflowSearchAttributes), 0xa1, 0x01},
+			list(attributes),
+			{0xa2, 0x01, 0x60, 0x02, 0xa1, 0x06},
+			list(keywords),
+		}
+	}
+	for what, parts := range map[string][][]byte{
+		"copied commits, one for each byte":        {{0xa1, 0x0c}, list(room)},
+		"copied commits, one for each three bytes": {{0xa1, 0x0c}, list(room / 3)},
+		"events":                             {{0xa1, 0x08}, list(room)},
+		"waves":                              {{0xa1, 0x0a}, list(room)},
+		"lists in lists, each of them large": nested(room, room, room, room),
+		"lists in lists, for which there are bytes": nested(room/12, room/4, room/20, room/4),
+		"lists in lists, all but the first large":   nested(1, room, room/5, room),
+	} {
+		data := append([]byte{version}, bytes.Join(parts, nil)...)
+		data = append(data, bytes.Repeat([]byte{0xff}, size-len(data))...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Decode(0, data)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrCorrupt) || took > most*size {
+			t.Errorf("%s: %v, and %d bytes are allocated for %d", what, err, took, size)
+		}
+	}
 }
 
 func FuzzDecodeLikeLibrary(f *testing.F) {
