@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -165,15 +166,20 @@ func writeEvent(w *wire.Writer, e *Event) { e.EncodeTo(w) }
 
 func readEvent(r *wire.Reader, e *Event) { e.DecodeFrom(r) }
 
-// MarshalCBOR is EncodeTo for the library.
+// MarshalCBOR is EncodeTo for the library. It also writes attributes that are nested too deep for EncodeTo.
 func (e Event) MarshalCBOR() ([]byte, error) {
 	w := wire.NewWriter(nil)
 	e.EncodeTo(w)
-	body, ok := w.Done()
-	if !ok {
-		return nil, fmt.Errorf("history: an event of this type is not stored: %v", e.Attributes)
+	if body, ok := w.Done(); ok {
+		return body, nil
 	}
-	return body, nil
+	if e.Attributes != nil {
+		k := kinds[e.Type()]
+		if k.make != nil && reflect.TypeOf(k.make()) == reflect.TypeOf(e.Attributes) {
+			return encMode.Marshal([eventItems]any{e.Type(), e.Attributes})
+		}
+	}
+	return nil, fmt.Errorf("history: an event of this type is not stored: %v", e.Attributes)
 }
 
 // decodeType reads the type of an event, which in all that Weft writes is a number of one or two bytes.

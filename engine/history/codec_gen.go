@@ -556,7 +556,7 @@ func readActivityTaskScheduled(r *wire.Reader, a *ActivityTaskScheduled) {
 		case 11:
 			a.TaskQueue = r.Text()
 		case 20:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.Header = make(Header, n)
 				for i := range a.Header {
 					readHeaderField(r, &a.Header[i])
@@ -1286,21 +1286,21 @@ func readStartChildWorkflowExecutionInitiated(r *wire.Reader, a *StartChildWorkf
 		case 9:
 			a.Quiet = r.Bool()
 		case 20:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.Header = make(Header, n)
 				for i := range a.Header {
 					readHeaderField(r, &a.Header[i])
 				}
 			}
 		case 50:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.Memo = make(Memo, n)
 				for i := range a.Memo {
 					readHeaderField(r, &a.Memo[i])
 				}
 			}
 		case 51:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.SearchAttributes = make(SearchAttributes, n)
 				for i := range a.SearchAttributes {
 					readSearchAttribute(r, &a.SearchAttributes[i])
@@ -1444,14 +1444,14 @@ func readUpsertWorkflowSearchAttributes(r *wire.Reader, a *UpsertWorkflowSearchA
 	for n := r.Map(); n > 0; n-- {
 		switch r.Key(&seen) {
 		case 1:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.SearchAttributes = make(SearchAttributes, n)
 				for i := range a.SearchAttributes {
 					readSearchAttribute(r, &a.SearchAttributes[i])
 				}
 			}
 		case 2:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.Removed = make([]string, n)
 				for i := range a.Removed {
 					a.Removed[i] = r.Text()
@@ -1897,21 +1897,21 @@ func readWorkflowExecutionStarted(r *wire.Reader, a *WorkflowExecutionStarted) {
 		case 26:
 			a.Retention = Duration(r.Int64())
 		case 40:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.Header = make(Header, n)
 				for i := range a.Header {
 					readHeaderField(r, &a.Header[i])
 				}
 			}
 		case 50:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.Memo = make(Memo, n)
 				for i := range a.Memo {
 					readHeaderField(r, &a.Memo[i])
 				}
 			}
 		case 51:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.SearchAttributes = make(SearchAttributes, n)
 				for i := range a.SearchAttributes {
 					readSearchAttribute(r, &a.SearchAttributes[i])
@@ -2253,14 +2253,14 @@ func readWorkflowPropertiesModified(r *wire.Reader, a *WorkflowPropertiesModifie
 	for n := r.Map(); n > 0; n-- {
 		switch r.Key(&seen) {
 		case 1:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.UpsertedMemo = make(Memo, n)
 				for i := range a.UpsertedMemo {
 					readHeaderField(r, &a.UpsertedMemo[i])
 				}
 			}
 		case 2:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.Removed = make([]string, n)
 				for i := range a.Removed {
 					a.Removed[i] = r.Text()
@@ -2394,21 +2394,21 @@ func readStored(r *wire.Reader, a *stored) {
 				readTask(r, a.Task)
 			}
 		case 8:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.Brought = make([]Event, n)
 				for i := range a.Brought {
 					readEvent(r, &a.Brought[i])
 				}
 			}
 		case 9:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.Commands = make([]Event, n)
 				for i := range a.Commands {
 					readEvent(r, &a.Commands[i])
 				}
 			}
 		case 10:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.Waves = make([]Wave, n)
 				for i := range a.Waves {
 					a.Waves[i] = Wave(r.Uint(1<<64 - 1))
@@ -2417,7 +2417,7 @@ func readStored(r *wire.Reader, a *stored) {
 		case 11:
 			a.Expires = Timestamp(r.Int64())
 		case 12:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(3); !null {
 				a.Copied = make([]copied, n)
 				for i := range a.Copied {
 					readCopied(r, &a.Copied[i])
@@ -2491,7 +2491,7 @@ func readRetryPolicy(r *wire.Reader, a *RetryPolicy) {
 		case 4:
 			a.MaximumAttempts = r.Int()
 		case 5:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.NonRetryableTypes = make([]string, n)
 				for i := range a.NonRetryableTypes {
 					a.NonRetryableTypes[i] = r.Text()
@@ -2708,14 +2708,14 @@ func readTask(r *wire.Reader, a *Task) {
 		case 8:
 			a.Rules = Rules(r.Uint(1<<8 - 1))
 		case 9:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.Unread = make([]Unread, n)
 				for i := range a.Unread {
 					readUnread(r, &a.Unread[i])
 				}
 			}
 		case 10:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(5); !null {
 				a.SetAside = make([]Unread, n)
 				for i := range a.SetAside {
 					readUnread(r, &a.SetAside[i])
@@ -2785,14 +2785,14 @@ func readCopied(r *wire.Reader, a *copied) {
 				readTask(r, a.Task)
 			}
 		case 8:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.Brought = make([]Event, n)
 				for i := range a.Brought {
 					readEvent(r, &a.Brought[i])
 				}
 			}
 		case 9:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.Commands = make([]Event, n)
 				for i := range a.Commands {
 					readEvent(r, &a.Commands[i])
@@ -2907,7 +2907,7 @@ func readAttributeValue(r *wire.Reader, a *AttributeValue) {
 				*a.Time = Timestamp(r.Int64())
 			}
 		case 6:
-			if n, null := r.Array(); !null {
+			if n, null := r.Array(1); !null {
 				a.KeywordList = make([]string, n)
 				for i := range a.KeywordList {
 					a.KeywordList[i] = r.Text()

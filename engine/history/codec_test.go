@@ -2,14 +2,18 @@ package history
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
+	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/internal/wire"
 	"github.com/seed-41655fb1/weft/engine/internal/wire/wiretest"
 )
@@ -249,6 +253,137 @@ func TestDecodedIsACopy(t *testing.T) {
 	clear(data)
 	if diff := cmp.Diff(before, after, cmp.AllowUnexported(stored{}, copied{})); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// What does not decode leaves nothing of what was read of it, whether bytes follow or are missing.
+func TestWhatDoesNotDecodeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	whole := &failure.Failure{Kind: failure.KindApplication, Message: "x"}
+	for _, v := range []any{whole, Of(&ActivityTaskFailed{Failure: whole}), &ActivityTaskScheduled{ActivityType: "x"}} {
+		body, err := EncodeBody(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, data := range map[string][]byte{"a byte too many": append(bytes.Clone(body), 0), "a byte too few": body[:len(body)-1]} {
+			to := reflect.New(reflect.Indirect(reflect.ValueOf(v)).Type())
+			if err := DecodeBody(data, to.Interface()); !errors.Is(err, ErrCorrupt) || !to.Elem().IsZero() {
+				t.Errorf("%s: %v, %+v is left", what, err, to)
+			}
+		}
+	}
+}
+
+// caused is a failure with that many causes.
+func caused(causes int) *failure.Failure {
+	f := &failure.Failure{Kind: failure.KindApplication}
+	for range causes {
+		f = &failure.Failure{Kind: failure.KindApplication, Cause: f}
+	}
+	return f
+}
+
+// What is encoded can be decoded, however deep a failure is nested. What the library would not read is not encoded.
+func TestDeepFailures(t *testing.T) {
+	t.Parallel()
+	const readable, unreadable = 50, 64 // causes; the limit depends on what is around the failure
+	for causes := range 80 {
+		f := caused(causes)
+		event := Of(&ActivityTaskFailed{Failure: f})
+		for _, v := range []any{
+			f, event, event.Attributes, &Commit{Brought: []Event{event}}, &Commit{Task: &Task{Failure: f}},
+			&Commit{Copied: []*Commit{{Commands: []Event{event}}}}, &Commit{Copied: []*Commit{{Task: &Task{Failure: f}}}},
+		} {
+			body, err := encodeAny(v)
+			if encoded := err == nil; encoded && causes >= unreadable || !encoded && causes <= readable {
+				t.Errorf("%T with %d causes: encoded %v, %v", v, causes, encoded, err)
+			}
+			if err != nil {
+				continue
+			}
+			got, err := decodeAny(body, v)
+			if err != nil {
+				t.Errorf("%T with %d causes is encoded, and not decoded: %v", v, causes, err)
+			} else if again, err := encodeAny(got); err != nil || !bytes.Equal(again, body) {
+				t.Errorf("%T with %d causes is encoded again as %x, %v, want %x", v, causes, again, err, body)
+			}
+		}
+	}
+}
+
+// encodeAny is Encode for a commit, and EncodeBody for anything else.
+func encodeAny(v any) ([]byte, error) {
+	if c, ok := v.(*Commit); ok {
+		return Encode(c)
+	}
+	return EncodeBody(v)
+}
+
+// decodeAny decodes what encodeAny returned for v.
+func decodeAny(body []byte, v any) (any, error) {
+	if _, ok := v.(*Commit); ok {
+		return Decode(0, body)
+	}
+	to := reflect.New(reflect.Indirect(reflect.ValueOf(v)).Type()).Interface()
+	return to, DecodeBody(body, to)
+}
+
+// Lists whose items have as few bytes as a codec writes are read without the library.
+func TestListsOfTheSmallestItems(t *testing.T) {
+	t.Parallel()
+	const items = 1000
+	smallest := &UpsertWorkflowSearchAttributes{SearchAttributes: make(SearchAttributes, items), Removed: make([]string, items)}
+	for _, s := range []*stored{
+		{Copied: make([]copied, items)},
+		{Waves: make([]Wave, items)},
+		{Brought: []Event{Of(smallest)}, Commands: []Event{Of(&ActivityTaskScheduled{Header: make(Header, items)})}},
+		{Copied: []copied{{Brought: []Event{Of(smallest)}, Commands: []Event{Of(smallest)}}, {}}},
+	} {
+		w := newBody()
+		writeStored(w, s)
+		body, ok := w.Done()
+		var got stored
+		if !ok || !decodeFast(body, nil, &got) {
+			t.Errorf("%d bytes are left to the library: %v", len(body), ok)
+		}
+	}
+}
+
+// A corrupt body makes the decoder allocate little more than it is long, whatever numbers of items it announces.
+func TestMemoryOfCorruptBodies(t *testing.T) { // not parallel: it counts what the process allocates
+	const size, most = 65_000, 32 // bytes of memory for each byte of the body
+	const room = size - 100
+	list := func(items int) []byte { return binary.BigEndian.AppendUint16([]byte{0x99}, uint16(items)) }
+	nested := func(commits, events, attributes, keywords int) [][]byte {
+		return [][]byte{
+			{0xa1, 0x0c},
+			list(commits),
+			{0xa1, 0x08},
+			list(events),
+			{pairHeader, 0x18, byte(TypeUpsertWorkflowSearchAttributes), 0xa1, 0x01},
+			list(attributes),
+			{0xa2, 0x01, 0x60, 0x02, 0xa1, 0x06},
+			list(keywords),
+		}
+	}
+	for what, parts := range map[string][][]byte{
+		"copied commits, one for each byte":        {{0xa1, 0x0c}, list(room)},
+		"copied commits, one for each three bytes": {{0xa1, 0x0c}, list(room / 3)},
+		"events":                             {{0xa1, 0x08}, list(room)},
+		"waves":                              {{0xa1, 0x0a}, list(room)},
+		"lists in lists, each of them large": nested(room, room, room, room),
+		"lists in lists, for which there are bytes": nested(room/12, room/4, room/20, room/4),
+		"lists in lists, all but the first large":   nested(1, room, room/5, room),
+	} {
+		data := append([]byte{version}, bytes.Join(parts, nil)...)
+		data = append(data, bytes.Repeat([]byte{0xff}, size-len(data))...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Decode(0, data)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrCorrupt) || took > most*size {
+			t.Errorf("%s: %v, and %d bytes are allocated for %d", what, err, took, size)
+		}
 	}
 }
 

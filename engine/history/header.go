@@ -1,9 +1,6 @@
 package history
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // HeaderField is a named value of a header.
 type HeaderField = Named[Payload]
@@ -46,17 +43,7 @@ func (h *Header) UnmarshalJSON(data []byte) error {
 	}
 	values := make(map[string]Payload, len(members))
 	for name, raw := range members {
-		var value Payload
-		var compact bytes.Buffer
-		if err := value.UnmarshalJSON(raw); err != nil {
-			return err
-		}
-		if string(raw) == "null" {
-			value = Payload("null")
-		} else if json.Compact(&compact, value) == nil {
-			value = compact.Bytes()
-		}
-		values[name] = value
+		values[name] = payloadFromJSON(raw)
 	}
 	*h = sorted(values)
 	return nil

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -55,28 +54,8 @@ func attributesSlowly(t Type, data []byte) (Attributes, error) {
 	if err := json.Unmarshal(data, a); err != nil {
 		return nil, fmt.Errorf("the attributes of a %s: %w", t, err)
 	}
-	restorePayloads(reflect.ValueOf(a).Elem(), members)
+	restoreNulls(reflect.ValueOf(a).Elem(), members)
 	return a, nil
-}
-
-// payloadFromJSON is the payload that JSON shows as text.
-func payloadFromJSON(text []byte) (Payload, error) {
-	var compact bytes.Buffer
-	coded := text[0] == '{' && (bytes.Contains(text, []byte("64")) || bytes.Contains(text, []byte(`\u`))) // it may be: see MarshalJSON
-	switch {
-	case string(text) == "null":
-		return Payload("null"), nil
-	case !coded && !bytes.ContainsAny(text, " \t\r\n"):
-		return bytes.Clone(text), nil
-	}
-	var p Payload
-	if err := p.UnmarshalJSON(text); err != nil {
-		return nil, err
-	}
-	if json.Compact(&compact, p) == nil && len(p) > 0 {
-		p = compact.Bytes()
-	}
-	return p, nil
 }
 
 // jsonName is the name that JSON has for a field.
@@ -85,20 +64,12 @@ func jsonName(f reflect.StructField) string {
 	return cmp.Or(name, f.Name)
 }
 
-// restorePayloads makes payloads what they were before JSON showed them.
-func restorePayloads(a reflect.Value, members map[string]json.RawMessage) {
+// restoreNulls sets the payloads that JSON shows as null, which encoding/json reads as none.
+func restoreNulls(a reflect.Value, members map[string]json.RawMessage) {
 	for i := range a.NumField() {
 		p, ok := a.Field(i).Addr().Interface().(*Payload)
-		if !ok {
-			continue
-		}
-		name := jsonName(a.Type().Field(i))
-		var compact bytes.Buffer
-		switch {
-		case string(members[name]) == "null":
+		if ok && string(members[jsonName(a.Type().Field(i))]) == "null" {
 			*p = Payload("null")
-		case json.Compact(&compact, *p) == nil && len(*p) > 0:
-			*p = compact.Bytes()
 		}
 	}
 }

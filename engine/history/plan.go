@@ -98,12 +98,12 @@ func readInt(r *jsontext.Reader, v reflect.Value) {
 }
 
 func readUint(r *jsontext.Reader, v reflect.Value) {
-	n := r.Int()
-	if n < 0 || v.OverflowUint(uint64(n)) {
+	n := r.Uint()
+	if v.OverflowUint(n) {
 		r.Fail()
 		return
 	}
-	v.SetUint(uint64(n))
+	v.SetUint(n)
 }
 
 // textUnmarshaler is that of package encoding.
@@ -123,14 +123,7 @@ func readOther(r *jsontext.Reader, v reflect.Value) {
 }
 
 func readPayload(r *jsontext.Reader, v reflect.Value) {
-	text := r.Value()
-	if !r.OK() {
-		return
+	if text := r.Value(); r.OK() {
+		v.SetBytes(payloadFromJSON(text))
 	}
-	p, err := payloadFromJSON(text)
-	if err != nil {
-		r.Fail()
-		return
-	}
-	v.SetBytes(p)
 }

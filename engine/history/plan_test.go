@@ -60,7 +60,7 @@ func TestOddAttributesAreReadAsByEncodingJSON(t *testing.T) {
 	}
 	for typ, texts := range map[Type][]string{
 		TypeTimerStarted:                         {`{"fireAt":"2026-01-02T03:04:05.123456789Z"}`, `{"fireAt":"soon"}`, `{"fireAt":1}`, `{"fireAt":null}`, `{"fireAt":"2026-01-02T03:04:05\u005a"}`},
-		TypeWorkflowTaskCompleted:                {`{"rules":256}`, `{"rules":-1}`, `{"rules":5}`, `{"build":null}`, `{"build":1}`, `{"build":"\u00e9\n\ud83d\ude00\ud800"}`, "{\"build\":\"\xff\"}"},
+		TypeWorkflowTaskCompleted:                {`{"rules":256}`, `{"rules":-1}`, `{"rules":-0}`, `{"rules":0}`, `{"rules":18446744073709551616}`, `{"rules":5}`, `{"build":null}`, `{"build":1}`, `{"build":"\u00e9\n\ud83d\ude00\ud800"}`, "{\"build\":\"\xff\"}"},
 		TypeWorkflowTaskScheduled:                {`{"kind":"other"}`, `{"kind":"transient"}`, `{"kind":0}`},
 		TypeActivityTaskScheduled:                {`{"retryPolicy":{"backoffCoefficient":1e400}}`, `{"retryPolicy":{"other":1}}`, `{"retryPolicy":null}`, `{"retryPolicy":{"initialInterval":"1x"}}`, `{"header":{"a": [1, 2]}}`, `{"header":null}`, `{"header":1}`},
 		TypeStartChildWorkflowExecutionInitiated: {`{"parentClosePolicy":"abandon"}`, `{"parentClosePolicy":"unknown"}`},

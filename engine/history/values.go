@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -10,37 +11,77 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
 // Payload is an encoded value of user code. The engine never looks inside.
 type Payload []byte
 
-// MarshalJSON shows a payload as the JSON that it is, or, where a codec made something else of it, as an object that
-// holds its bytes in base64.
+// codedName is the name of the only member of the object that shows a payload in base64.
+const codedName = "weft.base64"
+
+// MarshalJSON shows a payload as the JSON that it is. It shows one that is not JSON as an object whose only member, weft.base64,
+// holds the bytes in base64. A payload that looks like such an object is shown in base64, too, so that UnmarshalJSON returns it.
 func (p Payload) MarshalJSON() ([]byte, error) {
 	if p == nil {
 		return []byte("null"), nil
 	}
-	if json.Valid(p) {
+	if _, coded := decodePayload(p); !coded && json.Valid(p) {
 		return p, nil
 	}
-	return json.Marshal(map[string][]byte{"weft.base64": p})
+	return json.Marshal(map[string][]byte{codedName: p})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads what MarshalJSON wrote. A payload that is JSON loses the white space around its parts.
 func (p *Payload) UnmarshalJSON(data []byte) error {
-	var coded struct {
-		Base64 []byte `json:"weft.base64"`
-	}
-	switch {
-	case string(data) == "null":
-		*p = nil
-	case json.Unmarshal(data, &coded) == nil && coded.Base64 != nil && !json.Valid(coded.Base64):
-		*p = coded.Base64
-	default:
-		*p = append(Payload(nil), data...)
+	*p = nil
+	if string(data) != "null" {
+		*p = payloadFromJSON(data)
 	}
 	return nil
+}
+
+// payloadFromJSON is UnmarshalJSON for a payload that is there: null is one.
+func payloadFromJSON(text []byte) Payload {
+	if p, coded := decodePayload(text); coded {
+		return p
+	}
+	return compact(text)
+}
+
+// decodePayload returns the payload that a text shows in base64. ok is false if the text is a payload itself: it is no object with
+// the one member codedName, or what that holds would not have been coded.
+func decodePayload(text []byte) (p Payload, ok bool) {
+	if !bytes.Contains(text, []byte(codedName)) {
+		return nil, false
+	}
+	r := jsontext.NewReader(text)
+	members := 0
+	r.Object(func(name []byte) {
+		value := r.Value()
+		members++
+		ok = string(name) == codedName && len(value) > 0 && value[0] == '"' && json.Unmarshal(value, (*[]byte)(&p)) == nil
+	})
+	if !ok || members != 1 || !r.OK() || len(r.Rest()) > 0 {
+		return nil, false
+	}
+	if _, coded := decodePayload(p); !coded && json.Valid(p) {
+		return nil, false
+	}
+	return p, true
+}
+
+// compact returns a copy of a text without the white space around its parts.
+func compact(text []byte) []byte {
+	if !bytes.ContainsAny(text, " \t\r\n") {
+		return bytes.Clone(text)
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return bytes.Clone(text)
+	}
+	return b.Bytes()
 }
 
 // Timestamp is a moment, in microseconds since 1970 (UTC); zero is "none". All times that the engine handles have this

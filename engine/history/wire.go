@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine/internal/wire"
@@ -56,22 +57,27 @@ func SizeOf(a Attributes) int {
 }
 
 // encodeSlowly is EncodeBody with the library, for what has no codec of its own. What has one it encodes to the same bytes, or says
-// why it cannot.
+// why it cannot. It fails on what the library would not read, as a failure with too many causes.
 func encodeSlowly(v any) ([]byte, error) {
 	body, err := encMode.Marshal(v)
+	if err == nil {
+		err = decMode.Wellformed(body)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("history: encode: %w", err)
 	}
 	return append([]byte{version}, body...), nil
 }
 
-// DecodeBody reads what EncodeBody wrote. The stored fields of v are zero.
+// DecodeBody reads what EncodeBody wrote. The stored fields of v are zero. They stay zero if the library refuses the bytes before
+// it reads them, because bytes follow or are missing.
 func DecodeBody(data []byte, v any) error {
 	if to, ok := v.(interface{ DecodeFrom(r *wire.Reader) }); ok && len(data) > 0 && data[0] <= version {
 		r := wire.NewReader(data[1:], nil)
 		if to.DecodeFrom(r); r.Done() {
 			return nil
 		}
+		reflect.ValueOf(v).Elem().SetZero() // DecodeFrom leaves what it has read if bytes follow
 	}
 	return decodeSlowly(data, v)
 }

@@ -40,7 +40,7 @@ func page() *api.HistoryResponse {
 		&history.WorkflowTaskCompleted{ScheduledEventID: 2, StartedEventID: 3, Build: "b", Rules: 5},
 		&history.ActivityTaskScheduled{ActivityType: "chärge \"it\"", Input: history.Payload("null"), StartToClose: 1, Retry: history.RetryPolicy{MaximumAttempts: 3, NonRetryableTypes: []string{"a"}}},
 		&history.ActivityTaskCompleted{ScheduledEventID: 6, Result: history.Payload{0xff, 0}, Attempt: 1},
-		&history.ActivityTaskCompleted{ScheduledEventID: 6, Result: history.Payload(`{"weft.base64":"AAE="}`)},
+		&history.ActivityTaskCompleted{ScheduledEventID: 6, Result: history.Payload(`{"weft.base64":"/w=="}`)},
 		&history.StartChildWorkflowExecutionInitiated{WorkflowType: "c", WorkflowID: "i", Policy: history.AbandonChild},
 		&history.UpsertWorkflowSearchAttributes{SearchAttributes: history.SearchAttributes{{Name: "Due", Value: history.NewAttributeValue(at)}}, Removed: []string{"a"}},
 		&history.MarkerRecorded{MarkerName: "m", RetryAt: history.At(at), Failure: cause},
@@ -74,6 +74,16 @@ func TestReadHistory(t *testing.T) {
 			t.Errorf("left to encoding/json: %s", text)
 		}
 		readAlike(t, text)
+		read, _, err := api.ReadHistory(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range page().Events {
+			want, ok := e.Attributes.(*history.ActivityTaskCompleted)
+			if got, _ := read.Events[i].Attributes.(*history.ActivityTaskCompleted); ok && !bytes.Equal(got.Result, want.Result) {
+				t.Errorf("the result %q is read back as %q: %s", want.Result, got.Result, text)
+			}
+		}
 	}
 	if _, _, err := api.ReadHistory([]byte(" \n")); !errors.Is(err, io.EOF) {
 		t.Errorf("a text without a page: %v, want io.EOF", err)

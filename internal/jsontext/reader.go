@@ -173,6 +173,16 @@ func (r *Reader) Int() int64 {
 	return n
 }
 
+// Uint reads a whole number without a sign, a fraction and an exponent.
+func (r *Reader) Uint() uint64 {
+	n, err := strconv.ParseUint(string(r.number()), 10, 64)
+	if err != nil {
+		r.Fail()
+		return 0
+	}
+	return n
+}
+
 // Float reads a number.
 func (r *Reader) Float() float64 {
 	f, err := strconv.ParseFloat(string(r.number()), 64)

@@ -20,7 +20,8 @@ type generator struct {
 	queue   []types.Type // structs whose codecs are still to be written
 	named   []string     // the names of those, and of all before
 	imports []string
-	err     error // what cannot be written: the first
+	place   string // the struct or the field that is being written
+	err     error  // what cannot be written: the first
 }
 
 // generate returns the text of a package's codecs.
@@ -56,14 +57,20 @@ func generate(root string, t target) ([]byte, error) {
 
 func (g *generator) printf(text string, args ...any) { fmt.Fprintf(&g.out, text+"\n", args...) }
 
-// attributes writes the codec of what events carry: a constant TypeX belongs to each struct X.
+// attributes writes the codec of what events carry: that of a struct X for each constant TypeX that is not folded.
 func (g *generator) attributes() {
 	var names []string
-	for _, name := range g.pkg.Scope().Names() {
-		s, ok := g.pkg.Scope().Lookup(name).Type().Underlying().(*types.Struct)
-		if ok && g.pkg.Scope().Lookup("Type"+name) != nil && s.NumFields() > 0 && strings.HasPrefix(s.Tag(0), "cbor:") {
-			names = append(names, g.structName(g.pkg.Scope().Lookup(name).Type()))
+	for _, constant := range g.pkg.Scope().Names() {
+		name, ok := strings.CutPrefix(constant, "Type")
+		if _, isConst := g.pkg.Scope().Lookup(constant).(*types.Const); !ok || !isConst || slices.Contains(g.folded, name) {
+			continue
 		}
+		attributes, ok := g.pkg.Scope().Lookup(name).(*types.TypeName)
+		if !ok {
+			g.fail("%s: there is no struct %s: declare it, or list it as folded", constant, name)
+			continue
+		}
+		names = append(names, g.structName(attributes.Type()))
 	}
 	g.printf("\nfunc writeAttributes(w *wire.Writer, attributes Attributes) {\nswitch a := attributes.(type) {")
 	for _, name := range names {
@@ -102,10 +109,18 @@ func (g *generator) typeName(t types.Type) string {
 
 // codec writes the functions that write and read a struct.
 func (g *generator) codec(t types.Type) {
-	fields := g.fieldsOf(t)
 	name, typ := g.structName(t), g.typeName(t)
+	g.place = typ
+	g.check(t)
+	fields := g.fieldsOf(t)
 	g.printf("\nfunc write%s(w *wire.Writer, a *%s) {\nif a == nil {\nw.Null()\nreturn\n}\nat, n := w.Open(), %d", name, typ, len(fields))
 	for _, f := range fields {
+		g.place = typ + "." + f.name
+		if p, ok := f.typ.Underlying().(*types.Pointer); ok && f.omitEmpty {
+			g.check(p.Elem()) // nil is left out
+		} else {
+			g.check(f.typ)
+		}
 		if f.omitEmpty {
 			g.printf("if %s {\nn--\n} else {", g.empty(f.typ, "a."+f.name))
 		}
@@ -147,7 +162,14 @@ func (g *generator) fieldsOf(t types.Type) (all []field) {
 	for i := range s.NumFields() {
 		f := field{name: s.Field(i).Name(), typ: s.Field(i).Type()}
 		tag := reflect.StructTag(s.Tag(i)).Get("cbor")
-		if tag == "" && !s.Field(i).Exported() {
+		switch {
+		case s.Field(i).Embedded():
+			g.fail("%s.%s: no codec for an embedded field: give it a name", g.typeName(t), f.name)
+			continue
+		case !s.Field(i).Exported() && tag != "":
+			g.fail("%s.%s: the library does not store an unexported field: export it, or remove its tag", g.typeName(t), f.name)
+			continue
+		case !s.Field(i).Exported():
 			continue
 		}
 		number, option, _ := strings.Cut(tag, ",")
@@ -167,7 +189,7 @@ func (g *generator) fieldsOf(t types.Type) (all []field) {
 func (g *generator) fail(text string, args ...any) { g.err = cmp.Or(g.err, fmt.Errorf(text, args...)) }
 
 // refuse records that there is no codec for a type.
-func (g *generator) refuse(t types.Type) { g.fail("no codec for %s", t) }
+func (g *generator) refuse(t types.Type) { g.fail("%s: no codec for %s", g.place, g.typeName(t)) }
 
 // convert is a value of a basic type as one of another type.
 func (g *generator) convert(t types.Type, basic, value string) string {
@@ -175,10 +197,4 @@ func (g *generator) convert(t types.Type, basic, value string) string {
 		return name + "(" + value + ")"
 	}
 	return value
-}
-
-// external reports whether the codec of a struct is in another package.
-func (g *generator) external(t types.Type) bool {
-	n, ok := t.(*types.Named)
-	return ok && n.Obj().Pkg() != g.pkg
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
+	"go/build"
 	"go/importer"
 	"go/parser"
 	"go/token"
@@ -47,7 +49,8 @@ func (l *loader) Import(name string) (*types.Package, error) {
 	return p, err
 }
 
-// check type-checks a package as far as that goes.
+// check type-checks the files of a package that the build on this machine has. It ignores errors, which imports that are not
+// loaded cause. Only a name that is declared twice is an error: the codec would be that of one of the two.
 func (l *loader) check(dir string) (*types.Package, error) {
 	entries, err := os.ReadDir(filepath.Join(l.root, dir))
 	if err != nil {
@@ -58,13 +61,23 @@ func (l *loader) check(dir string) (*types.Package, error) {
 		if name := e.Name(); !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name == fileName {
 			continue
 		}
+		if built, err := build.Default.MatchFile(filepath.Join(l.root, dir), e.Name()); err != nil {
+			return nil, err
+		} else if !built {
+			continue
+		}
 		f, err := parser.ParseFile(l.files, filepath.Join(l.root, dir, e.Name()), nil, parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, f)
 	}
-	c := types.Config{Importer: l, IgnoreFuncBodies: true, Error: func(error) {}}
-	p, _ := c.Check(module+dir, l.files, files, nil) // its errors are of what is not loaded
-	return p, nil
+	var twice error
+	c := types.Config{Importer: l, IgnoreFuncBodies: true, Error: func(err error) {
+		if twice == nil && (strings.Contains(err.Error(), "redeclared") || strings.Contains(err.Error(), "already declared")) {
+			twice = fmt.Errorf("%w: keep one of the two", err)
+		}
+	}}
+	p, _ := c.Check(module+dir, l.files, files, nil)
+	return p, twice
 }

@@ -19,13 +19,18 @@ type target struct {
 	exported []string
 	// byHand are the structs whose codecs are written by hand.
 	byHand []string
-	// events says that there is a codec for the attributes of each type of event.
+	// events says that there is a codec for the attributes of each type of event: a struct X for each constant TypeX.
 	events bool
+	// folded are the types of event that are not stored by themselves.
+	folded []string
 }
 
 var targets = []target{
 	{dir: "engine/failure", roots: []string{"Failure"}, exported: []string{"Failure"}},
-	{dir: "engine/history", roots: []string{"stored"}, exported: []string{"ActivityTaskScheduled"}, byHand: []string{"Event"}, events: true},
+	{
+		dir: "engine/history", roots: []string{"stored"}, exported: []string{"ActivityTaskScheduled"}, byHand: []string{"Event"}, events: true,
+		folded: []string{"WorkflowTaskScheduled", "WorkflowTaskStarted", "WorkflowTaskCompleted", "WorkflowTaskFailed"},
+	},
 	{dir: "engine", roots: []string{"Message"}, exported: []string{"Message"}},
 }
 

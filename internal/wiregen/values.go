@@ -2,6 +2,7 @@ package main
 
 import (
 	"go/types"
+	"slices"
 	"strings"
 )
 
@@ -123,7 +124,7 @@ func (g *generator) read(t types.Type, v string) {
 			g.printf("%s = r.Bytes()", v)
 			return
 		}
-		g.printf("if n, null := r.Array(); !null {\n%s = make(%s, n)\nfor i := range %s {", v, g.typeName(t), v)
+		g.printf("if n, null := r.Array(%d); !null {\n%s = make(%s, n)\nfor i := range %s {", g.least(u.Elem()), v, g.typeName(t), v)
 		g.read(u.Elem(), v+"[i]")
 		g.printf("}\n}")
 	case *types.Pointer:
@@ -147,4 +148,19 @@ func (g *generator) readStruct(t types.Type, v, pointer string) {
 		return
 	}
 	g.printf("read%s(r, %s)", g.structName(t), pointer)
+}
+
+// least returns how many bytes a value has at least, besides those of the items of arrays in it.
+func (g *generator) least(t types.Type) int {
+	home, name := g.home(t)
+	if _, ok := t.Underlying().(*types.Struct); !ok || g.external(t) || slices.Contains(home.byHand, name) {
+		return 1
+	}
+	n := 1
+	for _, f := range g.fieldsOf(t) {
+		if !f.omitEmpty {
+			n += 1 + g.least(f.typ) // its key, and its value
+		}
+	}
+	return n
 }

@@ -9,7 +9,7 @@ import (
 const (
 	maxPairs  = 64 // of a map: keys are below it
 	maxItems  = 1 << 16
-	maxNested = 32
+	maxNested = 32 // of maps; a Writer's, too
 )
 
 // Reader reads what a Writer wrote. After something that it does not read, all that it returns is zero, and Done reports false.
@@ -19,11 +19,12 @@ type Reader struct {
 	i      int // the next byte
 	names  *Names
 	nested int
+	spare  int // bytes that no announced item of an array needs
 	failed bool
 }
 
 // NewReader returns a Reader of b. names remembers short texts; nil is none.
-func NewReader(b []byte, names *Names) *Reader { return &Reader{b: b, names: names} }
+func NewReader(b []byte, names *Names) *Reader { return &Reader{b: b, names: names, spare: len(b)} }
 
 // Done reports whether all was read, and understood.
 func (r *Reader) Done() bool { return !r.failed && r.i == len(r.b) }
@@ -121,16 +122,19 @@ func (r *Reader) Key(seen *uint64) uint64 {
 // Null reports whether null is next, and reads it if it is.
 func (r *Reader) Null() bool { return r.is(simpleNull) }
 
-// Array begins an array, and returns its number of items. null reports that there is null instead.
-func (r *Reader) Array() (n int, null bool) {
+// Array begins an array and returns its number of items; null reports that there is null instead. An item has at least that many
+// bytes, besides those of the items of arrays in it. Array gives up if all arrays together announce more items than there are bytes
+// for, so that a caller allocates little for bytes that are corrupt.
+func (r *Reader) Array(least int) (n int, null bool) {
 	if r.Null() {
 		return 0, true
 	}
 	items := r.head(majorArray)
-	if items > maxItems || items > uint64(r.left()) {
+	if items > maxItems || int(items)*least > min(r.spare, r.left()) {
 		r.Fail()
 		return 0, true
 	}
+	r.spare -= int(items) * least
 	return int(items), false
 }
 

@@ -34,6 +34,7 @@ const (
 // Writer writes CBOR. The zero Writer is ready to use.
 type Writer struct {
 	b      []byte
+	nested int
 	failed bool
 }
 
@@ -62,14 +63,19 @@ func (w *Writer) head(major byte, n uint64) {
 	}
 }
 
-// Open begins a map whose number of pairs is not yet known. It returns what Close wants to know.
+// Open begins a map whose number of pairs is not yet known. It returns what Close wants to know. The Writer fails if maps are nested
+// deeper than a Reader reads them: the library may encode them, and says which it does not read itself.
 func (w *Writer) Open() (at int) {
+	if w.nested++; w.nested > maxNested {
+		w.Fail()
+	}
 	w.b = append(w.b, majorMap<<majorBits)
 	return len(w.b)
 }
 
 // Close writes the number of pairs of a map that Open began.
 func (w *Writer) Close(at, pairs int) {
+	w.nested--
 	if pairs < inByte {
 		w.b[at-1] |= byte(pairs)
 		return
