@@ -106,7 +106,7 @@ func (d *DB) stall(jobs []*job, err error) {
 		}
 	}
 	d.line.putBack(kept, err)
-	d.watch.report("room", "the data directory takes no writes for now", "error", err)
+	d.watch.report("room", "the data directory takes no writes for now", "error", err.Error())
 	d.retry.Reset(retryAfter)
 }
 

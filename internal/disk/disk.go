@@ -143,7 +143,7 @@ func openLocked(dir string, o Options) (*DB, error) {
 	}
 	d := &DB{
 		tables: tables, watch: w, group: newGroup(tables), done: make(chan struct{}), gone: make(chan struct{}),
-		report: func(err error) { w.report(err.Error(), "stored data is damaged", "error", err) },
+		report: func(err error) { w.report(err.Error(), "stored data is damaged", "error", err.Error()) },
 	}
 	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.confirmIdle), stopped(d.goOn)
 	d.jobs.New = func() any { return &job{answer: make(chan error, 1)} }

@@ -76,10 +76,10 @@ func newWatcher(o Options) *watcher {
 func (w *watcher) listener() *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
-			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details)
+			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details.Error())
 		},
 		BackgroundError: func(err error) {
-			w.report("background", "the tables of the data directory cannot be written, and will be tried again", "error", err)
+			w.report("background", "the tables of the data directory cannot be written, and will be tried again", "error", err.Error())
 			if w.lastFlush != nil && errors.Is(err, w.lastFlush) {
 				w.failures.Add(1)
 				select {
@@ -100,7 +100,7 @@ func (w *watcher) listener() *pebble.EventListener {
 // largestReported is how many kinds of lines are told apart.
 const largestReported = 1000
 
-// report logs a line, unless one of its kind was logged just now.
+// report logs a line, unless one of its kind was logged just now. Pebble's errors come as texts: a logger would add their stacks.
 func (w *watcher) report(kind, message string, args ...any) {
 	w.mu.Lock()
 	last, there := w.reported[kind]

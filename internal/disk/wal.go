@@ -94,8 +94,11 @@ func (w *wal) make(size int64, of *segment) (*segment, error) {
 	if err == nil {
 		err = syncDir(w.fs, w.dir)
 	}
-	if err != nil && s.file != nil {
-		_ = s.file.Close()
+	if err != nil {
+		if s.file != nil {
+			_ = s.file.Close() // it goes
+		}
+		_ = w.fs.Remove(s.name) // or the next Open does
 	}
 	return s, err
 }
