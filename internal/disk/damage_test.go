@@ -87,7 +87,7 @@ func TestFlippedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost, files := 0, 0 // how many flips cost numbers, and how many a whole file: those of what finds its blocks
-	for at := 0; at < len(data); at += len(data) / 12 {
+	for at := 0; at < len(data); at += len(data) / flips {
 		fs := clone(fs)
 		changeFile(t, fs, table, func(data []byte) { data[at] ^= 4 })
 		d, r, err := openReporting(fs)
@@ -137,7 +137,7 @@ func TestFlippedTable(t *testing.T) {
 		}
 		closed(t, d)
 	}
-	if lost < 8 || files > 2 {
+	if lost < flips/2 || files > 2 {
 		t.Errorf("%d flips cost numbers, and %d a whole file: this tests nothing, or too much is lost", lost, files)
 	}
 }

@@ -164,7 +164,7 @@ func TestOneFailure(t *testing.T) {
 		return op.Kind.ReadOrWrite() == errorfs.OpIsWrite &&
 			(strings.HasPrefix(op.Path, "data/log") || strings.HasSuffix(op.Path, ".sst") || strings.HasPrefix(op.Path, "data/weft"))
 	}
-	for k := int64(1); ; k += 5 {
+	for k := int64(1); ; k += failureStep {
 		mem := vfs.NewCrashableMem()
 		var n atomic.Int64
 		fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {

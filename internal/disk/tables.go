@@ -56,8 +56,8 @@ type watcher struct {
 	log   *slog.Logger
 	pause time.Duration // after a failure
 
-	lastFlush error        // of the last time that the tables were written out; only Pebble's callbacks use it
-	failures  atomic.Int64 // of writing the tables out, since the last success
+	lastFlush atomic.Pointer[error] // what the last try to write the tables out came to
+	failures  atomic.Int64          // of writing the tables out, since the last success
 	failed    chan struct{}
 
 	mu       sync.Mutex
@@ -79,8 +79,8 @@ func (w *watcher) listener() *pebble.EventListener {
 			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details.Error())
 		},
 		BackgroundError: func(err error) {
-			w.report("background", "the tables of the data directory cannot be written, and will be tried again", "error", err.Error())
-			if w.lastFlush != nil && errors.Is(err, w.lastFlush) {
+			w.report("background", "the tables of the data directory: background work failed, and will be tried again", "error", err.Error())
+			if last := w.lastFlush.Load(); last != nil && *last != nil && errors.Is(err, *last) {
 				w.failures.Add(1)
 				select {
 				case w.failed <- struct{}{}:
@@ -90,7 +90,7 @@ func (w *watcher) listener() *pebble.EventListener {
 			time.Sleep(w.pause)
 		},
 		FlushEnd: func(i pebble.FlushInfo) {
-			if w.lastFlush = i.Err; i.Err == nil {
+			if w.lastFlush.Store(&i.Err); i.Err == nil {
 				w.failures.Store(0)
 			}
 		},
