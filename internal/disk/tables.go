@@ -97,16 +97,18 @@ func (w *watcher) listener() *pebble.EventListener {
 	}
 }
 
-// largestReported is how many kinds of lines are told apart.
+// largestReported is how many kinds of lines are told apart. Then all are forgotten.
 const largestReported = 1000
 
 // report logs a line, unless one of its kind was logged just now. Pebble's errors come as texts: a logger would add their stacks.
 func (w *watcher) report(kind, message string, args ...any) {
 	w.mu.Lock()
-	last, there := w.reported[kind]
-	now := time.Now()
-	again := !there && len(w.reported) < largestReported || there && now.Sub(last) >= repeatAfter
+	last, now := w.reported[kind], time.Now()
+	again := now.Sub(last) >= repeatAfter
 	if again {
+		if len(w.reported) == largestReported {
+			clear(w.reported)
+		}
 		w.reported[kind] = now
 	}
 	w.mu.Unlock()
