@@ -1,6 +1,7 @@
 package coro
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"runtime"
@@ -20,11 +21,11 @@ type Scheduler struct {
 	ready   readyQueue                // ready, by round and age
 	running atomic.Pointer[Coroutine] // atomic only because Stuck reads it from another goroutine
 	round   uint32
-	turn    uint32 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
-	ages    uint32
-	ended   int  // coroutines in all that have ended
-	turns   int  // how often a coroutine has had its turn
-	stopped bool // no coroutine runs any more
+	turn    uint64 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
+	ages    uint64 // each coroutine takes one, also that of an update which is refused: they must not begin anew
+	ended   int    // coroutines in all that have ended
+	turns   int    // how often a coroutine has had its turn
+	stopped bool   // no coroutine runs any more
 	closed  bool
 	err     error
 	culprit *Coroutine // whose panic is err; nil where nobody's is
@@ -290,7 +291,7 @@ func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
 
 // askConditions wakes the coroutines whose condition has become true, and reports whether there was one.
 func (s *Scheduler) askConditions() bool {
-	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return int(a.age) - int(b.age) })
+	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return cmp.Compare(a.age, b.age) })
 	woken := false
 	for _, c := range s.awaits {
 		if !c.queued && s.ask(c) {
