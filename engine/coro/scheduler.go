@@ -321,7 +321,7 @@ func (s *Scheduler) wakeCanceled() {
 		s.onCancel()
 	}
 	for _, c := range s.all {
-		if c.blocked && c.scope != nil && c.scope.canceled {
+		if c.blocked && c.scope.Err() != nil {
 			s.wake(c)
 		}
 	}
