@@ -194,8 +194,8 @@ func (s *Service) Result(ctx context.Context, workflowID string, runID history.R
 	return s.result(ctx, workflowID, runID, wait, nil)
 }
 
-// StartAndAwait is Start, and then waits until the run has closed, and adds how it ended to the answer. The start is durable, so it is
-// answered without that if the run cannot be read.
+// StartAndAwait is Start, and then waits until the run has closed, and adds how it ended to the answer. The start is durable, so the
+// answer has no outcome if the run cannot be read, or if the caller goes before anybody has looked at it.
 func (s *Service) StartAndAwait(ctx context.Context, r api.StartRequest, wait time.Duration) (*api.StartResponse, error) {
 	watched := watch{}
 	started, err := s.startWatching(ctx, r, &watched)
@@ -206,13 +206,14 @@ func (s *Service) StartAndAwait(ctx context.Context, r api.StartRequest, wait ti
 	if started.Started {
 		known = &wrote{watched}
 	}
-	if outcome, err := s.result(ctx, started.WorkflowID, started.RunID, wait, known); err == nil {
+	outcome, err := s.result(ctx, started.WorkflowID, started.RunID, wait, known)
+	if looked := outcome.RunID != ""; err == nil && looked {
 		started.Outcome = outcome
 	}
 	return started, nil
 }
 
-// result is Result, perhaps by a process that has just written to the run.
+// result is Result, perhaps by a process that has just written to the run. The answer has no run id if ctx ended before the first look.
 func (s *Service) result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*api.ResultResponse, error) {
 	answer := &api.ResultResponse{WorkflowID: workflowID}
 	err := s.await(ctx, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
