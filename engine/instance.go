@@ -126,6 +126,9 @@ func (in *Instance) seed(runID history.RunID) {
 	in.random = rand.New(&source{&in.s, rand.NewChaCha8(seed)})
 }
 
+// RunID is the id of the run that the instance was made for.
+func (in *Instance) RunID() history.RunID { return in.runID }
+
 // Slot is the slot of the commit that the instance makes or replays next.
 func (in *Instance) Slot() uint32 { return in.slot }
 

@@ -83,7 +83,7 @@ func (t *session) close() {
 	if t.entry.run == nil || t.tainted {
 		t.dropInstance() // of a run that was not opened
 	} else {
-		if in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot {
+		if t.ahead() {
 			t.dropInstance()
 		}
 		for _, e := range t.cache.put(t.entry) {
@@ -91,6 +91,12 @@ func (t *session) close() {
 		}
 	}
 	t.leave()
+}
+
+// ahead reports whether the code in memory is ahead of the log of the run that is known, or is that of another run.
+func (t *session) ahead() bool {
+	in, state := t.entry.instance, t.entry.run.State
+	return in != nil && (in.RunID() != state.RunID || in.Slot() > state.NextSlot)
 }
 
 // leave leaves the gate, and wakes those who wait for what the session has committed. Whoever is to watch the run from here on does so
@@ -151,13 +157,16 @@ func (t *session) retire(transition *engine.Transition) {
 // run is the latest run that is known, or nil.
 func (t *session) run() *engine.Run { return t.entry.run }
 
-// instance is the code of a run, at the end of the log or before it.
+// instance returns the code of a run, at the end of the log or before it. It drops the code of another run.
 func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.WorkflowExecutionStarted) *engine.Instance {
+	id := run.State.RunID
+	if len(run.Log) == 0 {
+		id = w.RunID
+	}
+	if in := t.entry.instance; in != nil && in.RunID() != id {
+		t.dropInstance()
+	}
 	if t.entry.instance == nil {
-		id := run.State.RunID
-		if len(run.Log) == 0 {
-			id = w.RunID
-		}
 		t.entry.instance = engine.NewInstance(t.registry.Workflow(started.WorkflowType), t.workflowID, id)
 	}
 	return t.entry.instance
