@@ -78,6 +78,8 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 			err = t.final(ctx, err) // nor does this
 		}
 		switch {
+		case errors.Is(err, errStale) && ctx.Err() != nil:
+			return errBusy
 		case errors.Is(err, errStale):
 			continue
 		case !errors.Is(err, errLost):

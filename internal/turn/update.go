@@ -243,6 +243,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	for _, c := range calls {
 		task.Updates = append(task.Updates, c.request)
 	}
+	known, fresh := endOf(run), t.fresh
 	transition := t.step(ctx, run, t.writer(), task)
 	if transition.Failure != nil && len(calls) > 1 {
 		t.discard()
@@ -257,7 +258,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 			}
 			return t.updateTogether(ctx, calls)
 		}
-		if err := t.stands(ctx, run); err != nil {
+		if err := t.stands(ctx, known, fresh); err != nil {
 			return err
 		}
 	} else if err := t.commit(ctx, run, transition); err != nil {
@@ -288,16 +289,32 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	return nil
 }
 
-// stands makes sure that a verdict on what is known of a run holds now. It returns errStale if the log has more than that.
-func (t *session) stands(ctx context.Context, run *engine.Run) error {
-	if t.fresh {
+// logEnd is where a run's log ends.
+type logEnd struct {
+	run  history.RunID
+	slot uint32
+	last history.CommitID
+}
+
+// endOf returns where a run's log ends as far as it is known. A nil run has no log.
+func endOf(run *engine.Run) (end logEnd) {
+	if run == nil || len(run.Log) == 0 {
+		return end
+	}
+	return logEnd{run.State.RunID, run.State.NextSlot, run.Log[len(run.Log)-1].ID}
+}
+
+// stands makes sure that a verdict on the latest run holds now. The code came to it when the log ended at known; fresh says that this
+// session had read the log by then. It returns errStale if the log has more by now. The session may have forgotten the run and read it anew,
+// because code that hangs holds it.
+func (t *session) stands(ctx context.Context, known logEnd, fresh bool) error {
+	if fresh {
 		return nil
 	}
-	slot := run.State.NextSlot
 	if err := t.refresh(ctx); err != nil {
 		return err
 	}
-	if t.run() != run || run.State.NextSlot != slot {
+	if endOf(t.run()) != known {
 		return errStale
 	}
 	return nil
