@@ -170,6 +170,10 @@ func (in *Instance) Close() { in.s.Close() }
 // Stuck is the stack of the code that runs now, for a caller that has waited for it too long on another goroutine.
 func (in *Instance) Stuck() string { return in.s.Stuck() }
 
+// RunningUpdate is the update whose code, or code that it has started, runs now; empty if it is other code that runs. It is for a
+// caller that has waited too long on another goroutine.
+func (in *Instance) RunningUpdate() string { return in.s.RunningOwner() }
+
 // Err is why an activation ended without returning, when the code called runtime.Goexit.
 func (in *Instance) Err() error { return in.s.Err() }
 

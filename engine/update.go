@@ -159,6 +159,7 @@ func (in *Instance) releaseUpdates(released func(*update) bool) {
 			return false
 		}
 		u.coroutine = in.s.GoFirst("update "+u.request.Name, func() { in.runUpdate(u) })
+		u.coroutine.Owner = u.request.ID
 		return true
 	})
 }

@@ -171,6 +171,17 @@ func (s *Scheduler) Turns() int { return s.turns }
 // Err is why Run stopped early; nil where it did not.
 func (s *Scheduler) Err() error { return s.err }
 
+// RunningOwner returns the owner of the coroutine that runs now, or of the one that has started it. It may be called from another
+// goroutine.
+func (s *Scheduler) RunningOwner() string {
+	for c := s.running.Load(); c != nil; c = c.parent {
+		if c.Owner != "" {
+			return c.Owner
+		}
+	}
+	return ""
+}
+
 // Running is the coroutine that runs now; nil between runs.
 func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
 

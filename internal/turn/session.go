@@ -185,6 +185,7 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	var transition *engine.Transition
 	if ended := t.guard(in, func() { transition = run.Step(in, w, task) }); !ended || transition == nil {
 		transition = run.Fail(w, task, t.lost(in, ended))
+		transition.Blamed = in.RunningUpdate()
 	}
 	transition = t.locals(ctx, in, run, w, task, transition)
 	transition = t.checkLooks(in, before, run, w, task, transition)
