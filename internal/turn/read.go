@@ -250,7 +250,7 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 
 // query asks the code of a run. What a failed task brought, and what waits for a start delay, is run first, and forgotten. The instance
 // of the latest run stays if nothing but the query's handler ran.
-func (t *session) query(run *engine.Run, name string, input history.Payload) (answer history.Payload, err error) {
+func (t *session) query(run *engine.Run, name string, input history.Payload) (history.Payload, error) {
 	if run != t.run() {
 		t.dropInstance()
 	}
@@ -262,17 +262,21 @@ func (t *session) query(run *engine.Run, name string, input history.Payload) (an
 		}
 	}()
 	w := t.writer()
-	returned := false
+	var answer struct { // read only if the code has ended: it may still set it
+		result   history.Payload
+		err      error
+		returned bool
+	}
 	ended := t.guard(in, func() {
-		answer, err = run.Query(in, w, name, input)
-		returned = true
+		answer.result, answer.err = run.Query(in, w, name, input)
+		answer.returned = true
 	})
-	if !returned {
+	if !ended || !answer.returned {
 		return nil, t.lost(in, ended).Err()
 	}
 	var refused *engine.QueryError
-	keep = run == t.run() && run.State.Pending == history.PendingNone && (err == nil || errors.As(err, &refused))
-	return answer, err
+	keep = run == t.run() && run.State.Pending == history.PendingNone && (answer.err == nil || errors.As(answer.err, &refused))
+	return answer.result, answer.err
 }
 
 func queryProblem(err error) error {

@@ -182,11 +182,8 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	in, began := t.instance(run, w, started), t.world.Now()
 	in.BoundValidators(func(fn func()) bool { return t.validated(in, fn) })
 	before := in.Looked()
-	var transition *engine.Transition
-	if ended := t.guard(in, func() { transition = run.Step(in, w, task) }); !ended || transition == nil {
-		transition = run.Fail(w, task, t.lost(in, ended))
-		transition.Blamed = in.RunningUpdate()
-	}
+	var stepped *engine.Transition
+	transition := t.came(in, run, w, task, t.guard(in, func() { stepped = run.Step(in, w, task) }), &stepped)
 	transition = t.locals(ctx, in, run, w, task, transition)
 	transition = t.checkLooks(in, before, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)
@@ -209,6 +206,17 @@ func (t *session) checkLooks(in *engine.Instance, before []string, run *engine.R
 	}
 	t.dropInstance()
 	return run.Fail(w, task, impure)
+}
+
+// came returns the transition that code has come to, if it has ended, or else the failure of the task. Code that has not ended may still
+// set the transition, so that is not read then.
+func (t *session) came(in *engine.Instance, run *engine.Run, w *engine.Writer, task engine.Task, ended bool, to **engine.Transition) *engine.Transition {
+	if ended && *to != nil {
+		return *to
+	}
+	failed := run.Fail(w, task, t.lost(in, ended))
+	failed.Blamed = in.RunningUpdate()
+	return failed
 }
 
 // guard runs code of an instance. It returns false for code that did not come back: the session has lost the instance
