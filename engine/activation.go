@@ -112,7 +112,7 @@ func (in *Instance) Activate(a *Activation) (*Result, error) {
 // retraction returns what takes the instance back to before an activation that delivers updates alone and refuses all of them. It
 // returns nil if the activation delivers more than updates.
 func (in *Instance) retraction(a *Activation) func() {
-	if len(a.Brought) > 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
+	if len(a.Brought) > 0 || len(a.Updates) == 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
 		return nil
 	}
 	info, rules := in.info, in.rules
@@ -131,6 +131,11 @@ func (in *Instance) onlyRefused(a *activation) bool {
 		}
 	}
 	return in.s.Turns() == a.turns+len(a.delivered) && len(in.commands) == 0
+}
+
+// unchanged reports whether the activation has done nothing so far but refuse its updates.
+func (in *Instance) unchanged() bool {
+	return in.active != nil && in.active.retract != nil && in.onlyRefused(in.active)
 }
 
 // Resume goes on with an activation that waits for local activities. results are what became of those that are due.
@@ -166,7 +171,7 @@ func (in *Instance) proceed() (*Result, error) {
 			result.Unhandled = append(result.Unhandled, a.SignalName)
 		}
 	}
-	if in.active.retract != nil && in.onlyRefused(in.active) {
+	if in.unchanged() {
 		result.retract = in.active.retract
 	}
 	in.active = nil

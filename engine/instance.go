@@ -113,6 +113,7 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 	in.updates.init()
 	in.root = in.s.NewScope()
 	in.s.OnCancel(in.cancelWaiters)
+	in.s.SkipConditions(in.unchanged)
 	in.info = Info{WorkflowID: workflowID, RunID: runID}
 	return in
 }

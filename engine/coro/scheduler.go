@@ -33,6 +33,7 @@ type Scheduler struct {
 	forbidden string // who may only look now; empty for nobody
 	misuse    *failure.OtherError
 	onCancel  func()
+	unchanged func() bool
 }
 
 // readyQueue is a heap of the coroutines that are ready, by round and age.
@@ -134,7 +135,7 @@ func (s *Scheduler) next() *Coroutine {
 			s.round, s.turn = c.round, c.age
 			return c
 		}
-		if !s.askConditions() {
+		if s.unchanged != nil && s.unchanged() || !s.askConditions() {
 			return nil
 		}
 	}
@@ -325,6 +326,10 @@ func (s *Scheduler) ask(c *Coroutine) bool {
 
 // OnCancel sets what is called whenever a scope has been canceled, before those that wait under it are woken.
 func (s *Scheduler) OnCancel(fn func()) { s.onCancel = fn }
+
+// SkipConditions sets what reports whether all code that has run since conditions were asked last may only look: none of them can have
+// become true, so they are not asked.
+func (s *Scheduler) SkipConditions(unchanged func() bool) { s.unchanged = unchanged }
 
 // wakeCanceled wakes those that wait under a scope that has been canceled.
 func (s *Scheduler) wakeCanceled() {
