@@ -185,6 +185,7 @@ func (in *Instance) Replay(c *history.Commit) error {
 	if c.Slot != in.slot {
 		return corrupt("slot %d follows slot %d", c.Slot, int64(in.slot)-1)
 	}
+	in.lookAgain(c)
 	for part := range c.Parts() {
 		if err := in.replay(part); err != nil {
 			return err
@@ -259,6 +260,9 @@ func acceptedIn(c *history.Commit) []UpdateRequest {
 func (in *Instance) begin(a *Activation) ([]*update, error) {
 	in.info.Now, in.rules = a.Time, a.Rules
 	clear(in.setAside)
+	if in.looks != nil {
+		clear(in.looks.inputs)
+	}
 	in.info.HistoryLength = a.FirstEventID + int64(len(a.Brought)) + 1
 	in.info.HistoryBytes = a.HistoryBytes
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew

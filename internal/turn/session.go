@@ -83,7 +83,7 @@ func (t *session) close() {
 	if t.entry.run == nil || t.tainted {
 		t.dropInstance() // of a run that was not opened
 	} else {
-		if t.ahead() {
+		if t.ahead() || t.full() {
 			t.dropInstance()
 		}
 		for _, e := range t.cache.put(t.entry) {
@@ -98,6 +98,9 @@ func (t *session) ahead() bool {
 	in, state := t.entry.instance, t.entry.run.State
 	return in != nil && (in.RunID() != state.RunID || in.Slot() > state.NextSlot)
 }
+
+// full reports whether the code in memory has recorded as much for checks as it may.
+func (t *session) full() bool { return t.entry.instance != nil && t.entry.instance.LooksFull() }
 
 // leave leaves the gate, and wakes those who wait for what the session has committed. Whoever is to watch the run from here on does so
 // before anybody else can commit.
@@ -168,6 +171,9 @@ func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.W
 	}
 	if t.entry.instance == nil {
 		t.entry.instance = engine.NewInstance(t.registry.Workflow(started.WorkflowType), t.workflowID, id)
+		if t.looks.on() {
+			t.entry.instance.RecordLooks()
+		}
 	}
 	return t.entry.instance
 }
@@ -185,27 +191,9 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	var stepped *engine.Transition
 	transition := t.came(in, run, w, task, t.guard(in, func() { stepped = run.Step(in, w, task) }), &stepped)
 	transition = t.locals(ctx, in, run, w, task, transition)
-	transition = t.checkLooks(in, before, run, w, task, transition)
+	transition = t.checkLooks(ctx, in, before, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)
 	return transition
-}
-
-// checkLooks fails a task in which a validator or a query handler has changed state, as far as the options have that checked.
-func (t *session) checkLooks(in *engine.Instance, before []string, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
-	if t.entry.instance != in || !t.looks.due(run, in.Looked()) {
-		return transition
-	}
-	workflow := t.registry.Workflow(in.Info().WorkflowType)
-	fresh := func() *engine.Instance { return engine.NewInstance(workflow, t.workflowID, in.Info().RunID) }
-	var impure *failure.Failure
-	if !t.world.Guard(t.options.DeadlockAfter, func() { impure = run.CheckLooks(in, fresh, before, w, task, transition) }) {
-		return run.Fail(w, task, t.lost(in, false))
-	}
-	if impure == nil {
-		return transition
-	}
-	t.dropInstance()
-	return run.Fail(w, task, impure)
 }
 
 // came returns the transition that code has come to, if it has ended, or else the failure of the task. Code that has not ended may still
