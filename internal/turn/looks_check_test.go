@@ -76,7 +76,7 @@ func TestCodeThatVaries(t *testing.T) {
 		"the order of a map": {func() workflow.Registration {
 			stock := map[string]int{"secret a": 1, "secret b": 2, "secret c": 3}
 			return handles(func(ctx workflow.Context, n int) (int, error) {
-				for key := range stock {
+				for key := range stock { //weftvet:ignore maporder the test wants it
 					return tell(ctx, key)
 				}
 				return 0, nil
@@ -110,7 +110,7 @@ func TestCodeThatVaries(t *testing.T) {
 			runs := 0
 			return handles(func(ctx workflow.Context, n int) (int, error) {
 				workflow.SideEffect(ctx, func() string {
-					runs++
+					runs++ //weftvet:ignore readonly the test wants it
 					return fmt.Sprint("secret ", runs)
 				})
 				return 0, nil
@@ -295,7 +295,7 @@ func TestOneCheckAtATime(t *testing.T) {
 		var mu sync.Mutex
 		began, now, most, checks := map[string]int{}, 0, 0, 0
 		w := checkedProcess(t, turn.Options{}, &turntest.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
-			mu.Lock()
+			mu.Lock() //weftvet:ignore channel it is for a moment
 			id := workflow.InfoOf(ctx).WorkflowID
 			began[id]++
 			check := began[id] > 1
@@ -307,7 +307,7 @@ func TestOneCheckAtATime(t *testing.T) {
 			mu.Unlock()
 			if check {
 				time.Sleep(time.Second) //weftvet:ignore time a long calculation
-				mu.Lock()
+				mu.Lock()               //weftvet:ignore channel it is for a moment
 				now--
 				mu.Unlock()
 			}

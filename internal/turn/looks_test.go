@@ -137,7 +137,7 @@ func TestRefusalsAskNoCondition(t *testing.T) {
 				return nil
 			}))
 			return 0, workflow.Await(ctx, func() bool {
-				asked++
+				asked++ //weftvet:ignore readonly the test wants it
 				return asked > 5
 			})
 		})
