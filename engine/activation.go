@@ -112,7 +112,7 @@ func (in *Instance) Activate(a *Activation) (*Result, error) {
 // retraction returns what takes the instance back to before an activation that delivers updates alone and refuses all of them. It
 // returns nil if the activation delivers more than updates.
 func (in *Instance) retraction(a *Activation) func() {
-	if len(a.Brought) > 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
+	if len(a.Brought) > 0 || len(a.Updates) == 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
 		return nil
 	}
 	info, rules := in.info, in.rules
@@ -131,6 +131,11 @@ func (in *Instance) onlyRefused(a *activation) bool {
 		}
 	}
 	return in.s.Turns() == a.turns+len(a.delivered) && len(in.commands) == 0
+}
+
+// unchanged reports whether the activation has done nothing so far but refuse its updates.
+func (in *Instance) unchanged() bool {
+	return in.active != nil && in.active.retract != nil && in.onlyRefused(in.active)
 }
 
 // Resume goes on with an activation that waits for local activities. results are what became of those that are due.
@@ -166,7 +171,7 @@ func (in *Instance) proceed() (*Result, error) {
 			result.Unhandled = append(result.Unhandled, a.SignalName)
 		}
 	}
-	if in.active.retract != nil && in.onlyRefused(in.active) {
+	if in.unchanged() {
 		result.retract = in.active.retract
 	}
 	in.active = nil
@@ -180,6 +185,7 @@ func (in *Instance) Replay(c *history.Commit) error {
 	if c.Slot != in.slot {
 		return corrupt("slot %d follows slot %d", c.Slot, int64(in.slot)-1)
 	}
+	in.lookAgain(c)
 	for part := range c.Parts() {
 		if err := in.replay(part); err != nil {
 			return err
@@ -254,6 +260,9 @@ func acceptedIn(c *history.Commit) []UpdateRequest {
 func (in *Instance) begin(a *Activation) ([]*update, error) {
 	in.info.Now, in.rules = a.Time, a.Rules
 	clear(in.setAside)
+	if in.looks != nil {
+		clear(in.looks.inputs)
+	}
 	in.info.HistoryLength = a.FirstEventID + int64(len(a.Brought)) + 1
 	in.info.HistoryBytes = a.HistoryBytes
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew

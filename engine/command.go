@@ -98,30 +98,12 @@ func (in *Instance) match(first int64, recorded []history.Event) error {
 		case !commands[i].matches(recorded[i]):
 			return nonDeterminism(id, describe(recorded[i]), "issues "+commands[i].describe())
 		}
-		if in.payloads != nil {
-			in.payloads(describe(recorded[i]), payloadOf(recorded[i].Attributes), payloadOf(commands[i].made()))
+		if in.compares() && !isPatch(recorded[i]) { // the code may have forgotten a patch
+			name := fmt.Sprintf("%s at event %d", describe(recorded[i]), id)
+			in.looks.compare(name, content(recorded[i].Attributes), content(commands[i].made()), false)
 		}
 	}
 	in.release(commands)
-	return nil
-}
-
-// payloadOf is what a command hands on: an input or a result.
-func payloadOf(a history.Attributes) history.Payload {
-	switch a := a.(type) {
-	case *history.ActivityTaskScheduled:
-		return a.Input
-	case *history.StartChildWorkflowExecutionInitiated:
-		return a.Input
-	case *history.SignalExternalWorkflowExecutionInitiated:
-		return a.Input
-	case *history.WorkflowExecutionUpdateCompleted:
-		return a.Result
-	case *history.WorkflowExecutionContinuedAsNew:
-		return a.Input
-	case *history.WorkflowExecutionCompleted:
-		return a.Result
-	}
 	return nil
 }
 

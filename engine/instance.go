@@ -61,13 +61,10 @@ type Instance struct {
 	within func(fn func()) bool
 	// active is the activation that waits for local activities; nil where none does.
 	active *activation
-	// looked are the validators and query handlers that have run on the instance, in the order of their first call.
-	looked []string
-	// rehearses says that no update goes further than its verdict, and that the code writes no log: see Run.CheckLooks.
+	// looks are the validators and query handlers that have run on the instance; nil if they are not recorded.
+	looks *looks
+	// rehearses says that no update goes further than its verdict, and that the code writes no log: see Check.
 	rehearses bool
-	// payloads takes what a replayed command hands on, as it is recorded and as the code says now; nil takes nothing. See
-	// Run.CheckLooks.
-	payloads func(command string, recorded, now history.Payload)
 
 	returned bool // the workflow's function has returned, and the run closes in this task, in the next one, or when no code waits for that
 	finished bool // it has returned, and the run closes in this task
@@ -113,6 +110,7 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 	in.updates.init()
 	in.root = in.s.NewScope()
 	in.s.OnCancel(in.cancelWaiters)
+	in.s.SkipConditions(in.unchanged)
 	in.info = Info{WorkflowID: workflowID, RunID: runID}
 	return in
 }
@@ -123,8 +121,11 @@ func (in *Instance) seed(runID history.RunID) {
 		in.base = string(runID)
 	}
 	seed := sha256.Sum256([]byte(in.id + "\x00" + string(runID)))
-	in.random = rand.New(&source{&in.s, rand.NewChaCha8(seed)})
+	in.random = rand.New(&source{in, rand.NewChaCha8(seed)})
 }
+
+// RunID is the id of the run that the instance was made for.
+func (in *Instance) RunID() history.RunID { return in.runID }
 
 // Slot is the slot of the commit that the instance makes or replays next.
 func (in *Instance) Slot() uint32 { return in.slot }
@@ -150,13 +151,16 @@ func (in *Instance) Random() *rand.Rand { return in.random }
 // source gives numbers only to code that may act: one drawn by a validator, which does not run on replay, would change all
 // that follow.
 type source struct {
-	s     *coro.Scheduler
+	in    *Instance
 	inner *rand.ChaCha8
 }
 
 // Uint64 draws a number.
 func (r *source) Uint64() uint64 {
-	r.s.MustRun("draw a random number")
+	r.in.s.MustRun("draw a random number")
+	if r.in.looks != nil {
+		r.in.looks.drawn++
+	}
 	return r.inner.Uint64()
 }
 
@@ -166,6 +170,10 @@ func (in *Instance) Close() { in.s.Close() }
 
 // Stuck is the stack of the code that runs now, for a caller that has waited for it too long on another goroutine.
 func (in *Instance) Stuck() string { return in.s.Stuck() }
+
+// RunningUpdate is the update whose code, or code that it has started, runs now; empty if it is other code that runs. It is for a
+// caller that has waited too long on another goroutine.
+func (in *Instance) RunningUpdate() string { return in.s.RunningOwner() }
 
 // Err is why an activation ended without returning, when the code called runtime.Goexit.
 func (in *Instance) Err() error { return in.s.Err() }

@@ -79,6 +79,7 @@ func (in *Instance) StartLocalActivity(scope *coro.Scope, call LocalCall) *coro.
 		in.locals.all = map[int]*local{}
 	}
 	in.locals.all[l.Number] = l
+	in.handed(l.Number, call.Input)
 	return &l.future
 }
 

@@ -63,6 +63,7 @@ func (in *Instance) SideEffect(run func() history.Payload) history.Payload {
 	case !in.markers.recorded:
 	case len(in.markers.values) > 0:
 		marker.Details, in.markers.values = in.markers.values[0], in.markers.values[1:]
+		in.compareEffect(marker.Details, run)
 	default:
 		panic(nonDeterminism(in.info.HistoryLength+2, "no further side effect in this task", "runs one"))
 	}

@@ -276,7 +276,7 @@ func TestKeptOrRebuilt(t *testing.T) {
 	})
 }
 
-// Queries leave no trace.
+// Queries leave no trace, although the code that has answered one stays.
 func TestQueriesLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

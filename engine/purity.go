@@ -1,104 +1,239 @@
 package engine
 
 import (
-	"bytes"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Looked returns the validators and query handlers that have run on the instance, each once, in the order of their first call.
-func (in *Instance) Looked() []string { return slices.Clone(in.looked) }
-
-// look notes that a validator or a query handler runs.
-func (in *Instance) look(who string) {
-	if !slices.Contains(in.looked, who) {
-		in.looked = append(in.looked, who)
-	}
-}
-
-// CheckLooks reports a validator or a query handler that changes state: it returns a failure that names those that have run, or nil.
-// in is the instance that has run the task and come to the transition, and before is what Looked said of it before the task. fresh
-// returns a new instance of the run; CheckLooks closes it.
+// Check finds out whether a validator or a query handler has changed the state of a workflow.
 //
-// Replay runs no validators. So an instance on which none has run must come to the same verdicts, and replaying the commit must do the
-// same as running it.
-func (r *Run) CheckLooks(in *Instance, fresh func() *Instance, before []string, w *Writer, task Task, t *Transition) *failure.Failure {
-	if len(in.looked) == 0 || t.Failure != nil || t.Refused != nil {
-		return nil
-	}
-	if len(before) > 0 && len(task.Updates) > 0 && t.Task.Kind == history.Speculative {
-		if difference := r.rehearse(fresh(), w, task, t); difference != "" {
-			return impure(before, difference)
-		}
-	}
-	if t.Commit == nil {
-		return nil
-	}
-	first, err := r.again(fresh(), t.Commit)
-	if err != nil {
-		return impure(in.looked, err.Error())
-	}
-	if len(first) == 0 {
-		return nil
-	}
-	// Payloads may differ each time the code runs, from a clock or a map. That is a different mistake.
-	second, err := r.again(fresh(), t.Commit)
-	for _, command := range sortedKeys(first) {
-		if err == nil && bytes.Equal(second[command], first[command]) {
-			return impure(in.looked, "the input or the result of "+command+" differs")
-		}
-	}
-	return nil
+// Replay runs neither. So if they only look, a replay without them comes to the same verdicts on later updates, and to the same commit.
+// If it does not, Check replays the run again and again, with them and without. They have changed state if the replays without them all
+// differ from the task in the same way, and those with them do not. Otherwise the code does not do the same each time by itself.
+type Check struct {
+	run        *Run
+	looks      []look
+	before     int // how many of the looks were made before the task
+	inputs     map[int]history.Payload
+	drawn      uint64
+	writer     *Writer
+	task       Task
+	transition *Transition
+	// try calls a function with a new instance of the run, which it closes. It returns false if that has not ended in time, or there is
+	// no time left: the check ends without a verdict then.
+	try func(fn func(in *Instance)) bool
 }
 
-// again replays a commit that is next in a run, on a new instance. It returns the payloads that differ from the recorded ones, by the
-// command.
-func (r *Run) again(in *Instance, c *history.Commit) (differ map[string]history.Payload, err error) {
-	defer in.Close()
-	if err := r.CatchUp(in); err != nil {
-		return nil, err
+// Finding is what a check comes to.
+type Finding struct {
+	// Compared says that there was something to compare, and a replay to compare it with.
+	Compared bool
+	// Impure says which validators or query handlers may have changed state, and how that shows; nil if none has.
+	Impure *failure.Failure
+	// Varies is what differs between replays although no validator or query handler is the reason; empty if there is nothing. It has no
+	// payloads.
+	Varies string
+}
+
+// NewCheck returns a check of a task that an instance has run, and that has come to a transition. before is how many looks the instance
+// had recorded before the task. The check has a copy of what may change: a trial that hangs may go on reading when the run has grown.
+func (r *Run) NewCheck(in *Instance, before int, w *Writer, task Task, t *Transition, try func(func(*Instance)) bool) *Check {
+	return &Check{
+		run: r.copied(), looks: slices.Clone(in.looks.calls), before: before, inputs: maps.Clone(in.looks.inputs), drawn: in.looks.drawn,
+		writer: w, task: task, transition: t, try: try,
 	}
-	differ = map[string]history.Payload{}
-	in.payloads = func(command string, recorded, now history.Payload) {
-		if !bytes.Equal(recorded, now) {
-			differ[command] = now
+}
+
+// trial runs the task again on a new instance, with the looks that were made or without them, and returns what differs.
+type trial func(in *Instance, with bool) differences
+
+// differences are what differs between two runs of a task, by a name that has no payloads.
+type differences map[string]difference
+
+// difference is a value that is not the recorded one, and a text for the author. free says that it may be another each time, as the
+// value of a side effect.
+type difference struct {
+	value, text string
+	free        bool
+}
+
+// failed is the name of the difference that a replay fails.
+const failed = "which commands the code issues"
+
+// failedBy are the differences of a replay that fails.
+func failedBy(err error) differences {
+	return differences{failed: {value: err.Error(), text: "it fails: " + err.Error()}}
+}
+
+// Find carries the check out.
+func (c *Check) Find() Finding {
+	t := c.transition
+	if len(c.looks) == 0 || t.Failure != nil || t.Refused != nil {
+		return Finding{}
+	}
+	var found Finding
+	if c.before > 0 && len(c.task.Updates) > 0 && t.Task.Kind == history.Speculative {
+		found = c.compare(lookedBy(c.looks[:c.before]), c.verdicts)
+	}
+	if found.Impure != nil || found.Varies != "" || t.Commit == nil {
+		return found
+	}
+	commit := c.compare(lookedBy(c.looks), c.commit)
+	commit.Compared = commit.Compared || found.Compared
+	return commit
+}
+
+// order says which replays have the looks, after a first one without them has differed. It has no period, so that nothing that changes
+// from one run of the code to the next fits it by chance.
+var order = []bool{true, true, false, true, false, false, true, true, false, false, true, false, true, true, false}
+
+// compare makes trials until they tell whether it is the looks that make a difference.
+func (c *Check) compare(who []string, try trial) Finding {
+	first, ok := c.replay(try, false)
+	if !ok || len(first) == 0 {
+		return Finding{Compared: ok}
+	}
+	suspects := maps.Clone(first)
+	for _, with := range order {
+		again, ok := c.replay(try, with)
+		if !ok {
+			return Finding{}
+		}
+		maps.DeleteFunc(suspects, func(name string, d difference) bool { return !again.fit(name, d.value, with) })
+		if len(suspects) == 0 {
+			return Finding{Compared: true, Varies: first.names()}
 		}
 	}
-	return differ, in.Replay(c)
+	name := sortedKeys(suspects)[0]
+	return Finding{Compared: true, Impure: impure(who, suspects[name].text)}
 }
 
-func impure(names []string, difference string) *failure.Failure {
-	return &failure.Failure{Kind: failure.KindMisuse, Message: fmt.Sprintf(
-		"%s changes the workflow's state: the code does something else when it runs again without it (%s). Validators and query handlers may "+
-			"only look: change state in the update's handler. If it only looks, the workflow's code is not deterministic.",
-		strings.Join(names, " or "), difference)}
+// names lists the differences that there should not be.
+func (d differences) names() string {
+	names := slices.DeleteFunc(sortedKeys(d), func(name string) bool { return d[name].free })
+	return strings.Join(names, ", ")
 }
 
-// rehearse asks the validators of a task again, on another instance, up to the first that accepts. It returns the first difference.
-func (r *Run) rehearse(in *Instance, w *Writer, task Task, t *Transition) string {
-	defer in.Close()
-	if err := r.CatchUp(in); err != nil {
-		return err.Error()
+// fit reports whether the differences of a replay are what they have to be if looks make a difference: that is there without them, and
+// not with them.
+func (d differences) fit(name, value string, with bool) bool {
+	got, differs := d[name]
+	if with {
+		_, fails := d[failed]
+		return !differs && !fails
 	}
+	return differs && got.value == value
+}
+
+// replay makes one trial. It returns false if that has not ended.
+func (c *Check) replay(try trial, with bool) (differences, bool) {
+	var made struct { // read only if the trial has ended: it may still set it
+		differences differences
+		ended       bool
+	}
+	ended := c.try(func(in *Instance) {
+		in.RecordLooks()
+		made.differences, made.ended = try(in, with), true
+	})
+	if !ended || !made.ended {
+		return nil, false
+	}
+	return made.differences, true
+}
+
+// catchUp replays the log, with these looks or without them.
+func (c *Check) catchUp(in *Instance, with bool, looks []look) error {
+	if with {
+		in.looks.again = looks
+	}
+	return c.run.CatchUp(in)
+}
+
+// verdicts asks the validators of the task again, up to the first that accepts. It is a trial.
+func (c *Check) verdicts(in *Instance, with bool) differences {
+	if err := c.catchUp(in, with, c.looks[:c.before]); err != nil {
+		return failedBy(err)
+	}
+	in.lookAgain(nil)
 	in.rehearses = true
-	again, err := r.activate(in, w, r.begin(w, task), task)
+	again, err := c.run.activate(in, c.writer, c.run.begin(c.writer, c.task), c.task)
 	if err != nil {
-		return err.Error()
+		return failedBy(err)
 	}
 	for i, u := range again.Updates {
 		// Messages may differ: one may list a map.
-		if got := t.Updates[i]; got.Verdict != u.Verdict {
-			return fmt.Sprintf("update %q was %s, and is %s", task.Updates[i].Name, got.described(), u.described())
+		if was := c.transition.Updates[i]; was.Verdict != u.Verdict {
+			name := c.task.Updates[i].Name
+			text := fmt.Sprintf("update %q is %s, and it was %s", name, u.described(), was.described())
+			return differences{fmt.Sprintf("the verdict on update %q", name): {value: strconv.Itoa(int(u.Verdict)), text: text}}
 		}
 		if u.Verdict == Accepted {
 			break
 		}
 	}
-	return ""
+	return nil
+}
+
+// commit replays the commit of the task. It is a trial.
+func (c *Check) commit(in *Instance, with bool) differences {
+	if err := c.catchUp(in, with, c.looks); err != nil {
+		return failedBy(err)
+	}
+	found := differences{}
+	compare := func(name, recorded, now string, free bool) {
+		if recorded != now {
+			found[name] = difference{now, name + " differs", free}
+		}
+	}
+	in.looks.compare = compare
+	if err := in.Replay(c.transition.Commit); err != nil {
+		return failedBy(err)
+	}
+	for number, input := range in.looks.inputs {
+		compare(fmt.Sprintf("the input of local activity %d of the run", number), string(c.inputs[number]), string(input), false)
+	}
+	compare("how many random numbers the code draws", strconv.FormatUint(c.drawn, 10), strconv.FormatUint(in.looks.drawn, 10), false)
+	return found
+}
+
+// content returns what is compared of an event: what the code says in it. Headers are not compared, because interceptors may write what
+// differs each time; nor is what a replay has from history.
+func content(a history.Attributes) string {
+	switch e := a.(type) {
+	case *history.ActivityTaskScheduled:
+		plain := *e
+		plain.Header = nil
+		a = &plain
+	case *history.StartChildWorkflowExecutionInitiated:
+		plain := *e
+		plain.Header = nil
+		a = &plain
+	case *history.TimerStarted:
+		a = &history.TimerStarted{FireAt: e.FireAt}
+	case *history.WorkflowExecutionCompleted:
+		a = &history.WorkflowExecutionCompleted{Result: e.Result}
+	case *history.WorkflowExecutionFailed:
+		a = &history.WorkflowExecutionFailed{Failure: e.Failure}
+	case *history.WorkflowExecutionContinuedAsNew:
+		a = &history.WorkflowExecutionContinuedAsNew{WorkflowType: e.WorkflowType, Input: e.Input}
+	case *history.MarkerRecorded:
+		return ""
+	}
+	body, _ := history.EncodeBody(a) // one that does not encode cannot be committed
+	return string(body)
+}
+
+func impure(names []string, difference string) *failure.Failure {
+	return &failure.Failure{Kind: failure.KindMisuse, Message: fmt.Sprintf(
+		"%s changes the workflow's state: when the code runs again without it, %s. Validators and query handlers may only look: change state "+
+			"in the update's handler",
+		strings.Join(names, " or "), difference)}
 }
 
 // described is a verdict for messages.

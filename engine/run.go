@@ -24,6 +24,16 @@ func NewRun(workflowID string, number uint32) *Run {
 	return &Run{WorkflowID: workflowID, Number: number, State: NewState()}
 }
 
+// copied returns a copy of the run. The commits are the same ones: they never change.
+func (r *Run) copied() *Run {
+	c := NewRun(r.WorkflowID, r.Number)
+	for _, commit := range r.Log {
+		_ = c.Append(commit, 0) // the run itself has taken it
+	}
+	c.State.Bytes = r.State.Bytes
+	return c
+}
+
 // Append adds the next commit of the log; size is its stored size.
 func (r *Run) Append(c *history.Commit, size int) error {
 	if err := r.State.Apply(c, size); err != nil {

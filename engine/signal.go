@@ -174,8 +174,9 @@ func (in *Instance) Query(name string, input history.Payload) (answer history.Pa
 	if h == nil {
 		return nil, &QueryError{Unknown: true, Known: sortedKeys(in.queries)}
 	}
-	who := fmt.Sprintf("the handler of query %q", name)
-	in.look(who)
+	look := look{name: name, input: input}
+	in.look(look)
+	who := look.who()
 	misuse := in.s.Forbid(who, func() {
 		err = asked(func() (err error) {
 			answer, err = h.Answer(input)

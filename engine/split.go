@@ -143,13 +143,13 @@ func (in *Instance) splitUnder(scope *coro.Scope, a history.Attributes) error {
 
 // splitWith is splitUnder for an event with an input, which encode makes. Encode is called when the code comes here, because what it
 // encodes may change while the code waits. A replay calls it only if the code waits,
-// or the payloads are compared.
+// or what the commands say is compared.
 func (in *Instance) splitWith(scope *coro.Scope, a history.Attributes, encode func()) error {
 	if err := scope.Err(); err != nil {
 		return err
 	}
 	late := encode
-	if !in.replaying || in.payloads != nil {
+	if !in.replaying || in.compares() {
 		encode()
 		late = func() {}
 	}

@@ -44,6 +44,8 @@ type Transition struct {
 	SetAside []SetAside
 	// Unchanged says that the code that ran may only look: the instance is at the end of the log, and good for the next task.
 	Unchanged bool
+	// Blamed is the id of the update whose code has made the task fail, or that of code which it has started; empty if that is not known.
+	Blamed string
 	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
 	// received. The put that lands the commit opens it, or neither is there. NextRunID is its id.
 	Next      []history.Event
@@ -90,24 +92,26 @@ func (r *Run) CatchUp(in *Instance) error {
 func (r *Run) Step(in *Instance, w *Writer, task Task) *Transition {
 	b := &begun{w, task, r.begin(w, task)}
 	result, err := r.activate(in, w, b.commit, task)
-	r.blame(in, b.commit, err)
-	return r.checked(in, b, r.became(b, result, err))
+	blamed := r.blame(in, b.commit, err)
+	return r.checked(in, b, blamed, r.became(b, result, err))
 }
 
-// blame records the accepted update whose handler has made a task fail.
-func (r *Run) blame(in *Instance, c *history.Commit, err error) {
+// blame returns the update whose code has made a task fail with an error, and records it if it is accepted already.
+func (r *Run) blame(in *Instance, c *history.Commit, err error) string {
 	if err == nil {
-		return
+		return ""
 	}
 	id := in.blamed()
 	if u := r.State.Updates[id]; u != nil && u.Completed == nil {
 		c.Task.FailedUpdate = id
 	}
+	return id
 }
 
-// checked returns a transition, or another one that refuses a signal of its task. The code may have come to receive the signal only in
-// this task.
-func (r *Run) checked(in *Instance, b *begun, t *Transition) *Transition {
+// checked returns a transition with the update that is blamed for it, or another one that refuses a signal of its task. The code may
+// have come to receive the signal only in this task.
+func (r *Run) checked(in *Instance, b *begun, blamed string, t *Transition) *Transition {
+	t.Blamed = blamed
 	if b.task.CheckSignals {
 		if err := in.refuse(b.task.Brought); err != nil {
 			return &Transition{Refused: err, Task: b.commit.Task}
@@ -119,8 +123,8 @@ func (r *Run) checked(in *Instance, b *begun, t *Transition) *Transition {
 // Resume goes on with a task that waits for local activities. results are what became of those that the transition lists.
 func (r *Run) Resume(in *Instance, t *Transition, results []LocalResult) *Transition {
 	result, err := in.Resume(results)
-	r.blame(in, t.begun.commit, err)
-	return r.checked(in, t.begun, r.became(t.begun, result, err))
+	blamed := r.blame(in, t.begun.commit, err)
+	return r.checked(in, t.begun, blamed, r.became(t.begun, result, err))
 }
 
 // became is what a task has come to so far.

@@ -159,6 +159,7 @@ func (in *Instance) releaseUpdates(released func(*update) bool) {
 			return false
 		}
 		u.coroutine = in.s.GoFirst("update "+u.request.Name, func() { in.runUpdate(u) })
+		u.coroutine.Owner = u.request.ID
 		return true
 	})
 }
@@ -273,11 +274,15 @@ func (in *Instance) admit(u *update) (input any, ok bool) {
 		u.refuse(in, Rejected, failure.Newf("BadInput", "the input of update %q does not decode: %v", u.request.Name, err))
 		return nil, false
 	}
-	if !in.replaying && u.handler.Validate != nil {
+	switch {
+	case u.handler.Validate == nil:
+	case !in.replaying:
 		if err := in.validate(u, input); err != nil {
 			u.refuse(in, Rejected, err)
 			return nil, false
 		}
+	case in.validatesAgain(u.request.ID):
+		in.repeat(&look{id: u.request.ID, name: u.request.Name, input: u.request.Input})
 	}
 	return input, true
 }
@@ -306,9 +311,9 @@ func (in *Instance) BoundValidators(within func(fn func()) bool) { in.within = w
 // validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
 // fails the task, even if the validator recovered from it. So does a validator that does not come back in time.
 func (in *Instance) validate(u *update, input any) (err error) {
-	who := fmt.Sprintf("the validator of update %q", u.request.Name)
-	in.look(who)
-	misuse := in.s.Forbid(who, func() { err = in.judged(u, input) })
+	look := look{id: u.request.ID, name: u.request.Name, input: u.request.Input}
+	in.look(look)
+	misuse := in.s.Forbid(look.who(), func() { err = in.judged(u, input) })
 	if misuse != nil {
 		panic(misuse)
 	}

@@ -38,3 +38,44 @@ func TestImpureValidator(t *testing.T) {
 		}
 	})
 }
+
+// SkipReplay is for code that is not deterministic: no check of a validator runs it again either.
+func TestSkipReplaySkipsChecks(t *testing.T) {
+	t.Parallel()
+	shops, buy := workflow.Declare[workflow.None, int]("shop"), workflow.NewUpdate[int, int]("buy")
+	for name, test := range map[string]struct {
+		skip   func(env *weftest.Env)
+		checks bool
+	}{
+		"with checks":                      {func(*weftest.Env) {}, true},
+		"without":                          {(*weftest.Env).SkipReplay, false},
+		"without, and with small payloads": {func(env *weftest.Env) { env.SkipReplay(); env.SmallPayloads() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calls := 0
+			shop := workflow.Bind(shops, func(ctx workflow.Context, _ workflow.None) (int, error) {
+				buy.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
+					calls++
+					return n, nil
+				}, workflow.Validate(func(int) error { return nil }))
+				return 0, workflow.Await(ctx, func() bool { return false })
+			})
+			synctest.Test(t, func(t *testing.T) {
+				env := weftest.New(t, shop)
+				test.skip(env)
+				if _, err := shops.Start(t.Context(), env.Client(), "w", workflow.None{}); err != nil {
+					t.Fatal(err)
+				}
+				for i := range 3 {
+					if n, err := buy.Call(t.Context(), env.Client(), "w", i); n != i || err != nil {
+						t.Errorf("%d, %v", n, err)
+					}
+				}
+				if checked := calls > 3; checked != test.checks {
+					t.Errorf("the handler ran %d times for three updates; checks are to be made: %v", calls, test.checks)
+				}
+			})
+		})
+	}
+}

@@ -39,8 +39,10 @@ type CancelFunc func()
 
 // WithCancel returns a context that is canceled with its parent, or earlier by the function that comes with it. What
 // waits under it then returns a *CanceledError; activities and timers that were started under it are canceled.
+// Validators, query handlers and conditions must not call it.
 func WithCancel(parent Context) (Context, CancelFunc) {
 	s := parent.scheduler()
+	s.Guard("make a context that can be canceled")
 	child := parent
 	child.scope = parent.scope.Child()
 	return child, func() {

@@ -82,6 +82,7 @@ var acts = []struct {
 	{"set a query handler", func(ctx workflow.Context, x *things) {
 		workflow.NewQuery[none, none]("late").Handle(ctx, func(none) (none, error) { return none{}, nil })
 	}},
+	{"make a context that can be canceled", func(ctx workflow.Context, _ *things) { workflow.WithCancel(ctx) }},
 	{"cancel", func(_ workflow.Context, x *things) { x.cancel() }},
 	{"run a side effect", func(ctx workflow.Context, _ *things) { workflow.SideEffect(ctx, func() int { return 1 }) }},
 	{"ask for a patch", func(ctx workflow.Context, _ *things) { workflow.Patched(ctx, "late") }},

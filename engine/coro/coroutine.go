@@ -23,9 +23,11 @@ func (unwinding) String() string {
 // the scheduler that owns it runs one at a time.
 type Coroutine struct {
 	name string
-	age  uint32
+	age  uint64
 	// parent is the coroutine that started it with Go; nil for the first ones and for those of GoFirst.
 	parent *Coroutine
+	// Owner says whose it and those that it starts are; empty is nobody's. It is set before the coroutine first runs.
+	Owner string
 	// next resumes the function until it yields or ends, stop ends it; both come from Pull.
 	next func() (struct{}, bool)
 	stop func()

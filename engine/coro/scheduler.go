@@ -1,6 +1,7 @@
 package coro
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"runtime"
@@ -20,11 +21,11 @@ type Scheduler struct {
 	ready   readyQueue                // ready, by round and age
 	running atomic.Pointer[Coroutine] // atomic only because Stuck reads it from another goroutine
 	round   uint32
-	turn    uint32 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
-	ages    uint32
-	ended   int  // coroutines in all that have ended
-	turns   int  // how often a coroutine has had its turn
-	stopped bool // no coroutine runs any more
+	turn    uint64 // the age of the coroutine whose turn it is in this round; 0 while those in front have theirs
+	ages    uint64 // each coroutine takes one, also that of an update which is refused: they must not begin anew
+	ended   int    // coroutines in all that have ended
+	turns   int    // how often a coroutine has had its turn
+	stopped bool   // no coroutine runs any more
 	closed  bool
 	err     error
 	culprit *Coroutine // whose panic is err; nil where nobody's is
@@ -32,6 +33,7 @@ type Scheduler struct {
 	forbidden string // who may only look now; empty for nobody
 	misuse    *failure.OtherError
 	onCancel  func()
+	unchanged func() bool
 }
 
 // readyQueue is a heap of the coroutines that are ready, by round and age.
@@ -133,7 +135,7 @@ func (s *Scheduler) next() *Coroutine {
 			s.round, s.turn = c.round, c.age
 			return c
 		}
-		if !s.askConditions() {
+		if s.unchanged != nil && s.unchanged() || !s.askConditions() {
 			return nil
 		}
 	}
@@ -169,6 +171,17 @@ func (s *Scheduler) Turns() int { return s.turns }
 
 // Err is why Run stopped early; nil where it did not.
 func (s *Scheduler) Err() error { return s.err }
+
+// RunningOwner returns the owner of the coroutine that runs now, or of the one that has started it. It may be called from another
+// goroutine.
+func (s *Scheduler) RunningOwner() string {
+	for c := s.running.Load(); c != nil; c = c.parent {
+		if c.Owner != "" {
+			return c.Owner
+		}
+	}
+	return ""
+}
 
 // Running is the coroutine that runs now; nil between runs.
 func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
@@ -290,7 +303,7 @@ func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
 
 // askConditions wakes the coroutines whose condition has become true, and reports whether there was one.
 func (s *Scheduler) askConditions() bool {
-	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return int(a.age) - int(b.age) })
+	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return cmp.Compare(a.age, b.age) })
 	woken := false
 	for _, c := range s.awaits {
 		if !c.queued && s.ask(c) {
@@ -314,13 +327,17 @@ func (s *Scheduler) ask(c *Coroutine) bool {
 // OnCancel sets what is called whenever a scope has been canceled, before those that wait under it are woken.
 func (s *Scheduler) OnCancel(fn func()) { s.onCancel = fn }
 
+// SkipConditions sets what reports whether all code that has run since conditions were asked last may only look: none of them can have
+// become true, so they are not asked.
+func (s *Scheduler) SkipConditions(unchanged func() bool) { s.unchanged = unchanged }
+
 // wakeCanceled wakes those that wait under a scope that has been canceled.
 func (s *Scheduler) wakeCanceled() {
 	if s.onCancel != nil {
 		s.onCancel()
 	}
 	for _, c := range s.all {
-		if c.blocked && c.scope != nil && c.scope.canceled {
+		if c.blocked && c.scope.Err() != nil {
 			s.wake(c)
 		}
 	}

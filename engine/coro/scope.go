@@ -1,61 +1,37 @@
 package coro
 
-import (
-	"slices"
+import "github.com/seed-41655fb1/weft/engine/failure"
 
-	"github.com/seed-41655fb1/weft/engine/failure"
-)
-
-// Scope is what can be canceled: everything that waits under it, and the scopes within it.
+// Scope is what can be canceled: everything that waits under it, and the scopes within it. It does not know the scopes within it, so
+// one that nobody uses any more is freed.
 type Scope struct {
-	s        *Scheduler
-	parent   *Scope
-	children []*Scope
-	canceled bool
-	err      error
+	s      *Scheduler
+	parent *Scope
+	err    error // set when it was canceled itself, before one that it is within
 }
 
 // NewScope returns a scope that nothing but its own Cancel cancels.
 func (s *Scheduler) NewScope() *Scope { return &Scope{s: s} }
 
 // Child returns a scope that is canceled with its parent.
-func (p *Scope) Child() *Scope {
-	c := &Scope{s: p.s, parent: p, canceled: p.canceled, err: p.err}
-	if !p.canceled {
-		p.children = append(p.children, c)
-	}
-	return c
-}
+func (p *Scope) Child() *Scope { return &Scope{s: p.s, parent: p} }
 
 // Err is nil until the scope is canceled, and then says so.
 func (p *Scope) Err() error {
-	if p == nil {
-		return nil
+	for ; p != nil; p = p.parent {
+		if p.err != nil {
+			return p.err
+		}
 	}
-	return p.err
+	return nil
 }
 
 // Cancel cancels the scope and those within it, and wakes what waits under them.
 // Canceling twice does nothing.
 func (p *Scope) Cancel(reason string) {
-	if p.canceled {
+	if p.Err() != nil {
 		return
 	}
-	p.cancel(&failure.CanceledError{Reason: reason})
-	if p.parent != nil {
-		p.parent.children = slices.DeleteFunc(p.parent.children, func(c *Scope) bool { return c == p })
-	}
+	p.err = &failure.CanceledError{Reason: reason}
 	p.s.wakeCanceled()
-}
-
-func (p *Scope) cancel(err error) {
-	if p.canceled {
-		return
-	}
-	p.canceled, p.err = true, err
-	children := p.children
-	p.children = nil
-	for _, c := range children {
-		c.cancel(err)
-	}
 }

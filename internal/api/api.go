@@ -75,7 +75,8 @@ type RetryPolicy struct {
 type StartResponse struct {
 	WorkflowID string        `json:"workflowId"`
 	RunID      history.RunID `json:"runId"`
-	// Outcome is how the run ended, or that it had not at the end of the wait; nil if the request did not wait.
+	// Outcome is how the run ended, or that it had not at the end of the wait; nil if the request did not wait, or the
+	// run could not be read.
 	Outcome *ResultResponse `json:"outcome,omitempty"`
 	// Started says that this request opened the run; it is 201 then, and 200 otherwise.
 	Started bool `json:"-"`

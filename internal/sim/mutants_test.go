@@ -58,7 +58,7 @@ var coreMutants = []mutant{
 	{
 		name: "the instance is kept after an activation that was discarded", file: "internal/turn/session.go",
 		old: "	if t.tainted {\n		t.forget()\n	} else {\n		t.dropInstance()\n	}", new: "",
-		guard: "in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot",
+		guard: "t.ahead()",
 	},
 	{
 		name: "a request commits, and then sends", file: "internal/turn/commit.go",

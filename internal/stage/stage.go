@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -254,13 +255,18 @@ func (s *Stage) Update(id, name string, in any) (engine.UpdateResult, *failure.F
 	return transition.Updates[0], transition.Failure
 }
 
-// Query asks a query. The code is rebuilt after it.
+// Query asks a query. The code stays, as in a process, unless it fails or runs a task first.
 func (s *Stage) Query(name string, in any) (history.Payload, error) {
 	s.t.Helper()
-	defer s.drop()
 	w := s.Writer()
 	s.ids-- // nobody sees the id
-	return s.Run.Query(s.Code(), w, name, s.encode(in))
+	keep := s.Run.State.Pending == history.PendingNone && !s.Cold
+	answer, err := s.Run.Query(s.Code(), w, name, s.encode(in))
+	var refused *engine.QueryError
+	if !keep || err != nil && !errors.As(err, &refused) {
+		s.drop()
+	}
+	return answer, err
 }
 
 // Outcome is how the run ended, with its result decoded into out. It fails the test where the run is open.

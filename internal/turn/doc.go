@@ -81,5 +81,7 @@
 // # One process
 //
 // The gate of a workflow lets one turn at a time work on it in a process, and updates that wait behind each other share an
-// activation and a commit. Correctness does not rest on gates or caches: other processes have their own.
+// activation and a commit. If the code of one fails, the others are carried out together without those of its name. Those are given back
+// to their callers, who carry them out alone, each when its turn at the gate comes. Correctness does not rest on gates or caches: other
+// processes have their own.
 package turn

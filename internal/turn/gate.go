@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,15 +15,23 @@ const forever = 24 * time.Hour
 // races against itself; correctness does not rest on them, but on the condition of each put.
 type gates struct {
 	mu   sync.Mutex
-	busy map[string][]*waiter // by workflow id; who waits behind the holder
+	busy map[string]gate // by workflow id
+}
+
+// gate is the gate of a workflow that somebody holds.
+type gate struct {
+	waiting []*waiter // behind the holder
+	alone   bool      // the holder carries out an update that is to be alone
 }
 
 // waiter is somebody who waits at a gate, perhaps with an update that the holder may take along.
 type waiter struct {
-	wake chan struct{}
-	call *updateCall // nil for anything but an update
-	turn bool        // it is the holder now
-	done bool        // its update was taken along
+	wake  chan struct{}
+	call  *updateCall // nil for anything but an update
+	alone bool        // its update is carried out by itself, because it was given back
+	gone  bool        // its time was over while its update was taken along
+	turn  bool        // it is the holder now
+	done  bool        // its update was taken along, and answered
 }
 
 // errTaken is an update that a holder of the gate has taken along, and not answered before the caller's time was over.
@@ -63,8 +72,9 @@ func (s *Service) atGate(ctx context.Context, workflowID string, w *waiter) (boo
 		case err != nil && s.gates.abandon(workflowID, w):
 			return false, err
 		case err != nil: // its turn has come, or its update was taken along
-			if turn, _ := s.gates.state(w); turn {
-				return true, nil
+			turn, done := s.gates.state(w)
+			if turn || done {
+				return turn, nil
 			}
 			return false, errTaken
 		}
@@ -75,16 +85,17 @@ func (s *Service) atGate(ctx context.Context, workflowID string, w *waiter) (boo
 func (g *gates) queue(workflowID string, call *updateCall) *waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	waiting, busy := g.busy[workflowID]
+	held, busy := g.busy[workflowID]
 	if !busy {
 		if g.busy == nil {
-			g.busy = map[string][]*waiter{}
+			g.busy = map[string]gate{}
 		}
-		g.busy[workflowID] = nil
+		g.busy[workflowID] = gate{}
 		return nil
 	}
 	w := &waiter{wake: make(chan struct{}), call: call}
-	g.busy[workflowID] = append(waiting, w)
+	held.waiting = append(held.waiting, w)
+	g.busy[workflowID] = held
 	return w
 }
 
@@ -94,50 +105,95 @@ func (g *gates) state(w *waiter) (turn, done bool) {
 	return w.turn, w.done
 }
 
-// abandon takes a waiter out of the queue. It returns false where the waiter is no longer in it, because its turn has
-// come or its update was taken along.
+// abandon takes a waiter out of the queue, because its time is over. It returns false where the waiter is no longer in it, because its
+// turn has come or its update was taken along.
 func (g *gates) abandon(workflowID string, w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	waiting := g.busy[workflowID]
-	for i, other := range waiting {
-		if other == w {
-			g.busy[workflowID] = append(waiting[:i:i], waiting[i+1:]...)
-			return true
-		}
+	held := g.busy[workflowID]
+	i := slices.Index(held.waiting, w)
+	if i < 0 {
+		w.gone = !w.turn && !w.done
+		return false
 	}
-	return false
+	held.waiting = append(held.waiting[:i:i], held.waiting[i+1:]...)
+	g.busy[workflowID] = held
+	return true
 }
 
 // leave hands the gate to the next waiter.
 func (g *gates) leave(workflowID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	waiting := g.busy[workflowID]
-	if len(waiting) == 0 {
+	held := g.busy[workflowID]
+	if len(held.waiting) == 0 {
 		delete(g.busy, workflowID)
 		return
 	}
-	g.busy[workflowID] = waiting[1:]
-	waiting[0].turn = true
-	close(waiting[0].wake)
+	i := held.next()
+	w := held.waiting[i]
+	held.waiting, held.alone = append(held.waiting[:i:i], held.waiting[i+1:]...), w.alone
+	g.busy[workflowID] = held
+	w.turn = true
+	close(w.wake)
+}
+
+// next is the waiter whose turn is next: the first one, but none whose update is to be alone after another of these. So whoever waits
+// behind many of them waits for one.
+func (g gate) next() int {
+	if !g.alone {
+		return 0
+	}
+	return max(slices.IndexFunc(g.waiting, func(w *waiter) bool { return !w.alone }), 0)
 }
 
 // take takes along up to limit updates that wait behind the holder, in the order of their arrival. Whoever sent them
-// stays asleep until release.
+// stays asleep until release. It takes none that is to be alone, and none with the holder's if that is.
 func (g *gates) take(workflowID string, limit int) []*waiter {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	held := g.busy[workflowID]
+	if held.alone {
+		return nil
+	}
 	var taken, left []*waiter
-	for _, w := range g.busy[workflowID] {
-		if w.call != nil && len(taken) < limit {
+	for _, w := range held.waiting {
+		if w.call != nil && !w.alone && len(taken) < limit {
 			taken = append(taken, w)
 		} else {
 			left = append(left, w)
 		}
 	}
-	g.busy[workflowID] = left
+	held.waiting = left
+	g.busy[workflowID] = held
 	return taken
+}
+
+// separate releases waiters whose updates were taken along, but for those with one of these calls: they stand before the others again,
+// and each carries its update out alone when its turn comes. If one of them is gone, nothing becomes of its update.
+func (g *gates) separate(workflowID string, taken []*waiter, alone []*updateCall) {
+	var back, answered []*waiter
+	for _, w := range taken {
+		if slices.Contains(alone, w.call) {
+			back = append(back, w)
+		} else {
+			answered = append(answered, w)
+		}
+	}
+	g.giveBack(workflowID, back)
+	g.release(answered)
+}
+
+func (g *gates) giveBack(workflowID string, back []*waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	back = slices.DeleteFunc(back, func(w *waiter) bool { return w.gone })
+	for _, w := range back {
+		w.alone = true
+	}
+	held := g.busy[workflowID]
+	held.waiting = append(back, held.waiting...)
+	g.busy[workflowID] = held
 }
 
 // release wakes those whose updates were taken along: they have been answered.

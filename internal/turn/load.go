@@ -37,6 +37,9 @@ func (t *session) current(ctx context.Context) error {
 // refresh brings what is known up to now, with a read that begins now. A read that sees a part of a transaction is repeated, see
 // errTorn.
 func (t *session) refresh(ctx context.Context) error {
+	if t.tainted {
+		t.forget() // code that hangs holds the run: leave it to it
+	}
 	err := t.whole(ctx, func() error { return t.refreshOnce(ctx) })
 	t.fresh = t.fresh || err == nil
 	if err == nil {

@@ -42,15 +42,14 @@ func (t *session) locals(ctx context.Context, in *engine.Instance, run *engine.R
 	}
 	for len(transition.Locals) > 0 {
 		due, waiting := transition.Locals, transition
+		var resumed *engine.Transition
 		for _, a := range due {
 			if t.registry.Activity(a.ActivityType) == nil {
 				return run.Fail(w, task, unregistered(a.ActivityType)) // it goes on when a build is deployed that has it
 			}
 		}
 		results := l.all(ctx, due)
-		if ended := t.guard(in, func() { transition = run.Resume(in, waiting, results) }); !ended || transition == waiting {
-			return run.Fail(w, task, t.lost(in, ended))
-		}
+		transition = t.came(in, run, w, task, t.guard(in, func() { resumed = run.Resume(in, waiting, results) }), &resumed)
 	}
 	return transition
 }

@@ -1,38 +1,121 @@
 package turn
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// maxChecked is how many events a run may have for its validators to be checked: a check replays them.
-const maxChecked = 1000
+const (
+	// maxChecked and maxCheckedBytes are how many events, and how many bytes, a run may have for its validators to be checked: a check
+	// replays them.
+	maxChecked      = 1000
+	maxCheckedBytes = 1 << 20
+	// checkFor is how long a check begins further replays. It holds the gate of the workflow meanwhile.
+	checkFor = 2 * time.Second
+)
 
-// looks counts the checks of validators and query handlers that are left.
+// looks counts the checks of validators and query handlers that are left, and lets one at a time be made.
 type looks struct {
-	most int
+	turn chan struct{} // has room for the check that is under way
 	mu   sync.Mutex
+	most int
 	done map[[2]string]int // by the type of the workflow, and what ran
 }
 
-// due reports whether a task is to be checked after which these validators and query handlers have run, and counts the check.
+// on reports whether any checks are made.
+func (l *looks) on() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.most > 0
+}
+
+// stop ends all checks.
+func (l *looks) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.most = 0
+}
+
+// due reports whether a task is to be checked after which these validators and query handlers have run.
 func (l *looks) due(run *engine.Run, names []string) bool {
-	if l.most <= 0 || len(names) == 0 || run.State.Started == nil || run.State.NextEventID > maxChecked {
+	if run.State.Started == nil || run.State.NextEventID > maxChecked || run.State.Bytes > maxCheckedBytes {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	due := false
 	for _, name := range names {
-		key := [2]string{run.State.Started.WorkflowType, name}
-		if l.done[key] < l.most {
-			if l.done == nil {
-				l.done = map[[2]string]int{}
-			}
-			l.done[key]++
-			due = true
+		if l.done[[2]string{run.State.Started.WorkflowType, name}] < l.most {
+			return true
 		}
 	}
-	return due
+	return false
+}
+
+// count counts a check that has compared something.
+func (l *looks) count(run *engine.Run, names []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done == nil {
+		l.done = map[[2]string]int{}
+	}
+	for _, name := range names {
+		l.done[[2]string{run.State.Started.WorkflowType, name}]++
+	}
+}
+
+// SkipChecks ends the checks of validators and query handlers.
+func (s *Service) SkipChecks() { s.looks.stop() }
+
+// checkLooks fails a task in which a validator or a query handler has changed state, as far as the options have that checked. before is
+// how many had run on the instance before the task.
+func (t *session) checkLooks(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
+	names := in.LookedBy()
+	if t.entry.instance != in || len(names) == 0 {
+		return transition
+	}
+	if !t.looks.due(run, names) {
+		in.ForgetLooks()
+		return transition
+	}
+	select {
+	case t.looks.turn <- struct{}{}:
+		defer func() { <-t.looks.turn }()
+	case <-ctx.Done():
+		return transition
+	}
+	found := run.NewCheck(in, before, w, task, transition, t.trials(in)).Find()
+	if found.Compared {
+		t.looks.count(run, names)
+	}
+	if found.Varies != "" {
+		t.options.Logger.WarnContext(ctx, "workflow code does not do the same each time that it runs, so its validators and query handlers cannot be checked",
+			"workflowId", t.workflowID, "workflowType", in.Info().WorkflowType, "differs", found.Varies)
+	}
+	if found.Impure == nil {
+		return transition
+	}
+	t.dropInstance()
+	return run.Fail(w, task, found.Impure)
+}
+
+// trials returns what gives the trials of a check new instances. Each trial may take as long as any code. One that hangs is reported.
+func (t *session) trials(in *engine.Instance) func(fn func(in *engine.Instance)) bool {
+	workflow, id, began := t.registry.Workflow(in.Info().WorkflowType), in.RunID(), t.world.Now()
+	return func(fn func(in *engine.Instance)) bool {
+		if t.world.Now().Sub(began) > checkFor {
+			return false
+		}
+		fresh := engine.NewInstance(workflow, t.workflowID, id)
+		ended := t.world.Guard(t.options.DeadlockAfter, func() {
+			defer fresh.Close()
+			fn(fresh)
+		})
+		if !ended {
+			t.hangs(t.workflowID, fresh)
+		}
+		return ended
+	}
 }

@@ -122,37 +122,36 @@ func TestUseKeepsARunKnown(t *testing.T) {
 	})
 }
 
-// A refusal in a task that also ran other code takes the instance back to the log.
-func TestRefusalsAmongOtherCode(t *testing.T) {
+// A refusal changes nothing, so it asks no condition: one that depends on something else is asked as often as on replay.
+func TestRefusalsAskNoCondition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		began := 0
-		asked := 0
+		began, asked := 0, 0
 		add := workflow.NewUpdate[int, int]("add")
 		code := workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			began++
-			add.Handle(ctx, func(workflow.Context, int) (int, error) { return 0, nil }, workflow.Validate(func(int) error { return errors.New("no") }))
-			woken := 0
-			for {
-				// The condition is about the world, as it must not be: a look at it wakes the code.
-				if err := workflow.Await(ctx, func() bool { return asked > woken }); err != nil {
-					return 0, err
+			add.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(func(n int) error {
+				if n < 0 {
+					return errors.New("no")
 				}
-				woken = asked
-			}
+				return nil
+			}))
+			return 0, workflow.Await(ctx, func() bool {
+				asked++ //weftvet:ignore readonly the test wants it
+				return asked > 5
+			})
 		})
-		w := &tallied{t, d.Start(turn.Options{}, code)}
+		w := &tallied{t, turntest.New(t).Start(turn.Options{}, code)}
 		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
-		w.add(1, http.StatusUnprocessableEntity)
-		if began != 1 {
-			t.Fatalf("the code ran %d times; want once", began)
+		first := asked
+		for range 10 {
+			w.add(-1, http.StatusUnprocessableEntity)
 		}
-		asked++
-		w.add(1, http.StatusUnprocessableEntity)
-		w.add(1, http.StatusUnprocessableEntity)
-		if began != 2 {
-			t.Errorf("the code ran %d times; want another time after a refusal that woke it", began)
+		if asked != first || began != 1 {
+			t.Errorf("ten refusals asked the condition %d times, and the code began %d times; want none and once", asked-first, began)
+		}
+		if w.add(1, http.StatusOK); asked != first+1 {
+			t.Errorf("an accepted update asked the condition %d times, want once", asked-first)
 		}
 	})
 }

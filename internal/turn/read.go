@@ -194,8 +194,8 @@ func (s *Service) Result(ctx context.Context, workflowID string, runID history.R
 	return s.result(ctx, workflowID, runID, wait, nil)
 }
 
-// StartAndAwait is Start, and then waits until the run has closed, and adds how it ended to the answer. The start is durable, so it is
-// answered without that if the run cannot be read.
+// StartAndAwait is Start, and then waits until the run has closed, and adds how it ended to the answer. The start is durable, so the
+// answer has no outcome if the run cannot be read, or if the caller goes before anybody has looked at it.
 func (s *Service) StartAndAwait(ctx context.Context, r api.StartRequest, wait time.Duration) (*api.StartResponse, error) {
 	watched := watch{}
 	started, err := s.startWatching(ctx, r, &watched)
@@ -206,13 +206,14 @@ func (s *Service) StartAndAwait(ctx context.Context, r api.StartRequest, wait ti
 	if started.Started {
 		known = &wrote{watched}
 	}
-	if outcome, err := s.result(ctx, started.WorkflowID, started.RunID, wait, known); err == nil {
+	outcome, err := s.result(ctx, started.WorkflowID, started.RunID, wait, known)
+	if looked := outcome.RunID != ""; err == nil && looked {
 		started.Outcome = outcome
 	}
 	return started, nil
 }
 
-// result is Result, perhaps by a process that has just written to the run.
+// result is Result, perhaps by a process that has just written to the run. The answer has no run id if ctx ended before the first look.
 func (s *Service) result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote) (*api.ResultResponse, error) {
 	answer := &api.ResultResponse{WorkflowID: workflowID}
 	err := s.await(ctx, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
@@ -249,7 +250,7 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 
 // query asks the code of a run. What a failed task brought, and what waits for a start delay, is run first, and forgotten. The instance
 // of the latest run stays if nothing but the query's handler ran.
-func (t *session) query(run *engine.Run, name string, input history.Payload) (answer history.Payload, err error) {
+func (t *session) query(run *engine.Run, name string, input history.Payload) (history.Payload, error) {
 	if run != t.run() {
 		t.dropInstance()
 	}
@@ -261,17 +262,21 @@ func (t *session) query(run *engine.Run, name string, input history.Payload) (an
 		}
 	}()
 	w := t.writer()
-	returned := false
+	var answer struct { // read only if the code has ended: it may still set it
+		result   history.Payload
+		err      error
+		returned bool
+	}
 	ended := t.guard(in, func() {
-		answer, err = run.Query(in, w, name, input)
-		returned = true
+		answer.result, answer.err = run.Query(in, w, name, input)
+		answer.returned = true
 	})
-	if !returned {
+	if !ended || !answer.returned {
 		return nil, t.lost(in, ended).Err()
 	}
 	var refused *engine.QueryError
-	keep = run == t.run() && run.State.Pending == history.PendingNone && (err == nil || errors.As(err, &refused))
-	return answer, err
+	keep = run == t.run() && run.State.Pending == history.PendingNone && (answer.err == nil || errors.As(answer.err, &refused))
+	return answer.result, answer.err
 }
 
 func queryProblem(err error) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -40,21 +41,30 @@ func (s *Service) carry(ctx context.Context, t *session, limit time.Duration, fn
 // leastTime is how long a request may take that is to wait for nothing.
 const leastTime = time.Second
 
-// waitedLittle is how much of its time a caller may have waited at the gate for the work to be done without a goroutine of its own. He is
-// answered that much late at most.
-const waitedLittle = 500 * time.Millisecond
+// waitedLittle is how much of the soft limit a caller may have waited at the gate to be told what the work came to that ends with the
+// limit itself. He is answered that much late at most, and lastWords.
+const (
+	waitedLittle = 500 * time.Millisecond
+	lastWords    = 100 * time.Millisecond
+)
 
-// bounded carries out work, which holds the gate of a workflow and gives it back, for a caller whose time is over at end. If it has not
-// ended by then, it goes on by itself, and the outcome is unknown: nothing of what it writes may be read.
-func (s *Service) bounded(end time.Time, wait time.Duration, work func()) error {
-	left := max(end.Sub(s.world.Now()), 0)
+// bounded carries out work for a call that waits no longer than this since it began. The work holds the gate of a workflow and gives it
+// back, and says in the call that it has returned. If it has not ended when the time is over, it goes on by itself, and the outcome is
+// unknown: nothing of what it writes may be read. The work has a goroutine of its own, because nothing else bounds it: its time may be
+// over while code hangs.
+func (s *Service) bounded(call *updateCall, wait time.Duration, work func()) error {
+	left := max(call.began.Add(wait).Sub(s.world.Now()), 0)
 	if wait == 0 {
 		left = leastTime
 	}
 	if left > s.options.SoftLimit-waitedLittle {
-		work() // which ends by then: see carry
-	} else if !s.world.Within(left, work) {
+		left = s.options.SoftLimit + lastWords
+	}
+	if !s.world.Within(left, work) {
 		return errStillRuns
+	}
+	if !call.returned {
+		runtime.Goexit() // as the work has
 	}
 	return nil
 }
@@ -78,6 +88,8 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 			err = t.final(ctx, err) // nor does this
 		}
 		switch {
+		case errors.Is(err, errStale) && ctx.Err() != nil:
+			return errBusy
 		case errors.Is(err, errStale):
 			continue
 		case !errors.Is(err, errLost):

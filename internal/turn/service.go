@@ -62,7 +62,7 @@ type Options struct {
 	CacheBytes   int
 	CacheAge     time.Duration
 	// CheckLooks is how many tasks after each validator and query handler are checked for a change of state that it made: see
-	// engine.Run.CheckLooks. A check replays the run, and none is made in a run with more than maxChecked events. 0 is no check.
+	// engine.Check. A check replays the run, so none is made in a run with more than maxChecked events or maxCheckedBytes. 0 is no check.
 	CheckLooks int
 	// UpdatesTogether is how many waiting updates share an activation at most.
 	UpdatesTogether int
@@ -143,7 +143,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	}
 	return &Service{
 		Ports: counted(ports), registry: registry, world: world, options: o,
-		cache: newCache(o.CacheEntries, o.CacheBytes), looks: looks{most: o.CheckLooks},
+		cache: newCache(o.CacheEntries, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
 	}
 }
 

@@ -83,7 +83,7 @@ func (t *session) close() {
 	if t.entry.run == nil || t.tainted {
 		t.dropInstance() // of a run that was not opened
 	} else {
-		if in := t.entry.instance; in != nil && in.Slot() > t.entry.run.State.NextSlot {
+		if t.ahead() || t.full() {
 			t.dropInstance()
 		}
 		for _, e := range t.cache.put(t.entry) {
@@ -92,6 +92,15 @@ func (t *session) close() {
 	}
 	t.leave()
 }
+
+// ahead reports whether the code in memory is ahead of the log of the run that is known, or is that of another run.
+func (t *session) ahead() bool {
+	in, state := t.entry.instance, t.entry.run.State
+	return in != nil && (in.RunID() != state.RunID || in.Slot() > state.NextSlot)
+}
+
+// full reports whether the code in memory has recorded as much for checks as it may.
+func (t *session) full() bool { return t.entry.instance != nil && t.entry.instance.LooksFull() }
 
 // leave leaves the gate, and wakes those who wait for what the session has committed. Whoever is to watch the run from here on does so
 // before anybody else can commit.
@@ -151,14 +160,20 @@ func (t *session) retire(transition *engine.Transition) {
 // run is the latest run that is known, or nil.
 func (t *session) run() *engine.Run { return t.entry.run }
 
-// instance is the code of a run, at the end of the log or before it.
+// instance returns the code of a run, at the end of the log or before it. It drops the code of another run.
 func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.WorkflowExecutionStarted) *engine.Instance {
+	id := run.State.RunID
+	if len(run.Log) == 0 {
+		id = w.RunID
+	}
+	if in := t.entry.instance; in != nil && in.RunID() != id {
+		t.dropInstance()
+	}
 	if t.entry.instance == nil {
-		id := run.State.RunID
-		if len(run.Log) == 0 {
-			id = w.RunID
-		}
 		t.entry.instance = engine.NewInstance(t.registry.Workflow(started.WorkflowType), t.workflowID, id)
+		if t.looks.on() {
+			t.entry.instance.RecordLooks()
+		}
 	}
 	return t.entry.instance
 }
@@ -173,32 +188,23 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	in, began := t.instance(run, w, started), t.world.Now()
 	in.BoundValidators(func(fn func()) bool { return t.validated(in, fn) })
 	before := in.Looked()
-	var transition *engine.Transition
-	if ended := t.guard(in, func() { transition = run.Step(in, w, task) }); !ended || transition == nil {
-		transition = run.Fail(w, task, t.lost(in, ended))
-	}
+	var stepped *engine.Transition
+	transition := t.came(in, run, w, task, t.guard(in, func() { stepped = run.Step(in, w, task) }), &stepped)
 	transition = t.locals(ctx, in, run, w, task, transition)
-	transition = t.checkLooks(in, before, run, w, task, transition)
+	transition = t.checkLooks(ctx, in, before, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)
 	return transition
 }
 
-// checkLooks fails a task in which a validator or a query handler has changed state, as far as the options have that checked.
-func (t *session) checkLooks(in *engine.Instance, before []string, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
-	if t.entry.instance != in || !t.looks.due(run, in.Looked()) {
-		return transition
+// came returns the transition that code has come to, if it has ended, or else the failure of the task. Code that has not ended may still
+// set the transition, so that is not read then.
+func (t *session) came(in *engine.Instance, run *engine.Run, w *engine.Writer, task engine.Task, ended bool, to **engine.Transition) *engine.Transition {
+	if ended && *to != nil {
+		return *to
 	}
-	workflow := t.registry.Workflow(in.Info().WorkflowType)
-	fresh := func() *engine.Instance { return engine.NewInstance(workflow, t.workflowID, in.Info().RunID) }
-	var impure *failure.Failure
-	if !t.world.Guard(t.options.DeadlockAfter, func() { impure = run.CheckLooks(in, fresh, before, w, task, transition) }) {
-		return run.Fail(w, task, t.lost(in, false))
-	}
-	if impure == nil {
-		return transition
-	}
-	t.dropInstance()
-	return run.Fail(w, task, impure)
+	failed := run.Fail(w, task, t.lost(in, ended))
+	failed.Blamed = in.RunningUpdate()
+	return failed
 }
 
 // guard runs code of an instance. It returns false for code that did not come back: the session has lost the instance

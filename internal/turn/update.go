@@ -25,6 +25,9 @@ type updateCall struct {
 	answer api.UpdateResponse
 	err    error
 
+	// returned says that whoever carried it out has returned.
+	returned bool
+
 	// began is when the call came. If it came to a verdict, that is the verdict, when it was known, and on which run.
 	began, decided time.Time
 	verdict        observe.Outcome
@@ -116,13 +119,18 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 	case !mine:
 		return call.err
 	}
-	if err := s.bounded(call.began.Add(wait), wait, func() { s.carryOutHere(ctx, workflowID, call, wait) }); err != nil {
-		return err
+	late := s.bounded(call, wait, func() {
+		s.carryOutHere(ctx, workflowID, call, wait)
+		call.returned = true
+	})
+	if late != nil {
+		return late
 	}
 	return call.err
 }
 
-// carryOutHere is carryOut at the gate, which it leaves.
+// carryOutHere is carryOut at the gate, which it leaves. It gives updates back to those who sent them if they have to be carried out
+// alone.
 func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *updateCall, wait time.Duration) {
 	taken := s.gates.take(workflowID, s.options.UpdatesTogether-1)
 	calls := []*updateCall{call}
@@ -133,14 +141,28 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 	if len(taken) == 0 {
 		t.patience = wait
 	}
+	ended := false
 	defer func() {
+		if !ended { // a store has panicked, say
+			for _, w := range taken {
+				w.call.err = s.problem(errUnknown)
+			}
+		}
 		t.close()
 		s.gates.release(taken)
 	}()
 	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
-	t.updates(ctx, calls)
+	if alone := t.updates(ctx, calls); len(alone) > 0 {
+		s.gates.separate(workflowID, taken, alone)
+		taken = nil
+		if slices.Contains(alone, call) {
+			t.fresh = false
+			t.updates(ctx, []*updateCall{call})
+		}
+	}
 	t.worked(ctx)
+	ended = true
 }
 
 // carryOutWithStart carries an update out that may open the run which it is for.
@@ -160,8 +182,9 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 		return errWaited
 	}
 	t.patience = wait
-	late := s.bounded(call.began.Add(wait), wait, func() {
+	late := s.bounded(call, wait, func() {
 		err = s.carry(ctx, t, s.options.SoftLimit, func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
+		call.returned = true
 	})
 	if late != nil {
 		return late // and err is not ours any more
@@ -173,26 +196,55 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	return call.err
 }
 
-// updates answers the calls: together, or, where that fails, one by one, so that one whose code fails does not take the
-// others down.
-func (t *session) updates(ctx context.Context, calls []*updateCall) {
-	alone := len(calls) == 1
-	err := t.insist(ctx, func(ctx context.Context, t *session) error { return t.updateTogether(ctx, calls) })
-	switch {
-	case errors.Is(err, errApart) && !alone:
-		for _, c := range calls {
-			t.fresh = false
-			t.updates(ctx, []*updateCall{c})
-		}
-	case err != nil:
+// updates answers the calls together. It returns those that have to be carried out alone: if the code of one fails, that one and the
+// others of its name, so that they do not take the rest down. The rest is answered.
+func (t *session) updates(ctx context.Context, calls []*updateCall) (alone []*updateCall) {
+	err := errBusy
+	if ctx.Err() == nil { // code may have used up the time
+		err = t.insist(ctx, func(ctx context.Context, t *session) error { return t.updateTogether(ctx, calls) })
+	}
+	if err == nil {
+		return nil
+	}
+	var apart *apartError
+	if !errors.As(err, &apart) || len(calls) == 1 {
 		for _, c := range calls {
 			c.err = t.problem(err)
 		}
+		return nil
 	}
+	alone, rest := apart.split(calls)
+	if len(rest) > 0 {
+		t.fresh = false
+		alone = append(alone, t.updates(ctx, rest)...)
+	}
+	return alone
 }
 
-// errApart says that calls have to be carried out one by one.
-var errApart = errors.New("turn: carry out one by one")
+// apartError says that calls cannot be carried out together.
+type apartError struct {
+	// blamed is the id of the one whose code failed; empty if it is not known whose.
+	blamed string
+}
+
+// Error implements error.
+func (*apartError) Error() string { return "turn: carry the updates out alone" }
+
+// split returns the calls that have to be carried out alone, because code of the same name has failed, and the rest.
+func (e *apartError) split(calls []*updateCall) (alone, rest []*updateCall) {
+	i := slices.IndexFunc(calls, func(c *updateCall) bool { return c.request.ID == e.blamed })
+	if i < 0 {
+		return calls, nil
+	}
+	for _, c := range calls {
+		if c.request.Name == calls[i].request.Name {
+			alone = append(alone, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	return alone, rest
+}
 
 // updateTogether is one try at answering the calls. An error means that none of them is answered.
 func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error {
@@ -243,10 +295,11 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	for _, c := range calls {
 		task.Updates = append(task.Updates, c.request)
 	}
+	known, fresh := endOf(run), t.fresh
 	transition := t.step(ctx, run, t.writer(), task)
 	if transition.Failure != nil && len(calls) > 1 {
 		t.discard()
-		return errApart
+		return &apartError{transition.Blamed}
 	}
 	if transition.Commit == nil {
 		t.retire(transition)
@@ -257,14 +310,14 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 			}
 			return t.updateTogether(ctx, calls)
 		}
-		if err := t.stands(ctx, run); err != nil {
+		if err := t.stands(ctx, known, fresh); err != nil {
 			return err
 		}
 	} else if err := t.commit(ctx, run, transition); err != nil {
 		waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
 		switch tooLarge := errors.Is(err, errTooLarge); {
 		case tooLarge && len(calls) > 1:
-			return errApart
+			return &apartError{}
 		case tooLarge && waits: // that task writes as well, and has to come first
 			t.discard()
 			if err := t.commitTask(ctx, run, engine.Task{First: true}); err != nil {
@@ -288,16 +341,32 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	return nil
 }
 
-// stands makes sure that a verdict on what is known of a run holds now. It returns errStale if the log has more than that.
-func (t *session) stands(ctx context.Context, run *engine.Run) error {
-	if t.fresh {
+// logEnd is where a run's log ends.
+type logEnd struct {
+	run  history.RunID
+	slot uint32
+	last history.CommitID
+}
+
+// endOf returns where a run's log ends as far as it is known. A nil run has no log.
+func endOf(run *engine.Run) (end logEnd) {
+	if run == nil || len(run.Log) == 0 {
+		return end
+	}
+	return logEnd{run.State.RunID, run.State.NextSlot, run.Log[len(run.Log)-1].ID}
+}
+
+// stands makes sure that a verdict on the latest run holds now. The code came to it when the log ended at known; fresh says that this
+// session had read the log by then. It returns errStale if the log has more by now. The session may have forgotten the run and read it anew,
+// because code that hangs holds it.
+func (t *session) stands(ctx context.Context, known logEnd, fresh bool) error {
+	if fresh {
 		return nil
 	}
-	slot := run.State.NextSlot
 	if err := t.refresh(ctx); err != nil {
 		return err
 	}
-	if t.run() != run || run.State.NextSlot != slot {
+	if endOf(t.run()) != known {
 		return errStale
 	}
 	return nil

@@ -1,0 +1,56 @@
+package coro
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// Each update that is refused on a kept instance takes an age, and a replay takes none for it. The order of the coroutines is the same,
+// however many there were.
+func TestOrderAfterManyAges(t *testing.T) {
+	t.Parallel()
+	want := orderAfter(t, 0)
+	for _, refused := range []uint64{1000, math.MaxUint32 - 4, math.MaxUint32 - 3, math.MaxUint32 - 2, math.MaxUint32, 1 << 40} {
+		if got := orderAfter(t, refused); !slices.Equal(got, want) {
+			t.Errorf("after %d ages the coroutines ran in the order %q, want %q", refused, got, want)
+		}
+	}
+}
+
+// orderAfter returns the order in which coroutines run of which the first is older by so many ages than the others.
+func orderAfter(t *testing.T, ages uint64) (order []string) {
+	t.Helper()
+	var s Scheduler
+	defer s.Close()
+	run := func() {
+		t.Helper()
+		if err := s.Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := false
+	s.Go("main", func() {
+		s.Park(nil, func() bool { return open })
+		order = append(order, "main")
+	})
+	run()
+	s.ages += ages // as so many updates that were refused have taken
+	s.GoFirst("handler", func() {
+		s.Go("child", func() { order = append(order, "child") })
+		open = true
+		s.Park(nil, func() bool { return len(order) == 2 })
+	})
+	run()
+	var list List
+	for _, name := range []string{"x", "y"} {
+		s.Go(name, func() {
+			s.Park(nil, nil, &list)
+			order = append(order, name)
+		})
+	}
+	run()
+	list.WakeAll(&s)
+	run()
+	return order
+}

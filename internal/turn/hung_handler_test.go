@@ -1,0 +1,48 @@
+package turn_test
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A handler that hangs is answered with 409 each time that it is sent, after one run of the code: the second failure is on record
+// already, and writes nothing.
+func TestHungHandlerSentTwice(t *testing.T) {
+	t.Parallel()
+	var ran atomic.Int64
+	code := workflow.Bind(hangs, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		back := false
+		hanging.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+			ran.Add(1)
+			time.Sleep(time.Hour) //weftvet:ignore time it hangs, as it must not
+			back = true
+			return n, nil
+		})
+		return 0, workflow.Await(ctx, func() bool { return back })
+	})
+	synctest.Test(t, func(t *testing.T) {
+		p := turntest.New(t).Start(turn.Options{}, code)
+		if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
+			t.Fatal(err)
+		}
+		limit := turn.Defaults().DeadlockAfter
+		for sent := 1; sent <= 3; sent++ {
+			began := time.Now()
+			_, err := p.Service.Update(t.Context(), "w", "", "hanging", api.UpdateRequest{UpdateID: fmt.Sprint("u", sent), Input: []byte("1")})
+			if took := time.Since(began); !errors.Is(err, api.NotReady) || took != limit || int(ran.Load()) != sent || p.Service.Hung() != sent {
+				t.Errorf("sending %d was answered after %v, with %d runs of the handler and %d hung: %v; want 409 after %v, and one more of each",
+					sent, took, ran.Load(), p.Service.Hung(), err, limit)
+			}
+		}
+		time.Sleep(2 * time.Hour) // they come back, or the bubble would not end
+	})
+}
