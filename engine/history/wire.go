@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 
 	"github.com/seed-41655fb1/weft/engine/internal/wire"
 )
@@ -30,30 +29,21 @@ func EncodeBody(v any) ([]byte, error) {
 	return encodeSlowly(v)
 }
 
-// sized are buffers of SizeOf.
-var sized = sync.Pool{New: func() any { return new([]byte) }}
-
-// largestSized is the largest buffer that SizeOf keeps.
-const largestSized = 16 << 10
-
 // SizeOf is the length of what EncodeBody returns for attributes; 0 if they cannot be encoded.
 func SizeOf(a Attributes) int {
-	buffer, _ := sized.Get().(*[]byte)
-	defer sized.Put(buffer)
-	w := wire.NewWriter((*buffer)[:0])
+	w := newBody()
+	before, _ := w.Done()
+	empty := len(before)
 	w.Uint(uint64(a.Type())) // which writeAttributes writes, too
 	pair, _ := w.Done()
-	typeSize := len(pair)
+	typeSize := len(pair) - empty
 	writeAttributes(w, a)
 	pair, ok := w.Done()
 	if !ok {
 		body, _ := encodeSlowly(a)
 		return len(body)
 	}
-	if cap(pair) <= largestSized {
-		*buffer = pair
-	}
-	return 1 + len(pair) - 2*typeSize
+	return len(pair) - 2*typeSize
 }
 
 // encodeSlowly is EncodeBody with the library, for what has no codec of its own. What has one it encodes to the same bytes, or says

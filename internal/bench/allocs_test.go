@@ -50,7 +50,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		want               float64
 	}{
 		{"refused", "11", api.StageRejected, 62},
-		{"accepted", "1", api.StageCompleted, 76},
+		{"accepted", "1", api.StageCompleted, 78},
 	} {
 		n := 0
 		got := testing.AllocsPerRun(500, func() {

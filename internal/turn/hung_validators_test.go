@@ -67,7 +67,7 @@ func (p *hangingProcess) send(name, id, input string, timeout ...time.Duration) 
 	return a, time.Since(began), err
 }
 
-// hang sends n updates at once whose validator hangs. Each has to be answered in time.
+// hang sends n updates whose validator hangs, one after the other and at the same time. Each has to be answered in time.
 func (p *hangingProcess) hang(n int) {
 	late := turn.Defaults().SoftLimit + time.Second
 	for i := range n {
@@ -78,8 +78,8 @@ func (p *hangingProcess) hang(n int) {
 				p.t.Errorf("caller %d was answered after %v: %v", i, took, err)
 			}
 		})
+		synctest.Wait()
 	}
-	synctest.Wait()
 }
 
 // However many updates hang, others wait behind one or two of them, and every caller is answered in time.
@@ -108,7 +108,7 @@ func TestValidatorsThatHangTogether(t *testing.T) {
 // An update that was taken along and is to be carried out alone is not, if its caller's time is over by then. Nobody waits for it.
 func TestCallerGoneBeforeHisUpdateIsGivenBack(t *testing.T) {
 	hangingScene(t, func(t *testing.T, p *hangingProcess) {
-		p.hang(2) // one after the other, as the second waits behind the first
+		p.hang(2) // the second waits behind the first, and will take along who waits behind it
 		p.group.Go(func() {
 			if _, took, err := p.send(hanging.Name(), "short", "1", 1500*time.Millisecond); !errors.Is(err, api.OutcomeUnknown) || took != 1500*time.Millisecond {
 				t.Errorf("the caller with a short time was answered after %v: %v", took, err)

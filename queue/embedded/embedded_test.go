@@ -3,7 +3,10 @@ package embedded_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -53,7 +56,7 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 	settings := map[string]queue.Settings{"q": {MaxReceives: 3}, queue.DeadLetters("q"): {}}
 	deliveries := 0
 	for life := range 10 {
-		crashed := t.TempDir() // the directory as a process that dies leaves it
+		crashed := "" // the directory as a process that dies leaves it
 		db, err := disk.Open(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +64,7 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 		q, err := embedded.New(db, settings, embedded.Options{Violation: t.Errorf})
 		if err == nil && life == 0 {
 			err = errors.Join(q.Send(ctx, "q", queue.Message{Body: []byte("poison")}, queue.Message{Body: []byte("good")}), db.Write(func(*disk.Tx) error { return nil }))
-			err = errors.Join(err, os.CopyFS(crashed, os.DirFS(dir))) // the count of the first receive is not kept
+			crashed = copyOf(t, dir) // the count of the first receive is not kept
 		}
 		if err == nil && life > 0 {
 			err = q.Send(ctx, "q", queue.Message{Body: []byte("probe")})
@@ -87,9 +90,9 @@ func TestMessageThatEndsTheProcess(t *testing.T) {
 			}
 		}
 		if life > 0 {
-			err = os.CopyFS(crashed, os.DirFS(dir))
+			crashed = copyOf(t, dir)
 		}
-		if err = errors.Join(err, db.Close()); err != nil {
+		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
 		dir = crashed
@@ -155,8 +158,8 @@ func TestTimerThatEndsTheProcess(t *testing.T) {
 			}
 			deliveries[string(got[0].Body)]++
 		}
-		crashed := t.TempDir() // as the process leaves the directory when the handlers end it
-		if err := errors.Join(os.CopyFS(crashed, os.DirFS(dir)), db.Close()); err != nil {
+		crashed := copyOf(t, dir) // as the process leaves the directory when the handlers end it
+		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
 		dir = crashed
@@ -169,4 +172,39 @@ func TestTimerThatEndsTheProcess(t *testing.T) {
 			t.Errorf("%q was delivered %d times; want at most once more than its limit of 3", body, n)
 		}
 	}
+}
+
+// copyOf copies the directory of an open database as it was at one moment: the database deletes, makes and grows files on its own, so
+// the copy is made until no file has changed meanwhile.
+func copyOf(t *testing.T, dir string) string {
+	t.Helper()
+	for {
+		to := t.TempDir()
+		before, err := sizes(dir)
+		if err == nil {
+			err = os.CopyFS(to, os.DirFS(dir))
+		}
+		after, errAfter := sizes(dir)
+		switch err = errors.Join(err, errAfter); {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			t.Fatal(err)
+		case err == nil && maps.Equal(before, after):
+			return to
+		}
+	}
+}
+
+// sizes are the sizes of all files under dir, by path.
+func sizes(dir string) (map[string]int64, error) {
+	found := map[string]int64{}
+	return found, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			found[path] = info.Size()
+		}
+		return err
+	})
 }
