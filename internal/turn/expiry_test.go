@@ -227,8 +227,9 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 				case err != nil || what.Status != history.Completed || gone:
 					t.Fatalf("seed %d, after %v: it had completed, and is %v, %v", seed, time.Since(stampedAt), what, err)
 				}
-				time.Sleep(time.Duration(random.IntN(3*24)) * time.Hour)
+				time.Sleep(time.Hour) // time for a check
 				p.Stop()
+				time.Sleep(time.Duration(random.IntN(3*24)) * time.Hour)
 				d.Store.DeleteExpired(random.IntN)
 			}
 			if code.paid != 1 {
@@ -320,7 +321,9 @@ func TestVoidRunsExpireUnderAStart(t *testing.T) {
 						for range voids {
 							makeVoid(t, d, "w")
 						}
+						p.Stop()
 						time.Sleep(30 * day)
+						p = d.Start(turn.Options{}, counters()...)
 						var other error
 						d.Ports.Log = &lateLog{Log: d.Store, meanwhile: func() {
 							for i, item := range d.Store.Dump("w") {
