@@ -30,7 +30,7 @@ var memories = []int{256, 512, 1769}
 // coldSteps measures refused updates in a function that has just been started and knows nothing of the run, with the share of the
 // processor that Lambda gives to each size: the first invocation, the function's init included, and those that follow, warm.
 func coldSteps(table, server string, length int, id string) error {
-	var first, warm []string
+	var sizes, first, warm []string
 	for _, memory := range memories {
 		one, others, err := coldStep(table, id, memory)
 		if errors.Is(err, os.ErrPermission) || errors.Is(err, os.ErrNotExist) {
@@ -40,11 +40,11 @@ func coldSteps(table, server string, length int, id string) error {
 		if err != nil {
 			return err
 		}
-		first, warm = append(first, millis(one)), append(warm, millis(others))
+		sizes, first, warm = append(sizes, strconv.Itoa(memory)), append(first, millis(one)), append(warm, millis(others))
 	}
 	report(figure{
-		fmt.Sprintf("%d events, on %s: first invocation of a function of %v MB / those after it, p50", length, server, memories),
-		strings.Join(first, ", ") + " / " + strings.Join(warm, ", "), "", "the first linear, those after it flat",
+		fmt.Sprintf("%d events, on %s: first invocation of a function of %s MB, p50", length, server, strings.Join(sizes, " / ")),
+		strings.Join(first, " / "), "those after it: " + strings.Join(warm, " / "), "the first linear, those after it flat",
 	})
 	return nil
 }

@@ -124,7 +124,7 @@ func (h *hot) measure(c *client.Client, where, aim string) error {
 	}
 	rate := float64(len(took)) / time.Since(begin).Seconds()
 	report(figure{
-		fmt.Sprintf("accepted updates a second on one run, %d callers, %s", h.callers, where),
+		fmt.Sprintf("accepted updates a second on one run, %s, %s", counted(h.callers, "caller"), where),
 		fmt.Sprintf("%.0f, %s", rate, tail(took)), fmt.Sprintf("%.2f puts an update, %d lost", float64(h.puts.Load())/float64(len(took)), h.lost.Load()), aim,
 	})
 	return nil

@@ -22,7 +22,7 @@ type figure struct {
 
 // report prints rows as they come.
 func report(f figure) {
-	fmt.Printf("%-78s %-42s %-44s %s\n", f.name, f.got, f.floor, f.aim)
+	fmt.Printf("%-90s %-50s %-44s %s\n", f.name, f.got, f.floor, f.aim)
 }
 
 func main() {
@@ -48,7 +48,7 @@ func main() {
 func run() error {
 	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	report(figure{"figure", "measured", "floor of the same run", "aim"})
-	for _, measure := range []func() error{switches, replays, fanOut, latency, throughput, updates, hotRun, longRuns, rivals, idleMemory, coldStart} {
+	for _, measure := range []func() error{switches, replays, exportedReplay, fanOut, latency, throughput, updates, hotRun, longRuns, rivals, idleMemory, coldStart} {
 		if err := measure(); err != nil {
 			return err
 		}
@@ -79,6 +79,14 @@ func timed(fn func() error) (time.Duration, error) {
 	begin := time.Now()
 	err := fn()
 	return time.Since(begin), err
+}
+
+// counted is a number with the singular or the plural of what it counts.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f µs", float64(d)/1e3) }

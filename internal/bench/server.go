@@ -18,7 +18,7 @@ import (
 
 // beside is a floor as a row shows it: so many exchanges and durable writes.
 func (f floor) beside(exchanges, writes int) string {
-	return fmt.Sprintf("%d exchanges, %d writes: %s", exchanges, writes, millis(time.Duration(exchanges)*f.exchange+time.Duration(writes)*f.write))
+	return fmt.Sprintf("%s, %s: %s", counted(exchanges, "exchange"), counted(writes, "write"), millis(time.Duration(exchanges)*f.exchange+time.Duration(writes)*f.write))
 }
 
 // times is how a row shows durations: the median and a tail.
@@ -53,7 +53,7 @@ func latency() error {
 				return err
 			}
 			aim := map[int]string{1: "1.14 ms", 3: "2.06 ms"}[steps]
-			report(figure{fmt.Sprintf("start to result, %d steps, idle, p50 / p95: Start and Result", steps), times(two, .95), f.beside(2, 1+steps), aim})
+			report(figure{fmt.Sprintf("start to result, %s, idle, p50 / p95: Start and Result", counted(steps, "step")), times(two, .95), f.beside(2, 1+steps), aim})
 			report(figure{"the same in one request: Run", times(one, .95), f.beside(1, 1+steps), aim})
 		}
 		return nil
@@ -245,7 +245,7 @@ func idleMemory() error {
 		return err
 	}
 	report(figure{
-		"memory of an idle open run, evicted", fmt.Sprintf("%.0f B", float64(int64(heap())-int64(memory))/n),
+		"memory of an idle open run, evicted", fmt.Sprintf("%d B", max(0, int64(heap())-int64(memory))/n),
 		fmt.Sprintf("on disk %d B", (now-size)/n), "its bytes on disk, nothing more",
 	})
 	return s.Close()
