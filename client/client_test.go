@@ -488,6 +488,49 @@ func TestRunIsOneRequest(t *testing.T) {
 	})
 }
 
+// If the context ends before the run has closed, the error says what the client knows: that the run is started, or that it may be.
+func TestRunSaysWhatItKnows(t *testing.T) {
+	t.Parallel()
+	const started, unknown = `workflow "w" is started (run 1-`, "it is not known whether the run was started"
+	late := func(w *wire, r *http.Request) (*http.Response, error) {
+		_, _ = arrives(w, r)
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	for name, test := range map[string]struct {
+		faults    []fault
+		want, not string
+		o         client.StartOptions
+		also      error
+	}{
+		"it waits":                 {want: started, not: unknown},
+		"it waits for one there":   {want: started, not: unknown, o: client.StartOptions{IDConflictPolicy: "useExisting"}},
+		"its answer does not come": {faults: []fault{late}, want: unknown, not: "is started"},
+		"a poll's answer does not": {faults: []fault{arrives, late}, want: started, not: unknown},
+		"it is busy":               {faults: slices.Repeat([]fault{busy}, 100), want: "no time is left to send it again", not: "started", also: client.ErrBusy},
+		"lost, and then busy":      {faults: append([]fault{lostBefore}, slices.Repeat([]fault{busy}, 100)...), want: unknown, also: client.ErrBusy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+				if test.o.IDConflictPolicy != "" {
+					if _, _, err := c.Start(t.Context(), "w", "sleeper", history.Payload(`"1h"`), client.StartOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.faults = test.faults
+				ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+				defer cancel()
+				_, err := c.Run(ctx, "w", "sleeper", history.Payload(`"1h"`), test.o)
+				if !errors.Is(err, context.DeadlineExceeded) || test.also != nil && !errors.Is(err, test.also) || !strings.Contains(fmt.Sprint(err), test.want) ||
+					test.not != "" && strings.Contains(err.Error(), test.not) {
+					t.Errorf("%v; want the context's end, and %q", err, test.want)
+				}
+			})
+		})
+	}
+}
+
 // What Run follows: a run that continues as new.
 func TestRunFollows(t *testing.T) {
 	t.Parallel()

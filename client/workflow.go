@@ -88,12 +88,12 @@ func (c *Client) startRequest(workflowType string, input history.Payload, o Star
 // Start starts a run of a workflow type and returns the run's id. The run is durable when it returns. An empty workflow
 // id is made by the server; the id comes back.
 func (c *Client) Start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (id string, runID history.RunID, err error) {
-	answer, err := c.start(ctx, workflowID, workflowType, input, o, nil, nil)
+	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{})
 	return answer.WorkflowID, answer.RunID, err
 }
 
-// start is Start with a query string, which bound bounds.
-func (c *Client) start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions, q url.Values, bound func(time.Duration)) (answer api.StartResponse, err error) {
+// start is Start, with the query, bound and unsure of req.
+func (c *Client) start(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions, req request) (answer api.StartResponse, err error) {
 	if err := o.err(); err != nil {
 		return answer, err
 	}
@@ -103,7 +103,7 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 	}
 	_, err = c.do(ctx, request{
 		Request: Request{"start", workflowID, workflowType}, start: r,
-		method: http.MethodPost, path: "/v1/workflows", query: q, bound: bound, body: r, answer: &answer,
+		method: http.MethodPost, path: "/v1/workflows", query: req.query, bound: req.bound, unsure: req.unsure, body: r, answer: &answer,
 	})
 	if err == nil && answer.RunID == "" {
 		err = errForm("start")
@@ -112,12 +112,21 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 }
 
 // Run starts a run of a workflow type, waits until it has closed, and returns its result, or the failure that it ended with as an
-// error. It is one request if the run ends within 20 s. The run goes on if the context ends before; to know its ids by then, choose the
-// workflow id. See Start and Result.
+// error. It is one request if the run ends within 20 s.
+//
+// A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
+// refused with ErrAlreadyOpen, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+//
+// The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
+// that; Result waits for it again. See Start and Result.
 func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input history.Payload, o StartOptions) (history.Payload, error) {
-	q := url.Values{}
-	answer, err := c.start(ctx, workflowID, workflowType, input, o, q, longPoll(q))
-	if err != nil {
+	q, unsure := url.Values{}, false
+	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{query: q, bound: longPoll(q), unsure: &unsure})
+	var lost *lostAnswer
+	switch {
+	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, ErrOutcomeUnknown)):
+		return nil, fmt.Errorf("weft: it is not known whether the run was started: %w", err)
+	case err != nil:
 		return nil, err
 	}
 	runID := answer.RunID
@@ -129,7 +138,11 @@ func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input
 			return ended.Result, ended.Failure.Err()
 		}
 	}
-	return c.Result(ctx, answer.WorkflowID, string(runID))
+	result, closed, err := c.result(ctx, answer.WorkflowID, string(runID))
+	if !closed && ctx.Err() != nil {
+		err = fmt.Errorf("weft: workflow %q is started (run %s), and was open when the server last answered: %w", answer.WorkflowID, runID, err)
+	}
+	return result, err
 }
 
 // errForm is an answer that is JSON and yet not the one to the request: something between client and server made it.
@@ -298,6 +311,12 @@ const pollPause = 50 * time.Millisecond
 // continued as new, is tried again, has a next one by its cron expression, or was open when it was reset, is followed to the
 // one that went on. The context bounds the wait.
 func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.Payload, error) {
+	result, _, err := c.result(ctx, workflowID, runID)
+	return result, err
+}
+
+// result is Result. It reports whether the run has closed: an error is its failure then.
+func (c *Client) result(ctx context.Context, workflowID, runID string) (result history.Payload, closed bool, err error) {
 	q := runQuery(runID)
 	wait := longPoll(q)
 	for {
@@ -306,20 +325,20 @@ func (c *Client) Result(ctx context.Context, workflowID, runID string) (history.
 			Request: Request{"result", workflowID, ""}, method: http.MethodGet, path: path(workflowID, "result"), query: q, bound: wait, answer: &answer,
 		})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		switch {
 		case answer.NewRunID != "": // the result is the next run's
 			q.Set("runId", string(answer.NewRunID))
 			continue
 		case answer.Status.Closed():
-			return answer.Result, answer.Failure.Err()
+			return answer.Result, true, answer.Failure.Err()
 		case status != http.StatusAccepted || answer.RunID == "":
-			return nil, errForm("request for a result")
+			return nil, false, errForm("request for a result")
 		}
 		q.Set("runId", string(answer.RunID)) // the same run, also if another one is started
 		if err := c.pause(ctx, pollPause); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -57,8 +58,9 @@ type Instance struct {
 	markers     markers
 	locals      locals
 	splits      splits
-	// within runs a validator, and reports whether it has come back in time; nil runs it for as long as it takes.
-	within func(fn func()) bool
+	// within runs a validator, and reports whether it has returned within validateFor; nil runs it for as long as it takes.
+	within      func(fn func()) bool
+	validateFor time.Duration
 	// active is the activation that waits for local activities; nil where none does.
 	active *activation
 	// looks are the validators and query handlers that have run on the instance; nil if they are not recorded.

@@ -36,6 +36,8 @@ type Finding struct {
 	Compared bool
 	// Impure says which validators or query handlers may have changed state, and how that shows; nil if none has.
 	Impure *failure.Failure
+	// Shown says the same without payloads: no text of the code's own errors is in it.
+	Shown string
 	// Varies is what differs between replays although no validator or query handler is the reason; empty if there is nothing. It has no
 	// payloads.
 	Varies string
@@ -111,7 +113,8 @@ func (c *Check) compare(who []string, try trial) Finding {
 		}
 	}
 	name := sortedKeys(suspects)[0]
-	return Finding{Compared: true, Impure: impure(who, suspects[name].text)}
+	shown := fmt.Sprintf("%s changes the workflow's state: when the code runs again without it, ", strings.Join(who, " or "))
+	return Finding{Compared: true, Impure: impure(shown + suspects[name].text), Shown: shown + name + " differs"}
 }
 
 // names lists the differences that there should not be.
@@ -229,11 +232,11 @@ func content(a history.Attributes) string {
 	return string(body)
 }
 
-func impure(names []string, difference string) *failure.Failure {
-	return &failure.Failure{Kind: failure.KindMisuse, Message: fmt.Sprintf(
-		"%s changes the workflow's state: when the code runs again without it, %s. Validators and query handlers may only look: change state "+
-			"in the update's handler",
-		strings.Join(names, " or "), difference)}
+func impure(finding string) *failure.Failure {
+	return &failure.Failure{
+		Kind:    failure.KindMisuse,
+		Message: finding + ". Validators and query handlers may only look: change state in the update's handler",
+	}
 }
 
 // described is a verdict for messages.

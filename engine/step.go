@@ -46,6 +46,9 @@ type Transition struct {
 	Unchanged bool
 	// Blamed is the id of the update whose code has made the task fail, or that of code which it has started; empty if that is not known.
 	Blamed string
+	// Impure says which validators or query handlers a check has found to change state, and how that shows, without payloads; empty if it
+	// has found none.
+	Impure string
 	// Next is what a run that continues this one is opened with: its start, and the signals that the code has not
 	// received. The put that lands the commit opens it, or neither is there. NextRunID is its id.
 	Next      []history.Event

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -304,12 +305,14 @@ func (in *Instance) overLimit(u *update) bool {
 	return true
 }
 
-// BoundValidators has validators run by within, which reports false for one that did not come back in time: its task fails then.
+// BoundValidators has validators run by within, which reports false for one that did not return within limit: its task fails then.
 // Nobody may use the instance afterwards, because the validator still does.
-func (in *Instance) BoundValidators(within func(fn func()) bool) { in.within = within }
+func (in *Instance) BoundValidators(limit time.Duration, within func(fn func()) bool) {
+	in.within, in.validateFor = within, limit
+}
 
 // validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
-// fails the task, even if the validator recovered from it. So does a validator that does not come back in time.
+// fails the task, even if the validator recovered from it. So does a validator that does not return in time.
 func (in *Instance) validate(u *update, input any) (err error) {
 	look := look{id: u.request.ID, name: u.request.Name, input: u.request.Input}
 	in.look(look)
@@ -329,8 +332,9 @@ func (in *Instance) judged(u *update, input any) error {
 	verdict := make(chan error, 1) // and not a variable: the validator may come back later
 	if !in.within(func() { verdict <- judge() }) {
 		panic(&failure.OtherError{
-			Kind:    failure.KindDeadlock,
-			Message: fmt.Sprintf("the validator of update %q did not come back in time: it may only look at the workflow's state and at the input", u.request.Name),
+			Kind: failure.KindDeadlock,
+			Message: fmt.Sprintf("the validator of update %q did not return within %v s: it may only look at the workflow's state and at the input",
+				u.request.Name, in.validateFor.Seconds()),
 		})
 	}
 	select {

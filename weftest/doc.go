@@ -28,7 +28,8 @@
 // # What fails a test by itself
 //
 //   - A workflow task that fails: workflow code that panics, does what it may not, or does not do what its history says. A
-//     deployment would try the task again until other code is deployed.
+//     deployment would try the task again until other code is deployed. So does an update that fails its task, or a validator
+//     that changes state, also if the test has looked at the error: see [Env.AllowFailedUpdates].
 //   - An activity that is neither registered nor mocked, that fails without end, or that calls t.Fatal.
 //   - A wait that nothing will end. The message says where the workflow waits, and what it waits for.
 //   - At the end of the test each run is rebuilt from its history, which finds code that is not deterministic.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,6 +70,8 @@ type Env struct {
 	idle       time.Time // since when nothing can happen by itself; zero where something can
 	trouble    []trouble
 	skipReplay bool
+	// allowFailed is set by AllowFailedUpdates.
+	allowFailed bool
 }
 
 // keep is how long runs are kept, and requests wait: longer than any test.
@@ -172,6 +175,15 @@ func (e *Env) SkipReplay() {
 	e.service.SkipChecks()
 }
 
+// AllowFailedUpdates lets a test expect that the task of an update fails: its handler panics, or a validator or a query handler changes
+// state or does what it may not. The call returns the error, which is client.ErrNotReady. Without AllowFailedUpdates such a task fails the
+// test even if the test has looked at the error. A task that would be tried until other code is deployed fails the test in any case.
+func (e *Env) AllowFailedUpdates() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.allowFailed = true
+}
+
 // SmallPayloads limits payloads to 256 KiB and commits to 380 KiB, as in a deployment without a bucket. It fails the test if a request
 // has come before.
 func (e *Env) SmallPayloads() {
@@ -190,6 +202,27 @@ type world struct {
 	turn.RealWorld
 	mu     sync.Mutex
 	random *rand.Rand
+	// running counts the functions of Guard and Within that have not returned.
+	running atomic.Int64
+}
+
+// Guard implements turn.World.
+func (w *world) Guard(limit time.Duration, fn func()) bool {
+	return w.RealWorld.Guard(limit, w.counted(fn))
+}
+
+// Within implements turn.World.
+func (w *world) Within(limit time.Duration, fn func()) bool {
+	return w.RealWorld.Within(limit, w.counted(fn))
+}
+
+// counted counts fn in running until it has returned.
+func (w *world) counted(fn func()) func() {
+	w.running.Add(1)
+	return func() {
+		defer w.running.Add(-1)
+		fn()
+	}
 }
 
 // ID draws from the seed.
@@ -223,6 +256,7 @@ func (e *Env) close() {
 	close(e.quit)
 	<-e.done
 	e.working.Wait()
+	e.troubled() // what the loop has not come to
 	e.service.Close()
 	e.missing()
 	if e.given.Err() == nil {
@@ -233,5 +267,19 @@ func (e *Env) close() {
 	e.fail(nil)
 	if e.t.Failed() {
 		e.dump()
+	}
+	e.abandoned()
+}
+
+// abandoned lets time pass for code that was given up and sleeps: the bubble ends when that has returned. It reports code that still runs.
+func (e *Env) abandoned() {
+	e.t.Helper()
+	if e.world.running.Load() > 0 {
+		time.Sleep(patience)
+		synctest.Wait()
+	}
+	if n := e.world.running.Load(); n > 0 {
+		e.t.Errorf("weftest: %d validators, handlers or activities have not returned %v after the end of the test. Its bubble cannot end, and "+
+			"testing/synctest will panic, which ends the other tests, too: have them return", n, patience)
 	}
 }

@@ -248,7 +248,7 @@ func TestCodeThatIsNotDeterministic(t *testing.T) {
 			}
 			continue
 		}
-		expect(t, said, "does not do the same when it is run again", "not deterministic: at event 5 history records TimerStarted", "WorkflowExecutionCompleted")
+		expect(t, said, "does not do the same when it is run again", "order of a map", "Run weftvet", "not deterministic: at event 5 history records TimerStarted", "WorkflowExecutionCompleted")
 	}
 }
 

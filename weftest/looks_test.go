@@ -1,16 +1,21 @@
 package weftest_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/weftest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A validator that reserves what it should only look at fails the update after it, and is named.
+// A validator that reserves what it should only look at fails the update after it, and is named. The test expects that.
 func TestImpureValidator(t *testing.T) {
 	t.Parallel()
 	shops, buy := workflow.Declare[int, string]("shop"), workflow.NewUpdate[int, int]("buy")
@@ -26,6 +31,7 @@ func TestImpureValidator(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		env := weftest.New(t, shop)
+		env.AllowFailedUpdates()
 		if _, err := shops.Start(t.Context(), env.Client(), "w", 3); err != nil {
 			t.Fatal(err)
 		}
@@ -37,6 +43,138 @@ func TestImpureValidator(t *testing.T) {
 			t.Errorf("the second: %v; want the validator's name", err)
 		}
 	})
+}
+
+// A task that fails by what an update or a query has done fails the test, whatever the test makes of the error: a panic of a handler, and
+// a validator or a query handler that changes state, also if that shows in a later task.
+func TestFailedUpdatesAreReported(t *testing.T) {
+	t.Parallel()
+	typ, end := workflow.Declare[workflow.None, int]("w"), workflow.NewUpdate[workflow.None, int]("end")
+	add, state := workflow.NewUpdate[int, int]("add"), workflow.NewQuery[workflow.None, int]("state")
+	fine := activity.New("fine", func(context.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })
+	code := func(handle func(ctx workflow.Context, n, looked int) (int, error)) workflow.Registration {
+		return workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (int, error) {
+			looked, ended := 0, false
+			state.Handle(ctx, func(workflow.None) (int, error) {
+				looked++ //weftvet:ignore readonly the test wants it
+				return looked, nil
+			})
+			add.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return handle(ctx, n, looked) }, workflow.Validate(func(n int) error {
+				if n >= 0 {
+					return nil
+				}
+				if n == -2 {
+					time.Sleep(10 * time.Millisecond) //weftvet:ignore time others wait behind it, and go on together
+				}
+				looked++ //weftvet:ignore readonly the test wants it
+				return errors.New("no")
+			}))
+			end.Handle(ctx, func(workflow.Context, workflow.None) (int, error) {
+				ended = true
+				return 0, nil
+			})
+			return 0, workflow.Await(ctx, func() bool { return ended })
+		})
+	}
+	returns := func(_ workflow.Context, _, looked int) (int, error) { return looked, nil }
+	call := func(r *recorder, env *weftest.Env, n int) {
+		_, err := add.Call(r.Context(), env.Client(), "w", n)
+		r.Logf("%v", err)
+	}
+	const validator = `the validator of update "add" changes the workflow's state: `
+	for name, test := range map[string]struct {
+		handle func(ctx workflow.Context, n, looked int) (int, error)
+		does   func(r *recorder, env *weftest.Env)
+		want   []string
+	}{
+		"a validator": {returns, func(r *recorder, env *weftest.Env) {
+			call(r, env, -1)
+			call(r, env, 1)
+		}, []string{"an update of workflow w failed its task (misuse): " + validator, "WorkflowExecutionUpdateCompleted(", "differs"}},
+		// The batch fails, and each of its updates works alone, on a new instance.
+		"a validator, and updates in a batch": {returns, func(r *recorder, env *weftest.Env) {
+			var all sync.WaitGroup
+			all.Go(func() { call(r, env, -2) })
+			time.Sleep(time.Millisecond)
+			for range 5 {
+				all.Go(func() { call(r, env, 1) })
+			}
+			all.Wait()
+		}, []string{"an update of workflow w failed its task (misuse): " + validator}},
+		"a query": {returns, func(r *recorder, env *weftest.Env) {
+			_, err := state.Ask(r.Context(), env.Client(), "w", workflow.None{})
+			r.Logf("%v", err)
+			call(r, env, 1)
+		}, []string{`an update of workflow w failed its task (misuse): the handler of query "state" or `}},
+		"a validator, in a later task": {func(ctx workflow.Context, _, looked int) (int, error) {
+			_, err := fine.Run(ctx, workflow.None{})
+			return looked, err
+		}, func(r *recorder, env *weftest.Env) {
+			call(r, env, -1)
+			call(r, env, 1)
+		}, []string{"a task of workflow w failed (misuse): " + validator}},
+		"a panic": {func(workflow.Context, int, int) (int, error) { panic("no tea") }, func(r *recorder, env *weftest.Env) {
+			call(r, env, 1)
+		}, []string{"an update of workflow w failed its task (panic): panic: no tea", "looks_test.go:"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := func(r *recorder, allow bool) {
+				env := weftest.New(r, code(test.handle), fine)
+				if allow {
+					env.AllowFailedUpdates()
+				}
+				if _, err := typ.Start(r.Context(), env.Client(), "w", workflow.None{}); err != nil {
+					t.Fatal(err)
+				}
+				test.does(r, env)
+				if _, err := end.Call(r.Context(), env.Client(), "w", workflow.None{}); err != nil {
+					t.Errorf("the run does not go on: %v", err)
+				}
+			}
+			expect(t, play(t, func(r *recorder) { run(r, false) }), append(test.want, "AllowFailedUpdates")...)
+			synctest.Test(t, func(t *testing.T) {
+				r := &recorder{TB: t}
+				run(r, true)
+				for _, cleanup := range r.cleanups {
+					cleanup()
+				}
+				if r.Failed() {
+					t.Errorf("it is allowed, and the test failed:\n%s", r.said.String())
+				}
+			})
+		})
+	}
+}
+
+// A validator that sleeps fails its update, and the test with it. The bubble ends when the validator has returned.
+func TestSleepingValidator(t *testing.T) {
+	t.Parallel()
+	typ, add := workflow.Declare[workflow.None, int]("w"), workflow.NewUpdate[time.Duration, int]("add")
+	code := workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		add.Handle(ctx, func(_ workflow.Context, d time.Duration) (int, error) { return 0, nil }, workflow.Validate(func(d time.Duration) error {
+			time.Sleep(d) //weftvet:ignore time the test wants it
+			return nil
+		}))
+		return 0, workflow.Await(ctx, func() bool { return false })
+	})
+	for d, returns := range map[time.Duration]bool{3 * time.Second: true, 48 * time.Hour: false} {
+		said := play(t, func(r *recorder) {
+			env := weftest.New(r, code)
+			r.Cleanup(func() { time.Sleep(48 * time.Hour) }) // after the environment's own, or the bubble would not end
+			if _, err := typ.Start(r.Context(), env.Client(), "w", workflow.None{}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := add.Call(r.Context(), env.Client(), "w", d)
+			if !errors.Is(err, client.ErrNotReady) {
+				t.Errorf("%v; want that the task failed", err)
+			}
+		})
+		expect(t, said, `an update of workflow w failed its task (deadlock): the validator of update "add" did not return within 1 s`)
+		if left := strings.Contains(said, "1 validators, handlers or activities have not returned 24h0m0s after"); left == returns {
+			t.Errorf("a validator that sleeps %v is reported as one that does not return: %v", d, left)
+		}
+	}
 }
 
 // SkipReplay is for code that is not deterministic: no check of a validator runs it again either.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/replay"
 )
@@ -18,11 +19,16 @@ import (
 // listener is told what the process does.
 type listener Env
 
-// trouble is what a workflow task or an activity has come to that no test goes on after.
+// trouble is what a workflow task or an activity has come to that fails a test.
 type trouble struct {
 	workflowID string
 	// failed is the kind of a workflow task's failure; empty where it is an activity's.
 	failed string
+	// commit records the failed task, if it is on record. update says that an update has brought it.
+	commit history.CommitID
+	update bool
+	// impure is what a check of the task has found: it does not fail again.
+	impure string
 	// activity is the type of the activity; it is not registered where it is unknown, and called t.Fatal or the like where it is gone.
 	activity      string
 	unknown, gone bool
@@ -34,8 +40,10 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	e := (*Env)(l)
 	switch o := event.(type) {
 	case *observe.Task:
-		if o.Failure != "" {
-			e.changed(func() { e.trouble = append(e.trouble, trouble{workflowID: o.WorkflowID, failed: o.Failure}) })
+		// Without a finding, a failed task that is discarded runs again, or the same failure is on record already.
+		if o.Failure != "" && (o.Outcome != observe.Discarded || o.Impure != "") {
+			t := trouble{workflowID: o.WorkflowID, failed: o.Failure, commit: o.Commit, update: o.Trigger == "update", impure: o.Impure}
+			e.changed(func() { e.trouble = append(e.trouble, t) })
 		}
 	case *observe.Attempt:
 		switch {
@@ -50,28 +58,57 @@ func (l *listener) Observe(_ context.Context, event observe.Event) {
 	}
 }
 
-// troubled fails the test where a workflow is in trouble that does not end by itself.
+// troubled fails the test where a workflow is in trouble, for good if that does not end by itself.
 func (e *Env) troubled() bool {
 	e.mu.Lock()
-	all := e.trouble
+	all, allowed := e.trouble, e.allowFailed
 	e.trouble = nil
 	e.mu.Unlock()
 	for _, t := range all {
-		e.broken(e.describe(t))
+		switch stuck := e.stuck(t); {
+		case stuck != nil:
+			e.broken(fmt.Sprintf("a workflow task of %s failed, and would be tried until other code is deployed: %v\n%s",
+				t.workflowID, stuck.Err(), stuck.Stack))
+		case t.failed == "":
+			e.broken(e.describe(t))
+		case !allowed:
+			e.t.Errorf("weftest: %s", e.describeTask(t))
+		}
 	}
 	return len(all) > 0
 }
 
-// describe says what the trouble is.
-func (e *Env) describe(t trouble) string {
+// stuck returns why a workflow has a task that fails without end, or nil.
+func (e *Env) stuck(t trouble) *failure.Failure {
+	if t.impure != "" {
+		return nil
+	}
 	for _, run := range e.runs(t.workflowID) {
 		if f := run.State.Stuck(); f != nil {
-			return fmt.Sprintf("a workflow task of %s failed, and would be tried until other code is deployed: %v\n%s", t.workflowID, f.Err(), f.Stack)
+			return f
 		}
 	}
-	if t.failed != "" {
-		return fmt.Sprintf("an update of workflow %s failed its task (%s), so that nothing of it was recorded: the call that sent it returned why", t.workflowID, t.failed)
+	return nil
+}
+
+// describeTask says why a task failed that does not fail again by itself.
+func (e *Env) describeTask(t trouble) string {
+	what, why := "a task of workflow "+t.workflowID+" failed", t.impure
+	if t.update {
+		what = "an update of workflow " + t.workflowID + " failed its task"
 	}
+	for _, run := range e.runs(t.workflowID) {
+		for _, c := range run.Log {
+			if c.ID == t.commit && c.Failed() {
+				why = strings.TrimSuffix(fmt.Sprintf("%v\n%s", c.Task.Failure.Err(), c.Task.Failure.Stack), "\n")
+			}
+		}
+	}
+	return fmt.Sprintf("%s (%s): %s\nA test that expects this calls env.AllowFailedUpdates", what, t.failed, why)
+}
+
+// describe says what the trouble with an activity is.
+func (e *Env) describe(t trouble) string {
 	if t.unknown {
 		return fmt.Sprintf("workflow %s runs activity %q, which is not registered, and would be tried until a build is deployed that has it: "+
 			"give it to weftest.New, or mock it before the first request", t.workflowID, t.activity)
@@ -165,7 +202,8 @@ func (e *Env) replayAll() {
 			code := e.registry.Workflow(run.State.Started.WorkflowType)
 			if err := errors.Join(check(code, id, run.Log), replay.Twice(code, id, run.Log)); err != nil {
 				e.t.Errorf("weftest: run %s of workflow %s does not do the same when it is run again from its history, as it is whenever "+
-					"a process is replaced: %v", run.State.RunID, id, err)
+					"a process is replaced: %v\nThe usual causes are the order of a map, the time, chance, or a validator that changes state. Run weftvet",
+					run.State.RunID, id, err)
 			}
 		}
 	}

@@ -120,7 +120,13 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 }
 
 // Run starts a run under this workflow id, waits until it has closed, and returns its result or the error that it ended with: Start and
-// Result in one request, if the run ends within 20 s. The run goes on if the context ends before.
+// Result in one request, if the run ends within 20 s.
+//
+// A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
+// refused with client.ErrAlreadyOpen, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+//
+// The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
+// that. Type.Get and Result wait for it again.
 func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID string, in In, options ...StartOptions) (out Out, err error) {
 	input, err := payload.Encode(in)
 	if err != nil {

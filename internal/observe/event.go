@@ -63,6 +63,9 @@ type Task struct {
 	Outcome Outcome
 	// Failure is the kind of its failure; empty for one that did not fail.
 	Failure string
+	// Impure says which validators or query handlers a check has found to change state, and how that shows, without payloads. A task that
+	// fails for it alone does not fail when it runs again.
+	Impure string
 	// Stuck says that it failed, and that the task had failed before.
 	Stuck bool
 	// Began and Ended are from the first line of code to the outcome; Ran is how long the code took.

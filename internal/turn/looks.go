@@ -92,13 +92,16 @@ func (t *session) checkLooks(ctx context.Context, in *engine.Instance, before in
 	}
 	if found.Varies != "" {
 		t.options.Logger.WarnContext(ctx, "workflow code does not do the same each time that it runs, so its validators and query handlers cannot be checked",
-			"workflowId", t.workflowID, "workflowType", in.Info().WorkflowType, "differs", found.Varies)
+			"workflowId", t.workflowID, "workflowType", in.Info().WorkflowType, "differs", found.Varies,
+			"usualCauses", "the order of a map, the time, or chance; run weftvet")
 	}
 	if found.Impure == nil {
 		return transition
 	}
 	t.dropInstance()
-	return run.Fail(w, task, found.Impure)
+	failed := run.Fail(w, task, found.Impure)
+	failed.Impure = found.Shown
+	return failed
 }
 
 // trials returns what gives the trials of a check new instances. Each trial may take as long as any code. One that hangs is reported.

@@ -128,7 +128,7 @@ func TestCodeThatVaries(t *testing.T) {
 						t.Errorf("the update was not carried out: %d %s", a.Status, a.Body)
 					}
 					text := warnings.Take()
-					if warned := strings.Contains(text, "does not do the same each time"); strings.Contains(text, "secret") || test.warns != perhaps && warned != (test.warns == always) {
+					if warned := strings.Contains(text, "does not do the same each time") && strings.Contains(text, "run weftvet"); strings.Contains(text, "secret") || test.warns != perhaps && warned != (test.warns == always) {
 						t.Errorf("logged %q; want a warning without payloads: %s", text, test.warns)
 					}
 				})
@@ -186,6 +186,60 @@ func TestWhatImpureLooksShowIn(t *testing.T) {
 				w.add(-1, http.StatusUnprocessableEntity)
 				if body := w.add(1, http.StatusConflict); !strings.Contains(body, `the validator of update \"add\" changes the workflow's state`) {
 					t.Error(body)
+				}
+			})
+		})
+	}
+}
+
+// What a check has found is logged: who changes state, and what differs. The code's own errors are not in the log.
+func TestFoundLooksAreLogged(t *testing.T) {
+	t.Parallel()
+	const who = `reason="the validator of update \"add\" changes the workflow's state: when the code runs again without it, `
+	for name, test := range map[string]struct {
+		act    func(ctx workflow.Context, looked int) (int, error)
+		accept func(n, looked int) bool
+		status int
+		want   string
+	}{
+		"a verdict": {
+			func(_ workflow.Context, looked int) (int, error) { return 0, nil },
+			func(n, looked int) bool { return looked > 1 }, http.StatusConflict, `the verdict on update \"add\" differs"`,
+		},
+		"a commit": {
+			func(ctx workflow.Context, looked int) (int, error) { return tell(ctx, fmt.Sprint("secret ", looked)) },
+			func(n, looked int) bool { return n > 0 }, http.StatusConflict, `ActivityTaskScheduled(lookTell) at event 9 differs"`,
+		},
+		"a later commit": {
+			func(ctx workflow.Context, looked int) (int, error) {
+				_, err := tell(ctx, "secret")
+				return looked, err
+			},
+			func(n, looked int) bool { return n > 0 }, http.StatusOK, `WorkflowExecutionUpdateCompleted(u) at event 14 differs"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				code := workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+					looked := 0
+					tallyAdd.Handle(ctx, func(ctx workflow.Context, _ int) (int, error) { return test.act(ctx, looked) }, workflow.Validate(func(n int) error {
+						looked++ //weftvet:ignore readonly the test wants it
+						if !test.accept(n, looked) {
+							return fmt.Errorf("secret %d", n)
+						}
+						return nil
+					}))
+					return 0, workflow.Await(ctx, func() bool { return false })
+				})
+				var warnings turntest.Warnings
+				w := checkedProcess(t, turn.Options{}, &warnings, code)
+				w.add(-1, http.StatusUnprocessableEntity)
+				a := w.p.Do(http.MethodPost, "/v1/workflows/w/updates/add", `{"updateId":"u","input":1}`)
+				text := warnings.Take()
+				if a.Status != test.status || strings.Count(text, "workflow task failed") != 1 || !strings.Contains(text, who+test.want) ||
+					strings.Contains(text, "secret") || strings.Contains(text, "eventId=") {
+					t.Errorf("%d %s, and logged\n%s\nwant %d, and one failed task, with %s%s", a.Status, a.Body, text, test.status, who, test.want)
 				}
 			})
 		})

@@ -39,7 +39,7 @@ func ident(run *engine.Run, runID history.RunID, started *history.WorkflowExecut
 }
 
 // ran notes a workflow task that was run, and tells operators if it failed. The failure's own text may hold what users
-// gave, and stays in the history.
+// gave, and stays in the history. What a check of validators has found is logged without that.
 func (t *session) ran(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task, began time.Time, transition *engine.Transition) {
 	f := transition.Failure
 	if f == nil && !t.Observed().On() {
@@ -48,14 +48,21 @@ func (t *session) ran(ctx context.Context, run *engine.Run, w *engine.Writer, ta
 	now := t.world.Now()
 	r := ranTask{ctx: ctx, Task: observe.Task{
 		Run: ident(run, w.RunID, (&history.Commit{Brought: task.Brought}).Opens()), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
-		Attempt: transition.Task.Attempt, Failure: kindOf(f), Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
+		Attempt: transition.Task.Attempt, Failure: kindOf(f), Impure: transition.Impure, Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
 	}}
 	if c := transition.Commit; c != nil {
 		r.Events = c.NextEventID() - c.FirstEventID
 	}
 	if f != nil {
-		t.options.Logger.WarnContext(observe.InTask(ctx, &r.Run, w.Commit), "workflow task failed",
-			"workflowId", t.workflowID, "runId", r.RunID, "kind", r.Failure, "eventId", f.EventID, "attempt", r.Attempt)
+		attrs := []any{"workflowId", t.workflowID, "runId", r.RunID, "kind", r.Failure}
+		if f.EventID != 0 {
+			attrs = append(attrs, "eventId", f.EventID)
+		}
+		attrs = append(attrs, "attempt", r.Attempt)
+		if r.Impure != "" {
+			attrs = append(attrs, "reason", r.Impure)
+		}
+		t.options.Logger.WarnContext(observe.InTask(ctx, &r.Run, w.Commit), "workflow task failed", attrs...)
 	}
 	if t.Observed().On() {
 		t.tasks = append(t.tasks, r)

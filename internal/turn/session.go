@@ -186,7 +186,7 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 		started = task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
 	}
 	in, began := t.instance(run, w, started), t.world.Now()
-	in.BoundValidators(func(fn func()) bool { return t.validated(in, fn) })
+	in.BoundValidators(t.options.ValidateFor, func(fn func()) bool { return t.validated(in, fn) })
 	before := in.Looked()
 	var stepped *engine.Transition
 	transition := t.came(in, run, w, task, t.guard(in, func() { stepped = run.Step(in, w, task) }), &stepped)
@@ -218,7 +218,7 @@ func (t *session) guard(in *engine.Instance, fn func()) bool {
 	return false
 }
 
-// validated runs a validator. It returns false if that does not come back in time. It holds only its instance then, which is thrown
+// validated runs a validator. It returns false if that does not return in time. It holds only its instance then, which is thrown
 // away with the task.
 func (t *session) validated(in *engine.Instance, fn func()) bool {
 	if t.world.Guard(t.options.ValidateFor, fn) {
