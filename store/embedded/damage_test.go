@@ -167,6 +167,12 @@ func TestDeleteExpiredBesideDamage(t *testing.T) {
 	s := openQuiet(t, dir)
 	s.keep(t, itemOf("w", 0, 0), itemOf("w", 1, 1), itemOf("w", 2, 0)) // the second one expires
 	s.keep(t, itemOf("x", 0, 0), itemOf("x", 1, 1))
+	if err := s.db.Write(func(tx *disk.Tx) error {
+		tx.Put(disk.Log, append(logKey(itemOf("x", 0, 0).Key), 0), nil) // a key of no form
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	closeStore(t, s)
 	damage(t, dir, disk.Log, logKey(itemOf("w", 0, 0).Key), logKey(itemOf("x", 0, 0).Key))
 	s = openQuiet(t, dir)

@@ -274,7 +274,7 @@ func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
 		}
 		var r rest
 		err := tx.AscendSound(disk.Log, run, disk.After(run), func(k, _ []byte) bool {
-			r.items = !going[string(k)]
+			r.items = isLogKey(k) && !going[string(k)]
 			return !r.items
 		})
 		if err == nil {
