@@ -121,12 +121,19 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 				db.Report(err)
 			case err != nil:
 				return err
-			case last != nil:
+			case len(last) == idSize:
 				lastID = max(lastID, binary.BigEndian.Uint64(last))
 			}
 		}
 		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
-			counts[binary.BigEndian.Uint64(k)] = int(binary.BigEndian.Uint32(v))
+			id, idErr := decodeID(k)
+			n, err := decodeCount(v)
+			if err = errors.Join(idErr, err); err != nil {
+				db.Report(fmt.Errorf("how often the message %x was received cannot be read: %w", k, err))
+			} else {
+				counts[id] = n
+			}
+			lastID = max(lastID, id)
 			return true
 		})
 		if err != nil {
@@ -134,9 +141,16 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 		}
 		return tx.AscendSound(disk.Messages, nil, nil, func(k, v []byte) bool {
 			var m message
-			id := binary.BigEndian.Uint64(k)
-			if err := cbor.Unmarshal(v, &m); err != nil {
-				db.Report(fmt.Errorf("the message %d of the data directory cannot be read: %w", id, err))
+			id, err := decodeID(k)
+			lastID = max(lastID, id)
+			if err == nil {
+				err = cbor.Unmarshal(v, &m)
+			}
+			if err == nil && (m.Queue == "" || len(m.Body) == 0) {
+				err = errNoMessage
+			}
+			if err != nil {
+				db.Report(fmt.Errorf("the message %x of the data directory cannot be read: %w", k, err))
 				return true
 			}
 			kept[m.Queue] = append(kept[m.Queue], lines.Kept{
@@ -152,6 +166,30 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 type journal struct{ db *disk.DB }
 
 func key(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
+
+const idSize, countSize = 8, 4
+
+var (
+	errNoID      = fmt.Errorf("%w: its key is not the number of a message", disk.ErrCorrupt)
+	errNoMessage = fmt.Errorf("%w: it has no queue, or no body", disk.ErrCorrupt)
+	errNoCount   = fmt.Errorf("%w: the value is not a count", disk.ErrCorrupt)
+)
+
+// decodeID reads a key of a message or of its count.
+func decodeID(k []byte) (uint64, error) {
+	if len(k) != idSize {
+		return 0, errNoID
+	}
+	return binary.BigEndian.Uint64(k), nil
+}
+
+// decodeCount reads how often a message was received.
+func decodeCount(v []byte) (int, error) {
+	if len(v) != countSize {
+		return 0, errNoCount
+	}
+	return int(binary.BigEndian.Uint32(v)), nil
+}
 
 // put puts a message into the file.
 func put(tx *disk.Tx, queue string, k lines.Kept) error {
@@ -198,16 +236,23 @@ func (j journal) Received(name string, counts map[uint64]int, wait bool) error {
 }
 
 // received keeps how often a message was received, unless it has been deleted meanwhile, by an older delivery, or received more often.
+// It writes over a count that is damaged, and leaves a message that is: memory has both, and the other messages of the batch wait.
 func received(tx *disk.Tx, id uint64, n int) error {
 	message, err := tx.Get(disk.Messages, key(id))
-	if message == nil || err != nil {
+	if there := message != nil || errors.Is(err, disk.ErrCorrupt); !there {
 		return err
 	}
-	before, err := tx.Get(disk.Received, key(id))
-	if err != nil || before != nil && int(binary.BigEndian.Uint32(before)) >= n {
+	value, err := tx.Get(disk.Received, key(id))
+	before := 0
+	if err == nil && value != nil {
+		before, err = decodeCount(value)
+	}
+	if err != nil && !errors.Is(err, disk.ErrCorrupt) {
 		return err
 	}
-	tx.Put(disk.Received, key(id), binary.BigEndian.AppendUint32(nil, uint32(n)))
+	if before < n {
+		tx.Put(disk.Received, key(id), binary.BigEndian.AppendUint32(nil, uint32(n)))
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
@@ -26,18 +27,29 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	}
 	key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
 	return s.write(ctx, func(tx *disk.Tx) error {
-		standing, err := tx.Get(disk.Attempts, key)
+		there, err := getAttempt(tx, key)
 		if err != nil {
 			return err
 		}
-		if standing != nil {
-			if there := decodeAttempt(standing); there.RunID == a.RunID && there.Number >= a.Number {
-				return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
-			}
+		if there != nil && there.RunID == a.RunID && there.Number >= a.Number {
+			return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
 		}
 		tx.Put(disk.Attempts, key, encodeAttempt(a))
 		return nil
 	})
+}
+
+// getAttempt reads a record; nil if there is none.
+func getAttempt(tx *disk.Tx, key []byte) (*store.Attempt, error) {
+	value, err := tx.Get(disk.Attempts, key)
+	if value == nil || err != nil {
+		return nil, err
+	}
+	a, err := decodeAttempt(key, value)
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
 }
 
 // ReadAttempts implements store.Attempts.
@@ -45,12 +57,17 @@ func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 	prefix := attemptsOf(workflow, run)
 	err = s.read(ctx, func(tx *disk.Tx) error {
 		attempts = nil
-		return tx.Ascend(disk.Attempts, prefix, disk.After(prefix), func(k, v []byte) bool {
-			a := decodeAttempt(v)
+		var bad error
+		err := tx.Ascend(disk.Attempts, prefix, disk.After(prefix), func(k, v []byte) bool {
+			var a store.Attempt
+			if a, bad = decodeAttempt(k, v); bad != nil {
+				return false
+			}
 			a.Workflow, a.Run, a.Event = workflow, run, int64(binary.BigEndian.Uint64(k[len(prefix):]))
 			attempts = append(attempts, a)
 			return true
 		})
+		return errors.Join(err, bad)
 	})
 	return attempts, err
 }
@@ -77,17 +94,24 @@ func encodeAttempt(a store.Attempt) []byte {
 }
 
 // decodeAttempt reads what encodeAttempt wrote. What it returns does not share memory with value, which belongs to the file.
-func decodeAttempt(value []byte) (a store.Attempt) {
+func decodeAttempt(key, value []byte) (a store.Attempt, err error) {
+	const fixed = 8 + 8
+	if !isOfWorkflow(key, 4+8) || len(value) < fixed {
+		return a, malformed(disk.Attempts, key)
+	}
 	number := binary.BigEndian.Uint64(value)
 	a.Number = int(number &^ withRunID)
 	if s := int64(binary.BigEndian.Uint64(value[8:])); s != 0 {
 		a.Expires = fromMicros(s * 1e6)
 	}
-	rest := value[16:]
+	rest := value[fixed:]
 	if number&withRunID != 0 {
+		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
+			return a, malformed(disk.Attempts, key)
+		}
 		n := int(rest[0])
 		a.RunID, rest = string(rest[1:1+n]), rest[1+n:]
 	}
 	a.Body = bytes.Clone(rest)
-	return a
+	return a, nil
 }

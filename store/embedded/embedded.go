@@ -97,7 +97,10 @@ func get(tx *disk.Tx, key store.Key) (*store.Item, error) {
 	if value == nil || err != nil {
 		return nil, err
 	}
-	item := decodeItem(key, value)
+	item, err := decodeItem(key, value)
+	if err != nil {
+		return nil, err
+	}
 	return &item, nil
 }
 
@@ -129,21 +132,34 @@ func fits(body []byte) error {
 func (s *Store) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (page store.Page, err error) {
 	before.Workflow, until.Workflow = workflow, workflow
 	err = s.read(ctx, func(tx *disk.Tx) error {
-		page = store.Page{}
 		end := afterWorkflow(workflow)
 		if before.Run != 0 || before.Slot != 0 {
 			end = logKey(before)
 		}
-		size := 0
-		return tx.Descend(disk.Log, logKey(until), end, func(k, v []byte) bool {
-			size += len(k) + len(v)
-			if page.More = full(len(page.Items), limit, size); !page.More {
-				page.Items = append(page.Items, decodeItem(decodeKey(workflow, k), v))
-			}
-			return !page.More
+		page, err = fill(workflow, limit, func(fn func(k, v []byte) bool) error {
+			return tx.Descend(disk.Log, logKey(until), end, fn)
 		})
+		return err
 	})
 	return page, err
+}
+
+// fill returns the page that a scan of a workflow's items gives.
+func fill(workflow string, limit int, scan func(fn func(k, v []byte) bool) error) (page store.Page, err error) {
+	size := 0
+	var bad error
+	err = scan(func(k, v []byte) bool {
+		size += len(k) + len(v)
+		if page.More = full(len(page.Items), limit, size); page.More {
+			return false
+		}
+		var item store.Item
+		if item, bad = decodeEntry(workflow, k, v); bad == nil {
+			page.Items = append(page.Items, item)
+		}
+		return bad == nil
+	})
+	return page, errors.Join(err, bad)
 }
 
 // full reports whether a page of so many items takes no other, which would make it this large.
@@ -154,84 +170,159 @@ func full(items, limit, size int) bool {
 // Forward implements store.Log.
 func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (page store.Page, err error) {
 	err = s.read(ctx, func(tx *disk.Tx) error {
-		page = store.Page{}
 		start := logKey(from)
-		size := 0
-		return tx.Ascend(disk.Log, start, disk.After(runPrefix(start)), func(k, v []byte) bool {
-			size += len(k) + len(v)
-			if page.More = full(len(page.Items), limit, size); !page.More {
-				page.Items = append(page.Items, decodeItem(decodeKey(from.Workflow, k), v))
-			}
-			return !page.More
+		page, err = fill(from.Workflow, limit, func(fn func(k, v []byte) bool) error {
+			return tx.Ascend(disk.Log, start, disk.After(runPrefix(start)), fn)
 		})
+		return err
 	})
 	return page, err
 }
 
 // DeleteExpired deletes at most limit items whose expiry has passed, and returns how many it deleted. Nothing depends on
-// its being called: readers treat what has expired as gone.
+// its being called: readers treat what has expired as gone. What is damaged is reported, and goes all the same: its key is enough.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (deleted int, err error) {
-	err = s.write(ctx, func(tx *disk.Tx) error {
-		deleted = 0
-		var due [][]byte
+	due, left, err := s.due(ctx, now, limit)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	return s.deleteDue(ctx, due, left)
+}
+
+// due returns keys of the expiry whose items have expired, and what their runs have besides. It does not hold up those who write: to pass
+// over damage takes long.
+func (s *Store) due(ctx context.Context, now time.Time, limit int) (due [][]byte, left map[string]rest, err error) {
+	err = s.read(ctx, func(tx *disk.Tx) error {
+		var keys [][]byte
 		err := tx.AscendSound(disk.Expiry, nil, nil, func(k, _ []byte) bool {
-			if len(due) == limit || expiryOf(k).After(now) {
+			k = bytes.Clone(k)
+			expires, key, err := decodeExpiry(k)
+			if len(due) == limit || err == nil && expires.After(now) {
 				return false
 			}
-			due = append(due, bytes.Clone(k))
+			due = append(due, k)
+			if err == nil {
+				keys = append(keys, key)
+			}
 			return true
 		})
 		if err != nil {
 			return err
 		}
+		left, err = besides(tx, keys)
+		return err
+	})
+	return due, left, err
+}
+
+// deleteDue deletes what due returned. Others may have written meanwhile: an item goes only if it still expires then.
+func (s *Store) deleteDue(ctx context.Context, due [][]byte, left map[string]rest) (deleted int, err error) {
+	err = s.write(ctx, func(tx *disk.Tx) error {
+		deleted = 0
 		for _, k := range due {
-			if err := expire(tx, keyOf(k)); err != nil {
+			tx.Delete(disk.Expiry, k)
+			expires, key, err := decodeExpiry(k)
+			if err != nil {
+				s.db.Report(err)
+				deleted++
+				continue
+			}
+			item, err := getAt(tx, key)
+			switch {
+			case errors.Is(err, disk.ErrCorrupt):
+				s.db.Report(err)
+			case err != nil:
+				return err
+			case item != nil && !item.Expires.Equal(expires):
+				continue
+			}
+			if err := s.expire(tx, key, item, left); err != nil {
 				return err
 			}
-			tx.Delete(disk.Expiry, k)
 			deleted++
-		}
-		if deleted == 0 {
-			return errNothing
 		}
 		return nil
 	})
-	if errors.Is(err, errNothing) {
-		return 0, nil
-	}
 	return deleted, err
 }
 
-// errNothing is how an operation says that it has changed nothing.
-var errNothing = errors.New("nothing to do")
+// getAt is get, by the key in the log.
+func getAt(tx *disk.Tx, key []byte) (*store.Item, error) {
+	k, err := decodeKey(workflowOf(key), key)
+	if err != nil {
+		return nil, err
+	}
+	return get(tx, k)
+}
 
-// expire deletes an item. With the last one of its run go the run's row in the list and its attempts.
-func expire(tx *disk.Tx, key []byte) error {
+// rest is what a run has besides items that are to be deleted.
+type rest struct {
+	items    bool
+	attempts [][]byte // their keys
+}
+
+// besides returns, by run, what the runs of items with these keys have besides them. It passes over what is damaged.
+func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
+	going, left := map[string]bool{}, map[string]rest{}
+	for _, k := range keys {
+		going[string(k)] = true
+	}
+	for _, k := range keys {
+		run := runPrefix(k)
+		if _, done := left[string(run)]; done {
+			continue
+		}
+		var r rest
+		err := tx.AscendSound(disk.Log, run, disk.After(run), func(k, _ []byte) bool {
+			r.items = isLogKey(k) && !going[string(k)]
+			return !r.items
+		})
+		if err == nil {
+			err = tx.AscendSound(disk.Attempts, run, disk.After(run), func(k, _ []byte) bool {
+				r.attempts = append(r.attempts, bytes.Clone(k))
+				return true
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+		left[string(run)] = r
+	}
+	return left, nil
+}
+
+// expire deletes an item, which is nil if it cannot be read. With the last one of its run go the run's row in the list and its attempts.
+// left is what besides returned: where the run is damaged, it says whether there are others.
+func (s *Store) expire(tx *disk.Tx, key []byte, item *store.Item, left map[string]rest) error {
 	tx.Delete(disk.Log, key)
 	run := runPrefix(key)
 	others := false
-	err := tx.AscendSound(disk.Log, run, disk.After(run), func([]byte, []byte) bool {
-		others = true
-		return false
+	err := tx.Ascend(disk.Log, run, disk.After(run), func(k, _ []byte) bool {
+		others = isLogKey(k)
+		return !others
 	})
+	if errors.Is(err, disk.ErrCorrupt) {
+		others, err = left[string(run)].items, nil
+	}
 	if others || err != nil {
 		return err
 	}
 	row, err := tx.Get(disk.Rows, run)
-	if err != nil {
+	switch {
+	case errors.Is(err, disk.ErrCorrupt):
+		s.db.Report(err)
+		tx.Delete(disk.Rows, run)
+		if item != nil && item.Summary != nil {
+			tx.Delete(disk.List, rowKey(item.Summary))
+		}
+	case err != nil:
 		return err
-	}
-	if row != nil {
+	case row != nil:
 		tx.Delete(disk.List, row)
 		tx.Delete(disk.Rows, run)
 	}
-	var attempts [][]byte
-	err = tx.AscendSound(disk.Attempts, run, disk.After(run), func(k, _ []byte) bool {
-		attempts = append(attempts, bytes.Clone(k))
-		return true
-	})
-	for _, k := range attempts {
+	for _, k := range left[string(run)].attempts {
 		tx.Delete(disk.Attempts, k)
 	}
-	return err
+	return nil
 }

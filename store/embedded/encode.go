@@ -3,12 +3,20 @@ package embedded
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
 
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
 )
+
+// malformed is the error of a key, or of its value, that this package has not written: the database of an earlier version had no
+// checksums.
+func malformed(space disk.Space, key []byte) error {
+	return fmt.Errorf("%w: %s %x: it has the wrong form", disk.ErrCorrupt, space, key)
+}
 
 // workflowPrefix begins the keys of all that belongs to a workflow.
 func workflowPrefix(workflow string) []byte {
@@ -32,9 +40,24 @@ func runPrefix(key []byte) []byte {
 	return bytes.Clone(key[:n])
 }
 
-func decodeKey(workflow string, key []byte) store.Key {
+// workflowOf is the workflow of a key of the log.
+func workflowOf(key []byte) string { return string(key[2 : len(key)-8]) }
+
+// isLogKey reports whether a key has the form of one that logKey makes.
+func isLogKey(key []byte) bool { return isOfWorkflow(key, 4+4) }
+
+// isOfWorkflow reports whether a key is a workflow and so many bytes.
+func isOfWorkflow(key []byte, more int) bool {
+	return len(key) >= 2+more && len(key) == 2+int(binary.BigEndian.Uint16(key))+more
+}
+
+// decodeKey reads a key of the log, of this workflow.
+func decodeKey(workflow string, key []byte) (store.Key, error) {
+	if !isLogKey(key) {
+		return store.Key{}, malformed(disk.Log, key)
+	}
 	rest := key[2+len(workflow):]
-	return store.Key{Workflow: workflow, Run: binary.BigEndian.Uint32(rest), Slot: binary.BigEndian.Uint32(rest[4:])}
+	return store.Key{Workflow: workflow, Run: binary.BigEndian.Uint32(rest), Slot: binary.BigEndian.Uint32(rest[4:])}, nil
 }
 
 // encodeItem returns the value of an item: its commit id, its expiry in seconds, its summary after its length, its body.
@@ -52,18 +75,34 @@ func encodeItem(item store.Item) []byte {
 }
 
 // decodeItem reads what encodeItem wrote. What it returns does not share memory with value, which belongs to the file.
-func decodeItem(key store.Key, value []byte) store.Item {
+func decodeItem(key store.Key, value []byte) (store.Item, error) {
+	const fixed = 16 + 8
+	if len(value) < fixed {
+		return store.Item{}, malformed(disk.Log, logKey(key))
+	}
 	item := store.Item{Key: key, Commit: [16]byte(value)}
 	if s := int64(binary.BigEndian.Uint64(value[16:])); s != 0 {
 		item.Expires = time.Unix(s, 0).UTC()
 	}
-	length, n := binary.Uvarint(value[24:])
-	summary := value[24+n : 24+n+int(length)]
-	if length > 0 {
-		item.Summary = decodeSummary(summary)
+	length, n := binary.Uvarint(value[fixed:])
+	if n <= 0 || length > uint64(len(value)-fixed-n) {
+		return store.Item{}, malformed(disk.Log, logKey(key))
 	}
-	item.Body = bytes.Clone(value[24+n+int(length):])
-	return item
+	rest := value[fixed+n:]
+	if length > 0 {
+		item.Summary = decodeSummary(rest[:length])
+	}
+	item.Body = bytes.Clone(rest[length:])
+	return item, nil
+}
+
+// decodeEntry reads a key of the log, of this workflow, and its value.
+func decodeEntry(workflow string, k, v []byte) (store.Item, error) {
+	key, err := decodeKey(workflow, k)
+	if err != nil {
+		return store.Item{}, err
+	}
+	return decodeItem(key, v)
 }
 
 // seconds is an expiry, rounded up; 0 is none.
@@ -103,6 +142,15 @@ func encodeSummary(s *store.Summary) []byte {
 	return data
 }
 
+// decodeAny reads any key of the log and its value.
+func decodeAny(k, v []byte) (store.Item, error) {
+	if !isLogKey(k) {
+		return store.Item{}, malformed(disk.Log, k)
+	}
+	return decodeEntry(workflowOf(k), k, v)
+}
+
+// decodeSummary reads what encodeSummary wrote; nil if that cannot be read.
 func decodeSummary(data []byte) *store.Summary {
 	var r row
 	if err := cbor.Unmarshal(data, &r); err != nil {
@@ -142,8 +190,10 @@ func expiryKey(expires time.Time, key []byte) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, sortable(seconds(expires))), key...)
 }
 
-func expiryOf(key []byte) time.Time {
-	return time.Unix(int64(binary.BigEndian.Uint64(key)^1<<63), 0)
+// decodeExpiry reads what expiryKey made: when an item expires, and its key in the log, which shares memory with k.
+func decodeExpiry(k []byte) (expires time.Time, key []byte, err error) {
+	if len(k) < 8 || !isLogKey(k[8:]) {
+		return time.Time{}, nil, malformed(disk.Expiry, k)
+	}
+	return time.Unix(int64(binary.BigEndian.Uint64(k)^1<<63), 0), k[8:], nil
 }
-
-func keyOf(expiryKey []byte) []byte { return bytes.Clone(expiryKey[8:]) }

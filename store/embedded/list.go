@@ -28,13 +28,19 @@ func (s *Store) ListRuns(ctx context.Context, f store.Filter, token string, limi
 			if len(after) > 0 && bytes.Equal(k, after) {
 				return true
 			}
+			if !isRowKey(k) {
+				s.db.Report(malformed(disk.List, k))
+				return true
+			}
 			if len(runs) == limit || n == scanned {
 				next = base64.RawURLEncoding.EncodeToString(last)
 				return false
 			}
 			n++
 			last = append(last[:0], k...)
-			if r := decodeSummary(v); r != nil && f.Selects(r) {
+			if r := decodeSummary(v); r == nil {
+				s.db.Report(malformed(disk.List, k))
+			} else if f.Selects(r) {
 				runs = append(runs, *r)
 			}
 			return true

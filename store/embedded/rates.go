@@ -18,6 +18,9 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err
 		if err != nil {
 			return err
 		}
+		if standing != nil && len(standing) != 8 {
+			return malformed(disk.Marks, key)
+		}
 		if standing != nil {
 			mark = int64(binary.BigEndian.Uint64(standing))
 		}

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -29,81 +30,86 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 			if len(after) > 0 && bytes.Equal(k, after) {
 				return true
 			}
+			item, err := decodeAny(k, v)
+			if err != nil {
+				s.db.Report(err)
+				return true
+			}
 			size += len(k) + len(v)
 			if full(len(items), limit, size) {
 				next = base64.RawURLEncoding.EncodeToString(last)
 				return false
 			}
 			last = append(last[:0], k...)
-			items = append(items, decodeItem(decodeKey(workflowOf(k), k), v))
+			items = append(items, item)
 			return true
 		})
 	})
 	return items, next, err
 }
 
-// workflowOf is the workflow of a key of the log.
-func workflowOf(key []byte) string { return string(key[2 : len(key)-8]) }
-
-// isLogKey reports whether a key has the form of one that logKey makes.
-func isLogKey(key []byte) bool {
-	return len(key) >= 2+8 && len(key) == 2+int(binary.BigEndian.Uint16(key))+8
-}
-
-// Delete implements store.Scanner. It is one transaction: a crash leaves all or nothing.
+// Delete implements store.Scanner. It is one transaction: a crash leaves all or nothing. What is damaged stays, as nobody can tell whether
+// it is what was read: it is an error that wraps disk.ErrCorrupt, and the others are deleted.
 func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store.Attempt) error {
-	var stale error
-	err := s.write(ctx, func(tx *disk.Tx) error {
-		stale = nil
-		deleted := 0
-		for _, item := range items {
+	keys := make([][]byte, len(items))
+	for i, item := range items {
+		keys[i] = logKey(item.Key)
+	}
+	var left map[string]rest
+	err := s.read(ctx, func(tx *disk.Tx) (err error) {
+		left, err = besides(tx, keys)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var stay error
+	err = s.write(ctx, func(tx *disk.Tx) error {
+		stay = nil
+		for i, item := range items {
 			there, err := get(tx, item.Key)
 			switch {
+			case errors.Is(err, disk.ErrCorrupt):
+				stay = errors.Join(stay, err)
+				continue
 			case err != nil:
 				return err
 			case there == nil:
 				continue
 			case there.Commit != item.Commit:
-				stale = fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key)
+				stay = errors.Join(stay, fmt.Errorf("%w: another commit stands at %v", store.ErrStale, item.Key))
 				continue
 			}
-			key := logKey(item.Key)
-			tx.Delete(disk.Expiry, expiryKey(there.Expires, key))
-			if err := expire(tx, key); err != nil {
+			tx.Delete(disk.Expiry, expiryKey(there.Expires, keys[i]))
+			if err := s.expire(tx, keys[i], there, left); err != nil {
 				return err
 			}
-			deleted++
 		}
-		n, stale2, err := deleteAttempts(tx, attempts)
-		if stale = errors.Join(stale, stale2); deleted+n == 0 && err == nil {
-			return errNothing
-		}
+		staying, err := deleteAttempts(tx, attempts)
+		stay = errors.Join(stay, staying)
 		return err
 	})
-	if err != nil && !errors.Is(err, errNothing) {
-		return err
-	}
-	return stale
+	return cmp.Or(err, stay)
 }
 
-func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (deleted int, stale, err error) {
+// deleteAttempts deletes attempts, and returns why others stay.
+func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (stay, err error) {
 	for _, a := range attempts {
 		key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
-		standing, err := tx.Get(disk.Attempts, key)
-		if err != nil {
-			return deleted, stale, err
+		there, err := getAttempt(tx, key)
+		switch {
+		case errors.Is(err, disk.ErrCorrupt):
+			stay = errors.Join(stay, err)
+		case err != nil:
+			return stay, err
+		case there == nil:
+		case there.Number != a.Number || there.RunID != a.RunID:
+			stay = errors.Join(stay, fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, there.Number, there.RunID, a.Event))
+		default:
+			tx.Delete(disk.Attempts, key)
 		}
-		if standing == nil {
-			continue
-		}
-		if there := decodeAttempt(standing); there.Number != a.Number || there.RunID != a.RunID {
-			stale = fmt.Errorf("%w: attempt %d of run %q is recorded of event %d", store.ErrStale, there.Number, there.RunID, a.Event)
-			continue
-		}
-		tx.Delete(disk.Attempts, key)
-		deleted++
 	}
-	return deleted, stale, nil
+	return stay, nil
 }
 
 // ReadMark implements store.Scanner.

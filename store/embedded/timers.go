@@ -39,6 +39,10 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) (tim
 			if len(timers) == limit {
 				return false
 			}
+			if len(k) < 8 {
+				s.db.Report(malformed(disk.Timers, k))
+				return true
+			}
 			due := int64(binary.BigEndian.Uint64(k) ^ 1<<63)
 			timers = append(timers, store.Timer{ID: string(k[8:]), Due: time.UnixMicro(due).UTC(), Body: bytes.Clone(v)})
 			return true

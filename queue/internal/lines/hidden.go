@@ -2,6 +2,7 @@ package lines
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -48,6 +49,10 @@ func (q *Queue) hide(m *message) {
 	q.hides++
 	m.hid = q.hides
 	m.lane.hidden++
+	if way := m.lane; way.ready { // a message in front of it is visible, see Restore
+		m.line.ready = slices.DeleteFunc(m.line.ready, func(other *lane) bool { return other == way })
+		way.ready = false
+	}
 	heap.Push(&q.hidden, m)
 }
 
@@ -64,28 +69,43 @@ func (q *Queue) advance() time.Time {
 	now := q.options.Clock()
 	for len(q.hidden) > 0 && !q.hidden[0].visible.After(now) {
 		m := q.hidden[0]
-		q.show(m)
-		if l := m.line; l.dead != nil && m.received >= l.MaxReceives {
-			l.remove(m)
-			q.examine(m)
-			q.bury(m, now)
+		if !m.worn() {
+			q.show(m)
+			m.line.offer(m.lane)
 			continue
 		}
-		m.line.offer(m.lane)
+		k := Kept{ID: q.lastID + 1, Group: m.lane.group, Visible: now, Body: m.body}
+		if !q.keepDeath(m, k, now) {
+			m.visible = q.buryAfter
+			heap.Fix(&q.hidden, 0)
+			continue
+		}
+		q.lastID++
+		q.show(m)
+		m.line.remove(m)
+		q.examine(m)
+		q.enter(m.line.dead, k, now)
 	}
 	return now
 }
 
-// bury moves a message to the dead letters, as a new one.
-func (q *Queue) bury(m *message, now time.Time) {
-	q.lastID++
-	k := Kept{ID: q.lastID, Group: m.lane.group, Visible: now, Body: m.body}
-	if q.options.Journal != nil {
-		if err := q.options.Journal.Died(m.id, m.line.dead.name, k); err != nil {
-			q.violation("the death of a message of the queue %q could not be kept: %v", m.line.name, err)
-		}
+// worn reports whether a message has been received as often as it may.
+func (m *message) worn() bool { return m.line.dead != nil && m.received >= m.line.MaxReceives }
+
+// keepDeath has the journal keep that a message moves to the dead letters, as k. If it cannot, no message moves for a while: memory must
+// not know of deaths that the disk does not, and those of a group keep their order.
+func (q *Queue) keepDeath(m *message, k Kept, now time.Time) bool {
+	if q.options.Journal == nil {
+		return true
 	}
-	q.enter(m.line.dead, k, now)
+	if q.buryAfter.After(now) {
+		return false
+	}
+	if q.options.Journal.Died(m.id, m.line.dead.name, k) != nil {
+		q.buryAfter = now.Add(pause)
+		return false
+	}
+	return true
 }
 
 // setAlarm has Tick called when the next message is due, where the clock is the time of day.

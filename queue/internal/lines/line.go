@@ -1,7 +1,6 @@
 package lines
 
 import (
-	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/queue"
@@ -85,10 +84,6 @@ func (l *line) remove(m *message) {
 	m.prev, m.next = nil, nil
 	if l.held--; way.first == nil {
 		delete(l.lanes, way.group)
-		if way.ready { // of a message that was visible, see Restored
-			l.ready = slices.DeleteFunc(l.ready, func(other *lane) bool { return other == way })
-			way.ready = false
-		}
 	}
 	l.offer(way)
 }

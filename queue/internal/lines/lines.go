@@ -42,11 +42,12 @@ type Journal interface {
 	// Sent tells of messages that a queue has taken.
 	Sent(queue string, messages []Kept) error
 	// Received tells how often messages of a queue have been received. They are delivered when it returns nil. If wait is set, the counts
-	// are kept by then.
+	// are kept by then. After an error they are taken back, and delivered later.
 	Received(queue string, counts map[uint64]int, wait bool) error
 	// Deleted tells of messages that are gone.
 	Deleted(ids []uint64) error
-	// Died tells of a message that has moved to the dead letters of its queue, as a new one.
+	// Died tells of a message that is about to move to the dead letters of its queue, as a new one. After an error it stays, and moves
+	// later.
 	Died(id uint64, to string, message Kept) error
 }
 
@@ -74,9 +75,9 @@ type Queue struct {
 	inFlight   map[uint64]*message
 	deliveries uint64
 	hides      uint64
-	// restored are messages of an earlier process, until Restored is called.
-	restored []*message
-	lastID   uint64
+	lastID     uint64
+	// buryAfter is the moment before which no message is moved to the dead letters: the journal could not keep that it was.
+	buryAfter time.Time
 }
 
 var _ interface {
@@ -145,11 +146,11 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 	return nil
 }
 
-// enter puts a message at the end of its lane.
+// enter puts a message at the end of its lane. One that has been received as often as it may is hidden, for advance to bury.
 func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
 	m := &message{id: k.ID, body: k.Body, digest: q.digest(k.Body), line: l, visible: k.Visible, received: k.Received}
 	l.add(m, k.Group)
-	if k.Visible.After(now) {
+	if k.Visible.After(now) || m.worn() {
 		q.hide(m)
 		return m
 	}
@@ -158,7 +159,8 @@ func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
 }
 
 // Restore puts messages back that a journal has kept, in the order of their numbers, before the queue is used. What was in
-// flight is visible: whoever held it is gone.
+// flight is visible: whoever held it is gone. Messages that have been received as often as they may go to the dead letters: the
+// process that held them last may have died of them. They go when Restored is called.
 func (q *Queue) Restore(name string, messages []Kept) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -166,36 +168,23 @@ func (q *Queue) Restore(name string, messages []Kept) error {
 	if err != nil {
 		return err
 	}
-	now := q.advance()
+	now := q.options.Clock()
 	for _, k := range messages {
 		q.lastID = max(q.lastID, k.ID)
-		m := q.enter(l, k, now)
-		m.restored = true
-		q.restored = append(q.restored, m)
+		// The clock may have been ahead when the message was sent.
+		switch latest := now.Add(queue.MaxDelay); {
+		case l.FIFO || k.Received > 0: // it was visible before
+			k.Visible = now
+		case k.Visible.After(latest):
+			k.Visible = latest
+		}
+		q.enter(l, k, now).restored = true
 	}
-	q.setAlarm()
 	return nil
 }
 
-// Restored ends what Restore began, for all queues. Messages that have been received as often as they may go to the dead letters: the
-// process that held them last may have died of them.
-func (q *Queue) Restored() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := q.advance()
-	for _, m := range q.restored {
-		if m.line.dead == nil || m.received < m.line.MaxReceives {
-			continue
-		}
-		if m.visible.After(now) {
-			q.show(m)
-		}
-		m.line.remove(m)
-		q.bury(m, now)
-	}
-	q.restored = nil
-	q.setAlarm()
-}
+// Restored ends what Restore began, for all queues.
+func (q *Queue) Restored() { q.Tick() }
 
 // Receive implements queue.Receiver.
 func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.Delivery, error) {
@@ -210,6 +199,7 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 		if len(deliveries) > 0 {
 			if q.options.Journal != nil {
 				if err := q.options.Journal.Received(name, received.counts, received.wait); err != nil {
+					q.takeBack(received.taken)
 					return nil, err
 				}
 			}
@@ -224,11 +214,18 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 
 // received is what a journal is told of a Receive.
 type received struct {
+	taken  []taken
 	counts map[uint64]int
 	// wait says that the journal has to keep the counts before the handlers begin. It need not if all messages are delivered for the
 	// first time, and were sent in the life of this process: a process that dies of one of them leaves it to the next, which does wait.
 	// So a message is received at most once more than its limit.
 	wait bool
+}
+
+// taken is a message and the number of its delivery.
+type taken struct {
+	message  *message
+	delivery uint64
 }
 
 // receive takes what is visible, or returns what is closed when there may be something.
@@ -252,6 +249,7 @@ func (q *Queue) receive(name string, limit int) ([]queue.Delivery, received, <-c
 		}
 		for m := way.first; m != nil && len(deliveries) < limit; m = m.next {
 			deliveries = append(deliveries, q.deliver(m, now))
+			r.taken = append(r.taken, taken{m, m.delivery})
 			r.counts[m.id] = m.received
 			r.wait = r.wait || m.restored || m.received > 1
 		}
@@ -261,6 +259,28 @@ func (q *Queue) receive(name string, limit int) ([]queue.Delivery, received, <-c
 		return deliveries, r, nil, nil
 	}
 	return nil, received{}, l.wait(), nil
+}
+
+// pause is how long after a failure of the journal what it concerned waits for the next try.
+const pause = time.Second
+
+// takeBack takes deliveries back that the journal could not keep: no handler has seen them. The messages keep their places, and are
+// visible again after a pause.
+func (q *Queue) takeBack(deliveries []taken) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	until := q.options.Clock().Add(pause)
+	for _, d := range deliveries {
+		m := d.message
+		m.received--
+		if m.delivery != d.delivery {
+			continue // its time-out was over before the journal failed
+		}
+		delete(q.inFlight, d.delivery)
+		m.delivery, m.visible = 0, until
+		heap.Fix(&q.hidden, m.index)
+	}
+	q.setAlarm()
 }
 
 func (q *Queue) deliver(m *message, now time.Time) queue.Delivery {

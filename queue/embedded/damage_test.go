@@ -1,0 +1,208 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// damage damages the stored value of a key in a directory that nobody has open.
+func damage(t *testing.T, dir string, space disk.Space, key []byte) {
+	t.Helper()
+	tables, err := pebble.Open(filepath.Join(dir, "tables"), &pebble.Options{FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: quiet{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key = append([]byte{byte(space)}, key...)
+	_, closer, err := tables.Get(key)
+	if err != nil {
+		t.Fatalf("there is nothing to damage: %v", err)
+	}
+	if err := errors.Join(closer.Close(), tables.Set(key, []byte("damaged"), pebble.Sync), tables.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)              {}
+func (quiet) Errorf(string, ...any)             {}
+func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// life is one life of a process that has the directory.
+type life struct {
+	*Queue
+	t  *testing.T
+	db *disk.DB
+}
+
+func begin(t *testing.T, dir string) *life {
+	t.Helper()
+	db, err := disk.Open(dir, disk.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := map[string]queue.Settings{"q": {MaxReceives: 20}, queue.DeadLetters("q"): {}}
+	q, err := New(db, settings, Options{Violation: t.Errorf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &life{q, t, db}
+}
+
+func (l *life) end() {
+	l.t.Helper()
+	if err := l.db.Close(); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *life) write(op disk.Op) {
+	l.t.Helper()
+	if err := l.db.Write(op); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+func (l *life) send(bodies ...string) {
+	l.t.Helper()
+	for _, body := range bodies {
+		if err := l.Send(l.t.Context(), "q", queue.Message{Body: []byte(body)}); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// receive wants one Receive to return these messages, and that they have been received so often.
+func (l *life) receive(want map[string]int) {
+	l.t.Helper()
+	got := map[string]int{}
+	deliveries, err := l.Receive(l.t.Context(), "q", queue.MaxBatch)
+	for _, d := range deliveries {
+		got[string(d.Body)] = d.Received
+	}
+	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
+		l.t.Fatalf("received %v, %v; want %v", got, err, want)
+	}
+}
+
+// A count that is damaged does not keep the others of its batch from their handlers, and is counted on from 0.
+func TestDamagedCount(t *testing.T) {
+	t.Parallel()
+	for _, damaged := range []struct {
+		what string
+		make func(t *testing.T, dir string)
+	}{
+		{"its checksum is wrong", func(t *testing.T, dir string) { damage(t, dir, disk.Received, key(2)) }},
+		{"it is too short", func(t *testing.T, dir string) {
+			l := begin(t, dir)
+			l.write(func(tx *disk.Tx) error { tx.Put(disk.Received, key(2), []byte{1}); return nil })
+			l.end()
+		}},
+	} {
+		t.Run(damaged.what, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			l := begin(t, dir)
+			l.send("a", "b", "c")
+			l.receive(map[string]int{"a": 1, "b": 1, "c": 1})
+			l.end()
+			damaged.make(t, dir)
+			for i := range 2 {
+				l = begin(t, dir)
+				l.receive(map[string]int{"a": 2 + i, "b": 1 + i, "c": 2 + i})
+				l.end()
+			}
+		})
+	}
+}
+
+// A message whose value has become damaged is in memory, sound: it and the others of its batch are delivered.
+func TestDamagedMessageIsCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := begin(t, dir)
+	l.send("a", "b")
+	l.end()
+	damage(t, dir, disk.Messages, key(1))
+	l = begin(t, dir)
+	defer l.end()
+	if err := (journal{l.db}).Received("q", map[uint64]int{1: 3, 2: 3, 9: 3}, true); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[uint64]int{1: 3, 2: 3, 9: 0} { // 9 has been deleted
+		if err := l.db.Read(func(tx *disk.Tx) error {
+			value, err := tx.Get(disk.Received, key(id))
+			n := 0
+			if value != nil && err == nil {
+				n, err = decodeCount(value)
+			}
+			if n != want {
+				t.Errorf("the count of message %d is %d, want %d", id, n, want)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Keys and values that no queue has written, as a flipped bit in the file of an earlier version leaves them, cost only themselves, and no
+// number is given to two messages.
+func TestKeysAndValuesOfNoForm(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := begin(t, dir)
+	l.send("a", "b", "c")
+	l.receive(map[string]int{"a": 1, "b": 1, "c": 1})
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		return b
+	}
+	l.write(func(tx *disk.Tx) error {
+		value, err := tx.Get(disk.Messages, key(3))
+		for n := range value {
+			tx.Put(disk.Messages, key(uint64(1000+n)), value[:n])
+		}
+		tx.Put(disk.Messages, key(999), []byte{0xf6}) // null
+		for n := range 20 {
+			for _, space := range []disk.Space{disk.Messages, disk.Received} {
+				if n != idSize {
+					tx.Put(space, noise(n), value)
+					tx.Put(space, slices.Repeat([]byte{0xff}, n), noise(countSize)) // the last key of the space
+				}
+				tx.Put(space, key(uint64(2000+n)), noise(n))
+			}
+		}
+		return err
+	})
+	l.end()
+	for i := range 3 {
+		l = begin(t, dir)
+		want := map[string]int{"a": i + 2, "b": i + 2, "c": i + 2}
+		for n := range i {
+			want[fmt.Sprint("new ", n)] = i - n + 1
+		}
+		l.send(fmt.Sprint("new ", i))
+		want[fmt.Sprint("new ", i)] = 1
+		l.receive(want)
+		l.write(func(*disk.Tx) error { return nil }) // after what was sent
+		if kept, _, err := load(l.db); err != nil || kept["q"][3].ID != 2020 {
+			t.Errorf("the next message has the number %d, %v, after 2019", kept["q"][3].ID, err)
+		}
+		l.end()
+	}
+}
