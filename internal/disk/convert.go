@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -56,7 +56,11 @@ func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 	case strings.HasPrefix(said, "weft data directory"):
 		return nil, fmt.Errorf("it was written by a newer version of Weft (%s): use that one", strings.TrimSpace(said))
 	default:
-		if err := convert(dir, w, o); err != nil {
+		err := convert(dir, w, o)
+		if errors.Is(err, ErrFull) || errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("%w: the file was left as it was: make room for a second copy of it, and start again", err)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("the file %s of an earlier version cannot be converted: %w", formatFile, err)
 		}
 	}
@@ -136,6 +140,7 @@ func writeFormat(fs vfs.FS, dir string) error {
 }
 
 // convert copies the bbolt database of an earlier version. A crash before its end leaves that as it was, and the next Open begins anew.
+// A file that is damaged changes nothing in the directory.
 func convert(dir string, w *watcher, o Options) error {
 	old, tables := filepath.Join(dir, formatFile), o.fs.PathJoin(dir, "tables")
 	bolt, err := bbolt.Open(old, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
@@ -145,7 +150,10 @@ func convert(dir string, w *watcher, o Options) error {
 	if err != nil {
 		return err
 	}
-	err = clearAway(dir, o)
+	err = eachOld(bolt, func(Space, []byte, []byte) error { return nil })
+	if err == nil {
+		err = clearAway(dir, o)
+	}
 	if err == nil {
 		err = copyAll(bolt, tables, w, o)
 	}
@@ -276,56 +284,51 @@ func copyFile(fs vfs.FS, from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// copyAll copies all buckets into new tables, which are on the disk when it returns nil.
+// eachOld calls fn with all keys and values of the file of an earlier version, in order within a space.
+func eachOld(bolt *bbolt.DB, fn func(s Space, key, value []byte) error) error {
+	file, err := os.Open(bolt.Path())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return bolt.View(func(tx *bbolt.Tx) error {
+		f := &boltFile{file: file, size: info.Size(), page: int64(bolt.Info().PageSize)}
+		return f.each(uint64(tx.Cursor().Bucket().RootPage()), fn)
+	})
+}
+
+// copyAll copies all buckets into new tables, which are on the disk when it returns nil. If it returns an error the tables are gone: on a
+// full disk they would keep others from writing.
 func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
 	tables, err := openTables(dir, true, w, o)
 	if err != nil {
 		return err
 	}
-	err = sound(func() error {
-		return bolt.View(func(tx *bbolt.Tx) error {
-			for space, name := range spaceNames {
-				if bucket := tx.Bucket([]byte(name)); bucket != nil {
-					if err := copyBucket(bucket, space, tables); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-	})
-	if err == nil {
-		err = w.flush(tables)
-	}
-	return errors.Join(err, tables.Close())
-}
-
-// sound calls fn, which reads a bbolt file. Damage there leads it to memory that is not there, which is an error.
-func sound(fn func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if value := recover(); value != nil {
-			err = fmt.Errorf("%w: %v", ErrCorrupt, value)
-		}
-	}()
-	return fn()
-}
-
-func copyBucket(bucket *bbolt.Bucket, space Space, tables *pebble.DB) error {
 	batch := tables.NewBatch()
-	err := bucket.ForEach(func(key, value []byte) error {
-		k := inSpace(space, key)
-		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || batch.Len() < groupBytes {
-			return err
-		}
-		if err := batch.Commit(pebble.NoSync); err != nil {
-			return err
+	writeOut := func() error { // what is not written out is in memory, which has its limits: so the copy stops with the disk
+		err := batch.Commit(pebble.NoSync)
+		if err == nil {
+			err = w.flush(tables)
 		}
 		batch.Reset()
-		return nil
+		return err
+	}
+	err = eachOld(bolt, func(s Space, key, value []byte) error {
+		k := inSpace(s, key)
+		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < memTable/o.part {
+			return err
+		}
+		return writeOut()
 	})
 	if err == nil {
-		err = batch.Commit(pebble.NoSync)
+		err = writeOut()
 	}
-	return errors.Join(err, batch.Close())
+	if err = errors.Join(err, batch.Close(), tables.Close()); err != nil {
+		return errors.Join(err, o.fs.RemoveAll(dir))
+	}
+	return nil
 }
