@@ -82,10 +82,15 @@ func TestFlippedTable(t *testing.T) {
 		}
 	}
 	closed(t, d)
-	table := files(t, fs, "data/tables", func(name string) bool { return strings.HasSuffix(name, ".sst") })[0]
-	data, err := readFile(fs, table)
-	if err != nil {
-		t.Fatal(err)
+	table, data := "", []byte(nil) // the largest
+	for _, name := range files(t, fs, "data/tables", func(name string) bool { return strings.HasSuffix(name, ".sst") }) {
+		has, err := readFile(fs, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(has) > len(data) {
+			table, data = name, has
+		}
 	}
 	lost, files := 0, 0 // how many flips cost numbers, and how many a whole file: those of what finds its blocks
 	for at := 0; at < len(data); at += len(data) / flips {
