@@ -142,7 +142,7 @@ func (d *DB) checkLog(fs vfs.FS, dir string, files []string, records []*record) 
 	}
 	for _, name := range needed {
 		if !there[name] {
-			return fmt.Errorf("%w: the file %s is missing, and has the last writes: put it back, or restore a backup of the whole directory; with an empty file in its place, those writes are given up",
+			return fmt.Errorf("%w: the file %s is missing, with writes that the tables may not have: put it back, or restore a backup of the whole directory; whoever puts an empty file in its place gives them up",
 				ErrCorrupt, fs.PathJoin(dir, name))
 		}
 	}
