@@ -222,8 +222,12 @@ func (d *DB) makeRoom(size int) error {
 	if len(d.log.full) >= mostFull && d.watch.failing() {
 		return errTables
 	}
+	before := d.log.current
 	if err := d.log.room(size); err != nil {
 		return fmt.Errorf("%w: the log: %w", ErrFull, err)
+	}
+	if d.log.current != before {
+		d.sayNext(before)
 	}
 	return nil
 }
@@ -260,7 +264,7 @@ func setApplied(batch *pebble.Batch, number uint64) {
 // need not be on the disk: nothing but that depends on it.
 func (d *DB) confirm() {
 	r := &record{header: header{number: d.last, flushed: d.flushed}} // it takes no number: it may be lost
-	if d.said == d.flushed || d.broken.Load() != nil || d.log.end+int64(r.measure()) > d.log.current.size {
+	if d.said == d.flushed || d.broken.Load() != nil || d.log.end+int64(r.measure())+nextNote > d.log.current.size {
 		return
 	}
 	r.segment = d.log.current.nonce
@@ -281,7 +285,7 @@ func (d *DB) writeOut() {
 		}
 		select {
 		case <-w.done:
-			d.writing, d.inTables = nil, w.number
+			d.writing, d.inTables, d.log.needed = nil, w.number, w.start
 			d.release()
 		default:
 		}
@@ -289,19 +293,23 @@ func (d *DB) writeOut() {
 	if d.writing != nil || len(d.log.full) == 0 {
 		return
 	}
-	number := d.last
-	done, err := d.tables.AsyncFlush()
+	err := d.sayLogStart()
+	var done <-chan struct{}
+	if err == nil {
+		done, err = d.tables.AsyncFlush()
+	}
 	if err != nil {
 		d.report(fmt.Errorf("the tables cannot be written out: %w", err))
 		return
 	}
-	d.writing = &writing{number, done}
+	d.writing = &writing{d.last, done, d.log.current}
 }
 
-// writing is the tables being written out, with all records up to a number.
+// writing is the tables being written out, with all records up to a number. They need the log from start on then.
 type writing struct {
 	number uint64
 	done   <-chan struct{}
+	start  *segment
 }
 
 func (d *DB) release() {

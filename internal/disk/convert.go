@@ -6,8 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,7 +19,7 @@ const (
 	formatFile = "weft.db"
 	// oldFile is where the file of a directory that was converted is kept, or a name that begins so if that is taken.
 	oldFile = "weft.db.v1"
-	// converting is there while a directory is converted: its tables are not whole.
+	// converting is there while a directory is converted: its tables are not whole. See unfinished.
 	converting = "weft.db.converting"
 	// format is what the file of a directory of this format says. Earlier versions, to which this file is their database, refuse it.
 	format = "weft data directory, format 2: the data is in log and tables\n"
@@ -28,9 +28,17 @@ const (
 // openDir opens the tables of a directory, which it makes or converts if it has to.
 func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 	name, tables := o.fs.PathJoin(dir, formatFile), o.fs.PathJoin(dir, "tables")
+	if err := hideFiles(dir, o); err != nil {
+		return nil, err
+	}
 	said, err := readStart(o.fs, name, len(format))
 	switch {
 	case errors.Is(err, os.ErrNotExist) || err == nil && said == "": // an earlier version that was just about to make its file left none
+		if half, err := unfinished(o.fs, dir); err != nil {
+			return nil, err
+		} else if half {
+			return nil, fmt.Errorf("the file %s is gone, and its conversion had not ended: put it back, or remove %s and %s to begin anew", formatFile, converting, tables)
+		}
 		db, err := openTables(tables, true, w, o)
 		if err != nil {
 			return nil, err
@@ -42,14 +50,65 @@ func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 	case err != nil:
 		return nil, err
 	case said == format:
+		if err := removeMark(o.fs, dir); err != nil {
+			return nil, err
+		}
 	case strings.HasPrefix(said, "weft data directory"):
 		return nil, fmt.Errorf("it was written by a newer version of Weft (%s): use that one", strings.TrimSpace(said))
 	default:
-		if err := convert(dir, w, o); err != nil {
+		err := convert(dir, w, o)
+		if errors.Is(err, ErrFull) || errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("%w: the file was left as it was: make room for a second copy of it, and start again", err)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("the file %s of an earlier version cannot be converted: %w", formatFile, err)
 		}
 	}
 	return openTables(tables, false, w, o)
+}
+
+// hideFiles leaves the files of this version and of earlier ones to their owner alone. Whoever copies a file over another may have opened
+// it to all.
+func hideFiles(dir string, o Options) error {
+	names, err := o.fs.List(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, formatFile) {
+			continue
+		}
+		if err := hide(o.fs, o.fs.PathJoin(dir, name)); errors.Is(err, os.ErrPermission) {
+			o.Log.Warn("a file of the data directory is another user's, and may be readable by all", "directory", dir, "file", name)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hide has a file readable by its owner alone.
+func hide(fs vfs.FS, name string) error {
+	if fs != vfs.Default { // of a test: it has no modes
+		return nil
+	}
+	info, err := os.Stat(name)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	return os.Chmod(name, 0o600)
+}
+
+// create creates a file that is readable by its owner alone.
+func create(fs vfs.FS, name string) (vfs.File, error) {
+	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	if err := hide(fs, name); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // readStart reads at most n bytes of a file.
@@ -66,7 +125,7 @@ func readStart(fs vfs.FS, name string, n int) (string, error) {
 // writeFormat says in a directory that it is of this format. It replaces the file of an earlier one.
 func writeFormat(fs vfs.FS, dir string) error {
 	made := fs.PathJoin(dir, formatFile+".new")
-	f, err := fs.Create(made, vfs.WriteCategoryUnspecified)
+	f, err := create(fs, made)
 	if err != nil {
 		return err
 	}
@@ -81,6 +140,7 @@ func writeFormat(fs vfs.FS, dir string) error {
 }
 
 // convert copies the bbolt database of an earlier version. A crash before its end leaves that as it was, and the next Open begins anew.
+// A file that is damaged changes nothing in the directory.
 func convert(dir string, w *watcher, o Options) error {
 	old, tables := filepath.Join(dir, formatFile), o.fs.PathJoin(dir, "tables")
 	bolt, err := bbolt.Open(old, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockTimeout})
@@ -90,7 +150,10 @@ func convert(dir string, w *watcher, o Options) error {
 	if err != nil {
 		return err
 	}
-	err = clearAway(dir, o)
+	err = eachOld(bolt, func(Space, []byte, []byte) error { return nil })
+	if err == nil {
+		err = clearAway(dir, o)
+	}
 	if err == nil {
 		err = copyAll(bolt, tables, w, o)
 	}
@@ -104,28 +167,57 @@ func convert(dir string, w *watcher, o Options) error {
 	if err := writeFormat(o.fs, dir); err != nil {
 		return err
 	}
-	if err := o.fs.Remove(o.fs.PathJoin(dir, converting)); err != nil {
+	if err := removeMark(o.fs, dir); err != nil {
 		return err
 	}
-	o.Log.Info("the data directory was converted to the format of this version; the file of before is kept", "directory", dir, "kept", kept)
+	o.Log.Info("the data directory was converted to the format of this version; the old file is kept", "directory", dir, "kept", kept)
 	return nil
+}
+
+// unfinished reports whether the tables of a directory are those of a conversion that has not ended. The mark alone does not say so: a
+// crash, or an earlier version, can leave it behind. The log is made after the end, and before anything is written.
+func unfinished(fs vfs.FS, dir string) (bool, error) {
+	marked, err := exists(fs, fs.PathJoin(dir, converting))
+	if err != nil || !marked {
+		return false, err
+	}
+	used, err := exists(fs, fs.PathJoin(dir, "log"))
+	return !used, err
+}
+
+func exists(fs vfs.FS, name string) (bool, error) {
+	_, err := fs.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// removeMark removes the mark of a conversion that has ended, if it is there. It is gone from the disk when it returns nil.
+func removeMark(fs vfs.FS, dir string) error {
+	err := fs.Remove(fs.PathJoin(dir, converting))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return errors.Join(err, syncDir(fs, dir))
 }
 
 // clearAway makes place for the tables of a conversion. What an earlier attempt left is removed, and what another database left is kept
 // under another name.
 func clearAway(dir string, o Options) error {
 	mark := o.fs.PathJoin(dir, converting)
-	_, err := o.fs.Stat(mark)
-	unfinished := err == nil
+	half, err := unfinished(o.fs, dir)
+	if err != nil {
+		return err
+	}
 	for _, part := range []string{"tables", "log"} {
 		path := o.fs.PathJoin(dir, part)
-		switch _, err := o.fs.Stat(path); {
-		case errors.Is(err, os.ErrNotExist):
-			continue
-		case err != nil:
+		if there, err := exists(o.fs, path); err != nil {
 			return err
+		} else if !there {
+			continue
 		}
-		if unfinished {
+		if half {
 			if err := o.fs.RemoveAll(path); err != nil {
 				return err
 			}
@@ -135,12 +227,15 @@ func clearAway(dir string, o Options) error {
 		if err == nil {
 			err = o.fs.Rename(path, aside)
 		}
+		if err == nil {
+			err = syncDir(o.fs, dir) // the log goes after the tables, and the mark comes after both: see unfinished
+		}
 		if err != nil {
 			return err
 		}
 		o.Log.Warn("the data directory has a file of an earlier version, and data of this one: the file is converted, and the data kept aside", "directory", dir, "aside", aside)
 	}
-	f, err := o.fs.Create(mark, vfs.WriteCategoryUnspecified)
+	f, err := create(o.fs, mark)
 	if err != nil {
 		return err
 	}
@@ -154,12 +249,8 @@ func freeName(dir, name string, o Options) (string, error) {
 		if i > 1 {
 			path += fmt.Sprintf(".%d", i)
 		}
-		_, err := o.fs.Stat(path)
-		if errors.Is(err, os.ErrNotExist) {
-			return path, nil
-		}
-		if err != nil {
-			return "", err
+		if there, err := exists(o.fs, path); err != nil || !there {
+			return path, err
 		}
 	}
 }
@@ -185,7 +276,7 @@ func copyFile(fs vfs.FS, from, to string) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	out, err := fs.Create(to, vfs.WriteCategoryUnspecified)
+	out, err := create(fs, to)
 	if err != nil {
 		return err
 	}
@@ -193,56 +284,51 @@ func copyFile(fs vfs.FS, from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// copyAll copies all buckets into new tables, which are on the disk when it returns nil.
+// eachOld calls fn with all keys and values of the file of an earlier version, in order within a space.
+func eachOld(bolt *bbolt.DB, fn func(s Space, key, value []byte) error) error {
+	file, err := os.Open(bolt.Path())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return bolt.View(func(tx *bbolt.Tx) error {
+		f := &boltFile{file: file, size: info.Size(), page: int64(bolt.Info().PageSize)}
+		return f.each(uint64(tx.Cursor().Bucket().RootPage()), fn)
+	})
+}
+
+// copyAll copies all buckets into new tables, which are on the disk when it returns nil. If it returns an error the tables are gone: on a
+// full disk they would keep others from writing.
 func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
 	tables, err := openTables(dir, true, w, o)
 	if err != nil {
 		return err
 	}
-	err = sound(func() error {
-		return bolt.View(func(tx *bbolt.Tx) error {
-			for space, name := range spaceNames {
-				if bucket := tx.Bucket([]byte(name)); bucket != nil {
-					if err := copyBucket(bucket, space, tables); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-	})
-	if err == nil {
-		err = w.flush(tables)
-	}
-	return errors.Join(err, tables.Close())
-}
-
-// sound calls fn, which reads a bbolt file. Damage there leads it to memory that is not there, which is an error.
-func sound(fn func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if value := recover(); value != nil {
-			err = fmt.Errorf("%w: %v", ErrCorrupt, value)
-		}
-	}()
-	return fn()
-}
-
-func copyBucket(bucket *bbolt.Bucket, space Space, tables *pebble.DB) error {
 	batch := tables.NewBatch()
-	err := bucket.ForEach(func(key, value []byte) error {
-		k := inSpace(space, key)
-		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || batch.Len() < groupBytes {
-			return err
-		}
-		if err := batch.Commit(pebble.NoSync); err != nil {
-			return err
+	writeOut := func() error { // what is not written out is in memory, which has its limits: so the copy stops with the disk
+		err := batch.Commit(pebble.NoSync)
+		if err == nil {
+			err = w.flush(tables)
 		}
 		batch.Reset()
-		return nil
+		return err
+	}
+	err = eachOld(bolt, func(s Space, key, value []byte) error {
+		k := inSpace(s, key)
+		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < memTable/o.part {
+			return err
+		}
+		return writeOut()
 	})
 	if err == nil {
-		err = batch.Commit(pebble.NoSync)
+		err = writeOut()
 	}
-	return errors.Join(err, batch.Close())
+	if err = errors.Join(err, batch.Close(), tables.Close()); err != nil {
+		return errors.Join(err, o.fs.RemoveAll(dir))
+	}
+	return nil
 }

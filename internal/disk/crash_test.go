@@ -289,7 +289,7 @@ func TestConversion(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As after a crash before the file was replaced: what was converted goes, and is converted again.
-	if err := errors.Join(os.WriteFile(old, before, 0o600), os.WriteFile(filepath.Join(dir, converting), nil, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(old, before, 0o600), os.WriteFile(filepath.Join(dir, converting), nil, 0o600), os.RemoveAll(filepath.Join(dir, "log"))); err != nil {
 		t.Fatal(err)
 	}
 	writeOld(t, dir, 5)
@@ -313,6 +313,9 @@ func TestConversion(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, oldFile)); err != nil {
 		t.Errorf("the old file: %v", err)
+	}
+	if aside, _ := filepath.Glob(filepath.Join(dir, "*.before")); len(aside) > 0 {
+		t.Errorf("%v: what an interrupted conversion left is kept", aside)
 	}
 	if err := os.WriteFile(old, []byte("weft data directory, format 3\n"), 0o600); err != nil {
 		t.Fatal(err)

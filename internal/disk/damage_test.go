@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"go.etcd.io/bbolt"
 )
 
@@ -81,10 +82,15 @@ func TestFlippedTable(t *testing.T) {
 		}
 	}
 	closed(t, d)
-	table := files(t, fs, "data/tables", func(name string) bool { return strings.HasSuffix(name, ".sst") })[0]
-	data, err := readFile(fs, table)
-	if err != nil {
-		t.Fatal(err)
+	table, data := "", []byte(nil) // the largest
+	for _, name := range files(t, fs, "data/tables", func(name string) bool { return strings.HasSuffix(name, ".sst") }) {
+		has, err := readFile(fs, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(has) > len(data) {
+			table, data = name, has
+		}
 	}
 	lost, files := 0, 0 // how many flips cost numbers, and how many a whole file: those of what finds its blocks
 	for at := 0; at < len(data); at += len(data) / flips {
@@ -345,6 +351,124 @@ func TestSecondConversion(t *testing.T) {
 	}
 	if got := numbers(t, open(t, dir)); len(got) != 4 || got[3] != 1000 {
 		t.Errorf("%v was set aside", got)
+	}
+}
+
+// The mark of a conversion that has ended does not cost what was written since, however it was left there.
+func TestMarkStays(t *testing.T) {
+	t.Parallel()
+	for name, opens := range map[string]bool{"an earlier version left it": false, "this version finds it": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			mark := filepath.Join(dir, converting)
+			writeOld(t, dir, 3)
+			d := open(t, dir)
+			writeNumbers(t, d, 1000, 1500)
+			closed(t, d)
+			if err := os.WriteFile(mark, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if opens {
+				closed(t, open(t, dir))
+				if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("the mark is still there: %v", err)
+				}
+			}
+			data, err := os.ReadFile(filepath.Join(dir, oldFile))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, formatFile), data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			closed(t, open(t, dir))
+			for _, part := range []string{"tables", "log"} {
+				if err := errors.Join(os.RemoveAll(filepath.Join(dir, part)), os.Rename(filepath.Join(dir, part+".before"), filepath.Join(dir, part))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := numbers(t, open(t, dir)); len(got) != 503 {
+				t.Errorf("%d numbers were set aside, want 503", len(got))
+			}
+		})
+	}
+}
+
+// A conversion that is interrupted at any step is ended by the next Open, whatever the one before has left. Nothing is set aside.
+func TestInterruptedConversion(t *testing.T) {
+	t.Parallel()
+	for k := int64(1); ; k++ {
+		dir := t.TempDir()
+		writeOld(t, dir, 20)
+		var n atomic.Int64
+		fs := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			// What Pebble does is left out: it panics if it cannot make its tables. And the log is made after the conversion.
+			other := strings.HasPrefix(op.Path, filepath.Join(dir, "tables")) || strings.HasPrefix(op.Path, filepath.Join(dir, "log"))
+			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && !other && n.Add(1) >= k {
+				return errIO // from then on: the process has ended
+			}
+			return nil
+		}))
+		d, err := Open(dir, Options{fs: fs, Log: slog.New(slog.DiscardHandler), part: 64, hurry: true})
+		if err == nil {
+			_ = d.Close() // which may fail, too
+		}
+		d = open(t, dir)
+		writeNumbers(t, d, 100, 101)
+		if got := numbers(t, d); len(got) != 21 {
+			t.Errorf("step %d: %d numbers are there, want 21", k, len(got))
+		}
+		closed(t, d)
+		for _, name := range files(t, vfs.Default, dir, func(string) bool { return true }) {
+			if base := filepath.Base(name); base == converting || strings.Contains(base, ".before") {
+				t.Errorf("step %d: %s is there", k, base)
+			}
+		}
+		if err == nil && n.Load() < k {
+			if k < 15 {
+				t.Errorf("there were only %d steps", k-1)
+			}
+			return
+		}
+	}
+}
+
+// The old file and what keeps its place are their owner's alone, also if somebody has copied the old file back.
+func TestModesOfFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeOld(t, dir, 3)
+	closed(t, open(t, dir))
+	data, err := os.ReadFile(filepath.Join(dir, oldFile))
+	if err == nil {
+		err = errors.Join(os.Remove(filepath.Join(dir, formatFile)), os.WriteFile(filepath.Join(dir, formatFile), data, 0o644))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, open(t, dir))
+	for _, name := range []string{formatFile, oldFile, oldFile + ".2"} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mode := info.Mode().Perm(); mode != 0o600 {
+			t.Errorf("%s has the mode %v", name, mode)
+		}
+	}
+}
+
+// An interrupted conversion whose file is gone is refused: its tables are not whole.
+func TestConversionWithoutFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "tables"), innerMode), os.WriteFile(filepath.Join(dir, converting), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := Open(dir); err == nil {
+		closed(t, d)
+		t.Error("the directory opens")
 	}
 }
 

@@ -168,23 +168,26 @@ func (d *DB) Close() error {
 	d.using.Lock()
 	defer d.using.Unlock()
 	// What is not in the tables stays in the log.
-	err := d.watch.flush(d.tables)
-	whole := err == nil && d.broken.Load() == nil
+	whole, err := d.broken.Load() == nil, error(nil)
 	if whole {
+		err = d.beginLastSegment()
+	}
+	err = errors.Join(err, d.watch.flush(d.tables))
+	if whole = whole && err == nil; whole {
 		d.inTables = d.last
-		err = d.endLog()
+		d.group.clear()
+		err = d.flush()
 		whole = err == nil
 	}
 	return errors.Join(err, d.log.close(whole), d.tables.Close(), d.lock.Close())
 }
 
-// endLog begins a small segment that says that the tables have everything.
-func (d *DB) endLog() error {
-	if err := d.log.next(writtenOutSize); err != nil {
+// beginLastSegment begins a small segment, which is to say that the tables have everything, and all that they need.
+func (d *DB) beginLastSegment() error {
+	if err := d.log.next(writtenOutSize + nextNote); err != nil {
 		return err
 	}
-	d.group.clear()
-	return d.flush()
+	return d.sayLogStart()
 }
 
 // Write makes an operation and returns when it is on the disk, or the error with which it refused. After ErrFull nothing was written, and

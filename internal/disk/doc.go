@@ -37,6 +37,9 @@
 //	a sector of the log            the records that it touches              a report at Open
 //	the end of the log             nothing: it was never acknowledged,      a report at Open, if so
 //	                               unless a later record says so
+//	a file of the log is missing   the directory does not open              an error of Open
+//	the log is of an earlier       what was written after that              a report at Open, if the tables have
+//	moment                                                                  something of it
 //	a block of a table             the keys that may be in it               they read as ErrCorrupt; AscendSound passes
 //	the index of a table           the keys that may be in the table        the same
 //	the list of the tables         the directory does not open, if they     an error of Open
@@ -44,7 +47,7 @@
 //
 // Each value is stored with a checksum over its space, its key and itself. What a record says about its values stands in it twice, and each
 // record says up to which number all before it are flushed. The first records of a segment say up to which number the tables are written
-// out.
+// out. The tables say with which segment the log begins that they need, and a segment that is full says which one follows it.
 //
 // # A full disk
 //

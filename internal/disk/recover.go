@@ -7,7 +7,15 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// logStart is the key under which the tables keep the first segment of the log that they need, and the number of the last record when that
+// was written; see sayLogStart. It stands beside applied, for the same reason.
+var logStart = []byte{0xff, 'A'}
+
+// following is the key under which a segment that is full says which one comes after it.
+var following = []byte("f")
 
 // recover takes what the log has and the tables do not, writes the tables out, and begins a new log. A crash in between leaves the old
 // log, which is read again.
@@ -32,6 +40,9 @@ func (d *DB) recover(o Options, dir string) error {
 		return fmt.Errorf("%w: the tables have %d records, and had %d: the list of their files is damaged, or some of them are of another moment: restore a backup of the whole directory",
 			ErrCorrupt, d.last, had)
 	}
+	if err := d.checkLog(o.fs, dir, files, records); err != nil {
+		return err
+	}
 	if err := d.replay(records); err != nil {
 		return err
 	}
@@ -41,14 +52,104 @@ func (d *DB) recover(o Options, dir string) error {
 	if err := d.watch.flush(d.tables); err != nil {
 		return err
 	}
-	for _, name := range files {
-		if err := o.fs.Remove(name); err != nil {
+	d.flushed, d.said, d.inTables = d.last, d.last, d.last
+	if d.log, err = openWAL(o.fs, dir, count, o.part); err != nil {
+		return err
+	}
+	if err := d.changeLogs(files); err != nil {
+		return errors.Join(err, d.log.close(false)) // the tables on the disk may need the new segment
+	}
+	return nil
+}
+
+// changeLogs has the tables need the new log, and then removes the files of the old one. A crash before the tables are written out leaves
+// both logs, of which they need the old one.
+func (d *DB) changeLogs(old []string) error {
+	if err := d.sayLogStart(); err != nil {
+		return err
+	}
+	if err := d.watch.flush(d.tables); err != nil {
+		return err
+	}
+	d.log.needed = d.log.current
+	for _, name := range old {
+		if err := d.log.fs.Remove(name); err != nil {
 			return err
 		}
 	}
-	d.flushed, d.said, d.inTables = d.last, d.last, d.last
-	d.log, err = openWAL(o.fs, dir, count, o.part)
-	return err
+	return nil
+}
+
+// sayLogStart says in the tables that they need the log from the current segment on, once they are written out. What they are told later
+// is of a later segment. So the one that the tables on the disk name is in the log, whatever of this was written out.
+func (d *DB) sayLogStart() error {
+	value := append(binary.BigEndian.AppendUint64(nil, d.flushed), d.log.baseName(d.log.current)...)
+	return d.tables.Set(logStart, value, pebble.NoSync)
+}
+
+// sayNext has a segment that is full say which one follows it. That is on the disk before anything is written to the next one. If it fails
+// all can be read nevertheless: only the loss of the next file could not be told.
+func (d *DB) sayNext(s *segment) {
+	key := inSpace(meta, following)
+	r := &record{header: header{segment: s.nonce, flushed: d.flushed}} // its number is 0: it is not replayed
+	r.list = []change{{key: key, value: seal(nil, plain, key, []byte(d.log.baseName(d.log.current)))}}
+	_, err := s.file.WriteAt(r.append(nil), s.end)
+	if err == nil {
+		err = s.file.SyncData()
+	}
+	if err != nil {
+		d.report(fmt.Errorf("the log: %w", err))
+	}
+}
+
+// checkLog refuses a log of which files are missing: those that the tables need, and those that other files name. It reports a log that
+// ends before the tables do. Tables of an earlier version do not say what they need.
+func (d *DB) checkLog(fs vfs.FS, dir string, files []string, records []*record) error {
+	value, closer, err := d.tables.Get(logStart)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil
+	}
+	if err = damage(err); errors.Is(err, ErrCorrupt) {
+		d.report(err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	value = bytes.Clone(value)
+	if err := closer.Close(); err != nil || len(value) < 8 {
+		return errors.Join(fmt.Errorf("%w: the beginning of the log", ErrCorrupt), err)
+	}
+	end, start := binary.BigEndian.Uint64(value), string(value[8:])
+	there, names := map[string]bool{}, map[uint64]string{}
+	for _, file := range files {
+		name := fs.PathBase(file)
+		_, nonce, _ := parseName(name)
+		there[name], names[nonce] = true, name
+	}
+	needed := []string{start}
+	key := inSpace(meta, following)
+	for _, r := range records {
+		end = max(end, r.number)
+		if names[r.segment] < start { // names are in order
+			continue
+		}
+		for _, c := range r.list {
+			if next, err := unseal(key, c.value); bytes.Equal(c.key, key) && err == nil {
+				needed = append(needed, string(next))
+			}
+		}
+	}
+	for _, name := range needed {
+		if !there[name] {
+			return fmt.Errorf("%w: the file %s is missing, with writes that the tables may not have: put it back, or restore a backup of the whole directory; whoever puts an empty file in its place gives them up",
+				ErrCorrupt, fs.PathJoin(dir, name))
+		}
+	}
+	if d.last > end {
+		d.report(fmt.Errorf("%w: the log ends with record %d, and the tables have %d: its end is damaged, or it is of an earlier moment, and what was written after that is not known", ErrCorrupt, end, d.last))
+	}
+	return nil
 }
 
 // appliedNumber is the number of the last record that is in the tables.
@@ -91,7 +192,7 @@ func (d *DB) replay(records []*record) error {
 		flushed = max(flushed, r.flushed)
 	}
 	for _, r := range records {
-		if r.number <= d.last || r.changes == 0 { // which only confirms, and has the number of another
+		if r.number <= d.last || r.changes == 0 { // which only confirms, and has the number of another, or is a note of sayNext
 			continue
 		}
 		if before := r.number - 1; before > d.last && before > flushed || !r.whole() && r.number > flushed {

@@ -29,6 +29,7 @@ type segment struct {
 	size  int64
 	nonce uint64 // what its records have
 	last  uint64 // the number of its last record
+	end   int64  // of what was written to it, once it is full
 }
 
 // wal is the log that is written to. Only who holds the turn uses it.
@@ -41,8 +42,10 @@ type wal struct {
 	count   uint64
 	// prepared gives the next segment; nil while nobody prepares one.
 	prepared chan prepared
-	// full are the segments before the current one, whose records may not be in the tables yet.
-	full []*segment
+	// full are the segments before the current one, whose records may not be in the tables yet. needed is the first segment that the
+	// tables on the disk need, or one before that.
+	full   []*segment
+	needed *segment
 	// spare are files that are free.
 	spare []*segment
 }
@@ -153,8 +156,15 @@ func syncDir(fs vfs.FS, dir string) error {
 	return err
 }
 
-// room makes sure that so many bytes have a place in the current segment.
+// nextNote is at least what DB.sayNext writes to the end of a segment.
+const nextNote = 256
+
+// baseName is the name of the file of a segment, without its directory.
+func (w *wal) baseName(s *segment) string { return w.fs.PathBase(s.name) }
+
+// room makes sure that so many bytes have a place in the current segment, and the name of the next segment behind them.
 func (w *wal) room(n int) error {
+	n += nextNote
 	if w.end+int64(n) <= w.current.size {
 		return nil
 	}
@@ -183,6 +193,7 @@ func (w *wal) next(size int64) error {
 
 // begin has a segment be the current one.
 func (w *wal) begin(s *segment) {
+	w.current.end = w.end
 	w.full = append(w.full, w.current)
 	w.current, w.end = s, 0
 }
@@ -224,9 +235,9 @@ func (w *wal) write(data []byte, last uint64, flush bool) error {
 	return w.current.file.SyncData()
 }
 
-// release gives the segments back whose records are all in the tables.
+// release gives the segments back whose records are all in the tables, up to the one that is needed.
 func (w *wal) release(inTables uint64) error {
-	for len(w.full) > 0 && w.full[0].last <= inTables {
+	for len(w.full) > 0 && w.full[0].last <= inTables && w.full[0] != w.needed {
 		s := w.full[0]
 		w.full = w.full[1:]
 		if len(w.spare) < 2 && s.size == w.largest {

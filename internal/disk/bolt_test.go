@@ -1,0 +1,248 @@
+package disk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"go.etcd.io/bbolt"
+)
+
+// oldContents is what the file of an earlier version has.
+func oldContents(name string) (all []string, err error) {
+	bolt, err := bbolt.Open(name, 0o600, &bbolt.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	err = eachOld(bolt, func(s Space, key, value []byte) error {
+		all = append(all, fmt.Sprintf("%s %x %x", s, key, value))
+		return nil
+	})
+	return all, errors.Join(err, bolt.Close())
+}
+
+// What is read of a file that bbolt wrote is what bbolt reads of it, whatever became of the file before.
+func TestBoltFile(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		name := filepath.Join(t.TempDir(), formatFile)
+		bolt, err := bbolt.Open(name, 0o600, &bbolt.Options{NoSync: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := func(tx *bbolt.Tx) error {
+			for _, of := range spaceNames {
+				if rng.IntN(3) == 0 {
+					continue // of another version, or as it was
+				}
+				bucket, err := tx.CreateBucketIfNotExists([]byte(of))
+				if err != nil {
+					return err
+				}
+				for range rng.IntN(200) {
+					key := fmt.Appendf(nil, "%0*d", 1+rng.IntN(40), rng.IntN(300))
+					if err := bucket.Put(key, make([]byte, rng.IntN(1<<rng.IntN(15)))); err != nil {
+						return err
+					}
+				}
+				most := rng.IntN(400)
+				c := bucket.Cursor()
+				for key, _ := c.First(); key != nil && most > 0; key, _ = c.Next() {
+					if most--; rng.IntN(4) > 0 {
+						if err := bucket.Delete(bytes.Clone(key)); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			return nil
+		}
+		for range 1 + rng.IntN(12) {
+			if err := bolt.Update(change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := map[string]bool{}
+		err = bolt.View(func(tx *bbolt.Tx) error {
+			for space, of := range spaceNames {
+				if bucket := tx.Bucket([]byte(of)); bucket != nil {
+					if err := bucket.ForEach(func(k, v []byte) error { want[fmt.Sprintf("%s %x %x", space, k, v)] = true; return nil }); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err = errors.Join(err, bolt.Close()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := oldContents(name)
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("seed %d: %d values and %v, want %d", seed, len(got), err, len(want))
+		}
+		for _, value := range got {
+			if !want[value] {
+				t.Fatalf("seed %d: bbolt does not have %.100s", seed, value)
+			}
+		}
+	}
+}
+
+// boltPages calls fn with the place of each page of a bbolt file that has entries, and with how many.
+func boltPages(data []byte, fn func(at int, kind uint16, count int)) {
+	for at := 0; at < len(data); at += os.Getpagesize() {
+		kind, count := binary.LittleEndian.Uint16(data[at+8:]), int(binary.LittleEndian.Uint16(data[at+10:]))
+		if (kind == boltBranch || kind == boltLeaf) && int(binary.LittleEndian.Uint64(data[at:]))*os.Getpagesize() == at {
+			fn(at, kind, count)
+		}
+	}
+}
+
+// A bit that is wrong in what holds a file of an earlier version together is found. The lengths of the last key and value of a page are
+// not part of that: what comes behind them is free.
+func TestDamagedBoltFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeOld(t, dir, 400)
+	data, err := os.ReadFile(filepath.Join(dir, formatFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := oldContents(filepath.Join(dir, formatFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "damaged")
+	found, n := 0, 0
+	boltPages(data, func(page int, kind uint16, count int) {
+		end := page + boltEntry + boltEntry*count
+		if kind == boltLeaf {
+			end -= 8
+		}
+		for at := page; at < end; at += 1 + n%boltStep {
+			damaged := bytes.Clone(data)
+			n++
+			damaged[at] ^= 1 << (n % 8)
+			if err := os.WriteFile(name, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			switch got, err := oldContents(name); {
+			case errors.Is(err, ErrCorrupt):
+				found++
+			case err != nil || len(got) != len(want) || strings.Join(got, "") != strings.Join(want, ""):
+				t.Errorf("bit %d of byte %d of page %d: %d values, %v", n%8, at-page, page/os.Getpagesize(), len(got), err)
+			}
+		}
+	})
+	if found < n/2 {
+		t.Errorf("%d of %d were found", found, n)
+	}
+}
+
+// boltStep is how far apart the bits are that TestDamagedBoltFile flips, at most.
+const boltStep = 200
+
+// A page of the old file that leads to itself or to one of another place is refused, and nothing is touched: neither the file nor what is
+// beside it.
+func TestBoltCircle(t *testing.T) {
+	t.Parallel()
+	base := t.TempDir()
+	writeOld(t, base, 600)
+	data, err := os.ReadFile(filepath.Join(base, formatFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	boltPages(data, func(page int, kind uint16, count int) {
+		if kind != boltBranch {
+			return
+		}
+		for i := range count {
+			tried++
+			damaged := bytes.Clone(data)
+			copy(damaged[page+boltEntry*(i+1)+8:], data[page:page+8]) // of its own id
+			dir := t.TempDir()
+			if err := errors.Join(os.Mkdir(filepath.Join(dir, "tables"), 0o700), os.WriteFile(filepath.Join(dir, formatFile), damaged, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(dir, Options{Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "undamaged copy") {
+				t.Errorf("a page that leads to itself: %v, want ErrCorrupt and what to do", err)
+			}
+			left := files(t, vfs.Default, dir, func(name string) bool { return name != "LOCK" })
+			if now, err := os.ReadFile(filepath.Join(dir, formatFile)); err != nil || !bytes.Equal(now, damaged) || len(left) != 2 {
+				t.Errorf("%v are left, %v", left, err)
+			}
+		}
+	})
+	if tried == 0 {
+		t.Error("there is no such page")
+	}
+}
+
+// A full disk stops a conversion, which tells so. The file is as it was, and is converted when there is room.
+func TestConversionOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bolt, err := bbolt.Open(filepath.Join(dir, formatFile), 0o600, &bbolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, memory = 400, 1 << 20 // values, and what the tables keep in memory: the values have more than all of it
+	err = bolt.Update(func(tx *bbolt.Tx) error {
+		bucket, err := tx.CreateBucket([]byte(Blobs.String()))
+		for i := range uint64(n) {
+			err = errors.Join(err, bucket.Put(k8(i), make([]byte, 64<<10)))
+		}
+		return err
+	})
+	if err = errors.Join(err, bolt.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, formatFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var full atomic.Bool
+	var tries atomic.Int64
+	full.Store(true)
+	fs := crowded(vfs.Default, &full, func(op errorfs.Op) bool {
+		if writesTable(op) && tries.Add(1) > 1000 {
+			t.Error("the tables are tried again and again")
+			full.Store(false)
+		}
+		return writesTable(op)
+	})
+	options := Options{fs: fs, Log: slog.New(slog.DiscardHandler), part: memTable / memory, hurry: true}
+	if _, err := Open(dir, options); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("Open: %v, want ErrFull and what to do", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, formatFile)); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the old file was changed: %v", err)
+	}
+	if left := files(t, vfs.Default, dir, func(name string) bool { return strings.HasPrefix(name, "tables") }); len(left) > 0 {
+		t.Errorf("%v keeps room", left)
+	}
+	full.Store(false)
+	d, err := Open(dir, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	err = d.Read(func(tx *Tx) error {
+		return tx.Ascend(Blobs, nil, nil, func(_, v []byte) bool { got += len(v); return true })
+	})
+	if err = errors.Join(err, d.Close()); err != nil || got != n*64<<10 {
+		t.Errorf("%d bytes were converted, %v", got, err)
+	}
+}
