@@ -35,7 +35,7 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	cache := pebble.NewCache(blockCache / o.part)
 	defer cache.Unref()
 	options := &pebble.Options{
-		FS: o.fs, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
+		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
 		// More memory tables than a full log fills, and more files than there ever are: if the tables cannot be written out or merged, it
 		// is the log that has no room, and that refuses.
 		MemTableStopWritesThreshold: 2*mostFull + 2, L0StopWritesThreshold: 1 << 20,
