@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -117,4 +119,50 @@ func (l *texts) all() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.lines.String()
+}
+
+// While a damaged file keeps the tables from being merged, that is tried once a minute at last, and not without end. The log says what
+// becomes of it, and writes and reads go on. That a file cannot be looked into is tried as rarely.
+func TestDamageIsNotTriedWithoutEnd(t *testing.T) {
+	t.Parallel()
+	for what, harm := range map[string]func(data []byte, at int){
+		"a block":    harmBlock,
+		"properties": func(data []byte, _ int) { data[len(data)-100] ^= 4 },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				fs, reads := tableReads(damagedAmongOthers(t, 2000, harm))
+				var lines texts
+				d, err := Open("data", Options{fs: fs, Log: slog.New(&lines), part: 16})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closed(t, d)
+				for i := range uint64(10) {
+					if err := d.Write(func(tx *Tx) error { tx.Put(Log, k8(i), k8(i)); tx.Put(Log, k8(100-i), k8(i)); return nil }); err != nil {
+						t.Fatal(err)
+					}
+					if err := d.tables.Flush(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Minute)
+				if n := d.tables.Metrics().Compact.FailedCount; n < 5 || n > 30 {
+					t.Errorf("the tables were merged %d times in 10 minutes, in vain; want some, and at last one a minute", n)
+				}
+				before := reads.Load()
+				time.Sleep(time.Hour)
+				if n := reads.Load() - before; n > 60*30 {
+					t.Errorf("an idle directory with damage read its tables %d times in an hour", n)
+				}
+				if all := lines.all(); !strings.Contains(all, "grow with each write: restore a backup") || strings.Count(all, "\n") > 500 {
+					t.Errorf("the log does not say what to do, or too much: %s", all)
+				}
+				if err := d.Write(func(tx *Tx) error { tx.Put(Rows, k8(1), nil); return nil }); err != nil {
+					t.Errorf("a write: %v", err)
+				}
+			})
+		})
+	}
 }

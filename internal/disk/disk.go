@@ -148,7 +148,7 @@ func openLocked(dir string, o Options) (*DB, error) {
 	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.confirmIdle), stopped(d.goOn)
 	d.jobs.New = func() any { return &job{answer: make(chan error, 1)} }
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
-		return nil, errors.Join(err, tables.Close())
+		return nil, errors.Join(err, w.close(tables))
 	}
 	return d, nil
 }
@@ -175,7 +175,7 @@ func (d *DB) Close() error {
 		err = d.endLog()
 		whole = err == nil
 	}
-	return errors.Join(err, d.log.close(whole), d.tables.Close(), d.lock.Close())
+	return errors.Join(err, d.log.close(whole), d.watch.close(d.tables), d.lock.Close())
 }
 
 // endLog begins a small segment that says that the tables have everything.
