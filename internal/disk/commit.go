@@ -20,6 +20,8 @@ const (
 	confirmAfter = 50 * time.Millisecond
 	// mostFull is how many full segments may wait for the tables; the writer waits for them then.
 	mostFull = 4
+	// entrySize is what the tables reserve in memory for a change, beside its key and its value.
+	entrySize = 200
 	// retryAfter is how long after a write found no room the next one is tried.
 	retryAfter = 500 * time.Millisecond
 )
@@ -217,9 +219,14 @@ func (d *DB) flush() error {
 	return nil
 }
 
-// makeRoom makes sure that the current segment has a place for so many bytes.
+// crowded reports whether no more is written before the tables are written out.
+func (d *DB) crowded() bool {
+	return len(d.log.full) >= mostFull || d.inMemory >= mostInMemory*d.memTable
+}
+
+// makeRoom makes sure that the current segment and the memory of the tables have a place for so many bytes.
 func (d *DB) makeRoom(size int) error {
-	if len(d.log.full) >= mostFull && d.watch.failing() {
+	if d.crowded() && d.watch.failing() {
 		return errTables
 	}
 	if err := d.log.room(size); err != nil {
@@ -248,6 +255,11 @@ func (d *DB) show(changes []change) error {
 		set(batch, c)
 	}
 	setApplied(batch, d.last)
+	size := int64(batch.Len()) + int64(batch.Count())*entrySize
+	if size > d.memTable/2 { // which goes beside a new memory table
+		size += d.memTable
+	}
+	d.inMemory += size
 	return batch.Commit(pebble.NoSync)
 }
 
@@ -273,34 +285,37 @@ func (d *DB) confirm() {
 	d.bytes.Add(int64(len(data)))
 }
 
-// writeOut has the tables written out when a segment is full, so that it can be used again. Readers and the writer go on meanwhile.
+// writeOut has the tables written out when a segment is full, so that it can be used again, or when much of them is in memory. Readers and
+// the writer go on meanwhile.
 func (d *DB) writeOut() {
 	if w := d.writing; w != nil {
-		if len(d.log.full) >= mostFull && !d.watch.failing() {
+		if d.crowded() && !d.watch.failing() {
 			_ = d.watch.await(w.done) // if they cannot be, writes are refused: see makeRoom
 		}
 		select {
 		case <-w.done:
 			d.writing, d.inTables = nil, w.number
+			d.inMemory -= w.bytes
 			d.release()
 		default:
 		}
 	}
-	if d.writing != nil || len(d.log.full) == 0 {
+	if d.writing != nil || len(d.log.full) == 0 && !d.crowded() {
 		return
 	}
-	number := d.last
+	number, bytes := d.last, d.inMemory
 	done, err := d.tables.AsyncFlush()
 	if err != nil {
 		d.report(fmt.Errorf("the tables cannot be written out: %w", err))
 		return
 	}
-	d.writing = &writing{number, done}
+	d.writing = &writing{number, bytes, done}
 }
 
-// writing is the tables being written out, with all records up to a number.
+// writing is the tables being written out, with all records up to a number, which take so many bytes of memory.
 type writing struct {
 	number uint64
+	bytes  int64
 	done   <-chan struct{}
 }
 

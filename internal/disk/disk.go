@@ -46,7 +46,9 @@ type DB struct {
 	// inTables is the number up to which the tables on the disk have all records, and writing what is to raise it; nil is nothing.
 	inTables uint64
 	writing  *writing
-	ended    bool // there are no more groups
+	inMemory int64 // bytes that the tables take in memory, or took until they wrote some out on their own
+	memTable int64 // the size of a table in memory
+	ended    bool  // there are no more groups
 
 	idle  *time.Timer // calls confirmIdle
 	armed bool        // idle runs
@@ -142,7 +144,7 @@ func openLocked(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{
-		tables: tables, watch: w, group: newGroup(tables), done: make(chan struct{}), gone: make(chan struct{}),
+		tables: tables, watch: w, group: newGroup(tables), memTable: memTable / o.part, done: make(chan struct{}), gone: make(chan struct{}),
 		report: func(err error) { w.report(err.Error(), "stored data is damaged", "error", err.Error()) },
 	}
 	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.confirmIdle), stopped(d.goOn)

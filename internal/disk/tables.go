@@ -15,6 +15,8 @@ import (
 const (
 	// memTable is how much the tables keep in memory before they write it out.
 	memTable = 16 << 20
+	// mostInMemory is how many times memTable is in memory at most, and the group after that, before writes wait for the tables.
+	mostInMemory = 10
 	// blockCache is how much of the tables' files is kept in memory at most. A start and a commit look for keys that are not there, in
 	// tables just written: with 32 MB a tenth of a busy server's processor time went into reading them again.
 	blockCache = 128 << 20
@@ -39,9 +41,8 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	compactions := newScheduler()
 	options := &pebble.Options{
 		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
-		// More memory tables than a full log fills, and more files than there ever are: if the tables cannot be written out or merged, it
-		// is the log that has no room, and that refuses.
-		MemTableStopWritesThreshold: 2*mostFull + 2, L0StopWritesThreshold: 1 << 20,
+		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
+		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
 	}
 	options.Experimental.CompactionScheduler = compactions
@@ -85,6 +86,9 @@ func (w *watcher) listener(compactions *scheduler) *pebble.EventListener {
 			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details.Error())
 		},
 		BackgroundError: w.backgroundError,
+		WriteStallBegin: func(i pebble.WriteStallBeginInfo) { // which should not be: see crowded
+			w.report("stall", "a write waits for the tables of the data directory", "reason", i.Reason)
+		},
 		FlushEnd: func(i pebble.FlushInfo) {
 			if w.lastFlush.Store(&i.Err); i.Err == nil {
 				w.failures.Store(0)
