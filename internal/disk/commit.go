@@ -29,12 +29,10 @@ const (
 // write is the writer: it commits what stands in the line, group by group.
 func (d *DB) write() {
 	defer close(d.done)
-	for d.line.sleep() {
-		d.turn.Lock()
-		for group := d.line.next(); len(group) > 0; group = d.line.next() {
-			d.finish(group)
-		}
-		d.turn.Unlock()
+	d.work()
+	if d.line.left() != nil { // there was no room for it
+		d.tryAgain()
+		d.work()
 	}
 	d.turn.Lock()
 	defer d.turn.Unlock()
@@ -42,6 +40,27 @@ func (d *DB) write() {
 	d.idle.Stop()
 	d.retry.Stop()
 	d.confirm()
+}
+
+// work commits what stands in the line, until the line is closed and there is nothing in it that can be committed.
+func (d *DB) work() {
+	for d.line.sleep() {
+		d.turn.Lock()
+		for group := d.line.next(); len(group) > 0; group = d.line.next() {
+			d.finish(group)
+		}
+		d.turn.Unlock()
+	}
+}
+
+// tryAgain takes writes again before the time, if there is room.
+func (d *DB) tryAgain() {
+	d.turn.Lock()
+	if d.crowded() {
+		_ = d.watch.flush(d.tables) // if that fails, there is no room
+	}
+	d.turn.Unlock()
+	d.goOn()
 }
 
 // lead commits a group in the goroutine of a caller, which has taken the turn.

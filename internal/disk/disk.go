@@ -158,7 +158,7 @@ func openLocked(dir string, o Options) (*DB, error) {
 // Report reports a value that cannot be read, as damage to stored data.
 func (d *DB) Report(err error) { d.report(err) }
 
-// Close waits for what is in the line and closes the directory.
+// Close waits for what is in the line and closes the directory. It returns ErrFull if there was no room for all of it.
 func (d *DB) Close() error {
 	if d.closed.Swap(true) {
 		<-d.gone
@@ -177,7 +177,7 @@ func (d *DB) Close() error {
 		err = d.endLog()
 		whole = err == nil
 	}
-	return errors.Join(err, d.log.close(whole), d.watch.close(d.tables), d.lock.Close())
+	return errors.Join(d.line.left(), err, d.log.close(whole), d.watch.close(d.tables), d.lock.Close())
 }
 
 // endLog begins a small segment that says that the tables have everything.

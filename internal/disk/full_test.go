@@ -3,6 +3,7 @@ package disk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -121,6 +122,52 @@ func TestFullDiskAtTheEnds(t *testing.T) {
 			t.Errorf("%v is there, want all that was acknowledged", got)
 		}
 	})
+}
+
+// Close writes what was taken in while there was no room, if there is some again. If there is none, it says that operations are lost.
+func TestCloseOfAFullDisk(t *testing.T) {
+	t.Parallel()
+	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
+		for _, stays := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, stays full: %v", name, stays), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var full atomic.Bool
+					mem := vfs.NewCrashableMem()
+					d, err := Open("data", Options{fs: crowded(mem, &full, concerns), Log: slog.New(slog.DiscardHandler), part: 16, hurry: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					full.Store(true)
+					taken := uint64(0)
+					for ; err == nil; taken++ {
+						if err = d.Later(large(taken)); err == nil && taken%8 == 7 {
+							taken++
+							err = d.Write(large(taken))
+						}
+						if taken > 5000 {
+							t.Fatal("the disk is full, and takes writes without end")
+						}
+					}
+					taken-- // the last one was refused
+					d.turn.Lock()
+					waiting := uint64(len(d.line.jobs))
+					full.Store(stays)
+					d.turn.Unlock()
+					err = d.Close()
+					got := uint64(len(numbers(t, openAgain(t, mem))))
+					switch {
+					case waiting == 0:
+						t.Error("no operation waits: this tests nothing")
+					case stays && (!errors.Is(err, ErrFull) || got != taken-waiting):
+						t.Errorf("%d of %d are there, and Close returns %v, want %d and ErrFull", got, taken, err, taken-waiting)
+					case !stays && (err != nil || got != taken):
+						t.Errorf("%d of %d are there, and Close returns %v; there was room", got, taken, err)
+					}
+				})
+			})
+		}
+	}
 }
 
 // A segment that cannot be made in advance is made when it is needed.

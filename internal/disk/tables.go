@@ -203,8 +203,9 @@ func (w *watcher) await(written <-chan struct{}) error {
 	}
 }
 
-// flush writes the tables out.
+// flush writes the tables out. Failures of before do not count.
 func (w *watcher) flush(tables *pebble.DB) error {
+	w.failures.Store(0)
 	written, err := tables.AsyncFlush()
 	if err != nil {
 		return err
