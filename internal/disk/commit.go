@@ -246,7 +246,7 @@ func (d *DB) crowded() bool {
 // makeRoom makes sure that the current segment and the memory of the tables have a place for so many bytes.
 func (d *DB) makeRoom(size int) error {
 	if d.crowded() && d.watch.failing() {
-		return errTables
+		return d.watch.errTables()
 	}
 	if err := d.log.room(size); err != nil {
 		return fmt.Errorf("%w: the log: %w", ErrFull, err)

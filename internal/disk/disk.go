@@ -16,8 +16,9 @@ import (
 // ErrUnknown is wrapped by what Write returns when nobody can tell whether the operation is on the disk.
 var ErrUnknown = errors.New("disk: the outcome of the write is not known")
 
-// ErrFull is wrapped by what Write and Later return when there is no room on the disk. Nothing was written.
-var ErrFull = errors.New("disk: there is no room on the disk for the data directory; nothing was written")
+// ErrFull is wrapped by what Write and Later return while the disk takes no writes. The reason is wrapped as well: mostly it is full. Nothing
+// was written.
+var ErrFull = errors.New("disk: the disk takes no writes for the data directory for now; nothing was written")
 
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
 var ErrClosed = errors.New("disk: closed")

@@ -170,6 +170,32 @@ func TestCloseOfAFullDisk(t *testing.T) {
 	}
 }
 
+// What is refused says why: a disk that fails is not one that is full.
+func TestRefusedForAnotherReason(t *testing.T) {
+	t.Parallel()
+	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var fails atomic.Bool
+			d := openOn(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if fails.Load() && concerns(op) {
+					return syscall.EIO
+				}
+				return nil
+			})))
+			fails.Store(true)
+			err := error(nil)
+			for n := uint64(0); err == nil; n++ {
+				err = d.Write(large(n))
+			}
+			if !errors.Is(err, ErrFull) || !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), "room") {
+				t.Errorf("a write to a disk that fails: %v, want ErrFull and the reason, and nothing of room", err)
+			}
+			fails.Store(false)
+		})
+	}
+}
+
 // A segment that cannot be made in advance is made when it is needed.
 func TestOneSegmentFails(t *testing.T) {
 	t.Parallel()

@@ -60,11 +60,12 @@ type watcher struct {
 	pause  time.Duration // after a failure
 	ending chan struct{} // closed before the tables are
 
-	lastFlush atomic.Pointer[error] // what the last try to write the tables out came to
-	failures  atomic.Int64          // of writing the tables out, since the last success
-	failed    chan struct{}
-	lastMerge atomic.Pointer[error] // what the last compaction came to
-	looks     time.Duration         // how long looking into a table was put off last; one goroutine of Pebble does
+	lastFlush   atomic.Pointer[error] // what the last try to write the tables out came to
+	failures    atomic.Int64          // of writing the tables out, since the last success
+	failed      chan struct{}
+	lastFailure atomic.Pointer[error] // of these; nil if there was none
+	lastMerge   atomic.Pointer[error] // what the last compaction came to
+	looks       time.Duration         // how long looking into a table was put off last; one goroutine of Pebble does
 
 	mu       sync.Mutex
 	reported map[string]time.Time
@@ -114,6 +115,7 @@ func (w *watcher) backgroundError(err error) {
 		w.reportWork(err)
 	case isLast(&w.lastFlush, err):
 		w.reportWork(err)
+		w.lastFailure.Store(&err)
 		w.failures.Add(1)
 		select {
 		case w.failed <- struct{}{}:
@@ -183,8 +185,10 @@ func (w *watcher) Fatalf(format string, args ...any) {
 	os.Exit(1)
 }
 
-// errTables is that the tables cannot be written out for now.
-var errTables = fmt.Errorf("%w: the tables cannot be written out", ErrFull)
+// errTables is that the tables cannot be written out for now, and why.
+func (w *watcher) errTables() error {
+	return fmt.Errorf("%w: the tables cannot be written out: %w", ErrFull, *w.lastFailure.Load())
+}
 
 // failing reports whether nobody should wait for the tables to be written out.
 func (w *watcher) failing() bool { return w.failures.Load() >= giveUpAfter }
@@ -197,7 +201,7 @@ func (w *watcher) await(written <-chan struct{}) error {
 			return nil
 		case <-w.failed:
 			if w.failing() {
-				return errTables
+				return w.errTables()
 			}
 		}
 	}
