@@ -20,6 +20,8 @@ const (
 	confirmAfter = 50 * time.Millisecond
 	// mostFull is how many full segments may wait for the tables; the writer waits for them then.
 	mostFull = 4
+	// entrySize is what the tables reserve in memory for a change, beside its key and its value.
+	entrySize = 200
 	// retryAfter is how long after a write found no room the next one is tried.
 	retryAfter = 500 * time.Millisecond
 )
@@ -27,12 +29,10 @@ const (
 // write is the writer: it commits what stands in the line, group by group.
 func (d *DB) write() {
 	defer close(d.done)
-	for d.line.sleep() {
-		d.turn.Lock()
-		for group := d.line.next(); len(group) > 0; group = d.line.next() {
-			d.finish(group)
-		}
-		d.turn.Unlock()
+	d.work()
+	if d.line.left() != nil { // there was no room for it
+		d.tryAgain()
+		d.work()
 	}
 	d.turn.Lock()
 	defer d.turn.Unlock()
@@ -40,6 +40,27 @@ func (d *DB) write() {
 	d.idle.Stop()
 	d.retry.Stop()
 	d.confirm()
+}
+
+// work commits what stands in the line, until the line is closed and there is nothing in it that can be committed.
+func (d *DB) work() {
+	for d.line.sleep() {
+		d.turn.Lock()
+		for group := d.line.next(); len(group) > 0; group = d.line.next() {
+			d.finish(group)
+		}
+		d.turn.Unlock()
+	}
+}
+
+// tryAgain takes writes again before the time, if there is room.
+func (d *DB) tryAgain() {
+	d.turn.Lock()
+	if d.crowded() {
+		_ = d.watch.flush(d.tables) // if that fails, there is no room
+	}
+	d.turn.Unlock()
+	d.goOn()
 }
 
 // lead commits a group in the goroutine of a caller, which has taken the turn.
@@ -217,10 +238,15 @@ func (d *DB) flush() error {
 	return nil
 }
 
-// makeRoom makes sure that the current segment has a place for so many bytes.
+// crowded reports whether no more is written before the tables are written out.
+func (d *DB) crowded() bool {
+	return len(d.log.full) >= mostFull || d.inMemory >= mostInMemory*d.memTable
+}
+
+// makeRoom makes sure that the current segment and the memory of the tables have a place for so many bytes.
 func (d *DB) makeRoom(size int) error {
-	if len(d.log.full) >= mostFull && d.watch.failing() {
-		return errTables
+	if d.crowded() && d.watch.failing() {
+		return d.watch.errTables()
 	}
 	before := d.log.current
 	if err := d.log.room(size); err != nil {
@@ -252,6 +278,11 @@ func (d *DB) show(changes []change) error {
 		set(batch, c)
 	}
 	setApplied(batch, d.last)
+	size := int64(batch.Len()) + int64(batch.Count())*entrySize
+	if size > d.memTable/2 { // which goes beside a new memory table
+		size += d.memTable
+	}
+	d.inMemory += size
 	return batch.Commit(pebble.NoSync)
 }
 
@@ -277,22 +308,25 @@ func (d *DB) confirm() {
 	d.bytes.Add(int64(len(data)))
 }
 
-// writeOut has the tables written out when a segment is full, so that it can be used again. Readers and the writer go on meanwhile.
+// writeOut has the tables written out when a segment is full, so that it can be used again, or when much of them is in memory. Readers and
+// the writer go on meanwhile.
 func (d *DB) writeOut() {
 	if w := d.writing; w != nil {
-		if len(d.log.full) >= mostFull && !d.watch.failing() {
+		if d.crowded() && !d.watch.failing() {
 			_ = d.watch.await(w.done) // if they cannot be, writes are refused: see makeRoom
 		}
 		select {
 		case <-w.done:
 			d.writing, d.inTables, d.log.needed = nil, w.number, w.start
+			d.inMemory -= w.bytes
 			d.release()
 		default:
 		}
 	}
-	if d.writing != nil || len(d.log.full) == 0 {
+	if d.writing != nil || len(d.log.full) == 0 && !d.crowded() {
 		return
 	}
+	number, bytes := d.last, d.inMemory
 	err := d.sayLogStart()
 	var done <-chan struct{}
 	if err == nil {
@@ -302,12 +336,14 @@ func (d *DB) writeOut() {
 		d.report(fmt.Errorf("the tables cannot be written out: %w", err))
 		return
 	}
-	d.writing = &writing{d.last, done, d.log.current}
+	d.writing = &writing{number, bytes, done, d.log.current}
 }
 
-// writing is the tables being written out, with all records up to a number. They need the log from start on then.
+// writing is the tables being written out, with all records up to a number, which take so many bytes of memory. They need the log from
+// start on then.
 type writing struct {
 	number uint64
+	bytes  int64
 	done   <-chan struct{}
 	start  *segment
 }

@@ -16,8 +16,9 @@ import (
 // ErrUnknown is wrapped by what Write returns when nobody can tell whether the operation is on the disk.
 var ErrUnknown = errors.New("disk: the outcome of the write is not known")
 
-// ErrFull is wrapped by what Write and Later return when there is no room on the disk. Nothing was written.
-var ErrFull = errors.New("disk: there is no room on the disk for the data directory; nothing was written")
+// ErrFull is wrapped by what Write and Later return while the disk takes no writes. The reason is wrapped as well: mostly it is full. Nothing
+// was written.
+var ErrFull = errors.New("disk: the disk takes no writes for the data directory for now; nothing was written")
 
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
 var ErrClosed = errors.New("disk: closed")
@@ -46,7 +47,9 @@ type DB struct {
 	// inTables is the number up to which the tables on the disk have all records, and writing what is to raise it; nil is nothing.
 	inTables uint64
 	writing  *writing
-	ended    bool // there are no more groups
+	inMemory int64 // bytes that the tables take in memory, or took until they wrote some out on their own
+	memTable int64 // the size of a table in memory
+	ended    bool  // there are no more groups
 
 	idle  *time.Timer // calls confirmIdle
 	armed bool        // idle runs
@@ -142,13 +145,13 @@ func openLocked(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{
-		tables: tables, watch: w, group: newGroup(tables), done: make(chan struct{}), gone: make(chan struct{}),
+		tables: tables, watch: w, group: newGroup(tables), memTable: memTable / o.part, done: make(chan struct{}), gone: make(chan struct{}),
 		report: func(err error) { w.report(err.Error(), "stored data is damaged", "error", err.Error()) },
 	}
 	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.confirmIdle), stopped(d.goOn)
 	d.jobs.New = func() any { return &job{answer: make(chan error, 1)} }
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
-		return nil, errors.Join(err, tables.Close())
+		return nil, errors.Join(err, w.close(tables))
 	}
 	return d, nil
 }
@@ -156,7 +159,7 @@ func openLocked(dir string, o Options) (*DB, error) {
 // Report reports a value that cannot be read, as damage to stored data.
 func (d *DB) Report(err error) { d.report(err) }
 
-// Close waits for what is in the line and closes the directory.
+// Close waits for what is in the line and closes the directory. It returns ErrFull if there was no room for all of it.
 func (d *DB) Close() error {
 	if d.closed.Swap(true) {
 		<-d.gone
@@ -179,7 +182,7 @@ func (d *DB) Close() error {
 		err = d.flush()
 		whole = err == nil
 	}
-	return errors.Join(err, d.log.close(whole), d.tables.Close(), d.lock.Close())
+	return errors.Join(d.line.left(), err, d.log.close(whole), d.watch.close(d.tables), d.lock.Close())
 }
 
 // beginLastSegment begins a small segment, which is to say that the tables have everything, and all that they need.

@@ -1,7 +1,9 @@
 package disk
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
@@ -122,6 +124,78 @@ func TestFullDiskAtTheEnds(t *testing.T) {
 	})
 }
 
+// Close writes what was taken in while there was no room, if there is some again. If there is none, it says that operations are lost.
+func TestCloseOfAFullDisk(t *testing.T) {
+	t.Parallel()
+	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
+		for _, stays := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, stays full: %v", name, stays), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var full atomic.Bool
+					mem := vfs.NewCrashableMem()
+					d, err := Open("data", Options{fs: crowded(mem, &full, concerns), Log: slog.New(slog.DiscardHandler), part: 16, hurry: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					full.Store(true)
+					taken := uint64(0)
+					for ; err == nil; taken++ {
+						if err = d.Later(large(taken)); err == nil && taken%8 == 7 {
+							taken++
+							err = d.Write(large(taken))
+						}
+						if taken > 5000 {
+							t.Fatal("the disk is full, and takes writes without end")
+						}
+					}
+					taken-- // the last one was refused
+					d.turn.Lock()
+					waiting := uint64(len(d.line.jobs))
+					full.Store(stays)
+					d.turn.Unlock()
+					err = d.Close()
+					got := uint64(len(numbers(t, openAgain(t, mem))))
+					switch {
+					case waiting == 0:
+						t.Error("no operation waits: this tests nothing")
+					case stays && (!errors.Is(err, ErrFull) || got != taken-waiting):
+						t.Errorf("%d of %d are there, and Close returns %v, want %d and ErrFull", got, taken, err, taken-waiting)
+					case !stays && (err != nil || got != taken):
+						t.Errorf("%d of %d are there, and Close returns %v; there was room", got, taken, err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What is refused says why: a disk that fails is not one that is full.
+func TestRefusedForAnotherReason(t *testing.T) {
+	t.Parallel()
+	for name, concerns := range map[string]func(errorfs.Op) bool{"tables": writesTable, "log": fillsSegment} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var fails atomic.Bool
+			d := openOn(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if fails.Load() && concerns(op) {
+					return syscall.EIO
+				}
+				return nil
+			})))
+			fails.Store(true)
+			err := error(nil)
+			for n := uint64(0); err == nil; n++ {
+				err = d.Write(large(n))
+			}
+			if !errors.Is(err, ErrFull) || !errors.Is(err, syscall.EIO) || strings.Contains(err.Error(), "room") {
+				t.Errorf("a write to a disk that fails: %v, want ErrFull and the reason, and nothing of room", err)
+			}
+			fails.Store(false)
+		})
+	}
+}
+
 // A segment that cannot be made in advance is made when it is needed.
 func TestOneSegmentFails(t *testing.T) {
 	t.Parallel()
@@ -222,3 +296,71 @@ func writeThroughFailure(t *testing.T, fs vfs.FS) (acknowledged []uint64) {
 	}
 	return acknowledged
 }
+
+// While the tables cannot be written out, no write waits for them, whatever its size and the number of its changes, and what is in memory
+// is bounded.
+func TestFullDiskBoundsMemory(t *testing.T) {
+	t.Parallel()
+	const part = 16
+	many := func(n int, change func(tx *Tx, key []byte)) func(uint64) Op {
+		return func(i uint64) Op {
+			return func(tx *Tx) error {
+				for k := range n {
+					change(tx, k8(i*uint64(n)+uint64(k)))
+				}
+				return nil
+			}
+		}
+	}
+	for name, op := range map[string]func(uint64) Op{
+		"values of a quarter of a table": many(1, func(tx *Tx, key []byte) { tx.Put(Blobs, key, make([]byte, memTable/part/4)) }),
+		"values of almost a table":       many(1, func(tx *Tx, key []byte) { tx.Put(Blobs, key, make([]byte, memTable/part-4096)) }),
+		"values of four tables":          many(1, func(tx *Tx, key []byte) { tx.Put(Blobs, key, make([]byte, 4*memTable/part)) }),
+		"many values":                    many(3000, func(tx *Tx, key []byte) { tx.Put(Log, key, nil) }),
+		"many deletes":                   many(3000, func(tx *Tx, key []byte) { tx.Delete(Log, key) }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var full, waited atomic.Bool
+				mem := vfs.NewCrashableMem()
+				lines := onLine(func(r slog.Record) {
+					if strings.Contains(r.Message, "a write waits for the tables") {
+						waited.Store(true)
+						full.Store(false) // so that this ends
+					}
+				})
+				d, err := Open("data", Options{fs: crowded(mem, &full, writesTable), Log: slog.New(lines), part: part, hurry: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closed(t, d)
+				full.Store(true)
+				n := uint64(0)
+				for ; err == nil && full.Load(); n++ {
+					err = d.Write(op(n))
+				}
+				if waited.Load() || !errors.Is(err, ErrFull) {
+					t.Errorf("write %d to a full disk: %v, want ErrFull; it waited for the tables: %v", n, err, waited.Load())
+				}
+				const most = mostInMemory * memTable / part
+				if got := d.tables.Metrics().MemTable.Size; got > 2*most || got < most/10 {
+					t.Errorf("the tables have %d bytes in memory after %d writes, want about %d at most", got, n, most)
+				}
+				full.Store(false)
+				time.Sleep(time.Minute)
+				if err := d.Write(op(n)); err != nil {
+					t.Errorf("a write when there is room: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// onLine is a log that calls a function with each line.
+type onLine func(r slog.Record)
+
+func (onLine) Enabled(context.Context, slog.Level) bool           { return true }
+func (l onLine) WithAttrs([]slog.Attr) slog.Handler               { return l }
+func (l onLine) WithGroup(string) slog.Handler                    { return l }
+func (l onLine) Handle(_ context.Context, line slog.Record) error { l(line); return nil }

@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"cmp"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -110,6 +112,16 @@ func (l *line) sleep() bool {
 	defer l.mu.Unlock()
 	l.called = false
 	return !l.closed || len(l.jobs) > 0 && l.stalled == nil
+}
+
+// left returns why operations are left in the line; nil if there are none.
+func (l *line) left() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.jobs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d operations are lost: %w", len(l.jobs), cmp.Or(l.stalled, ErrFull))
 }
 
 // next returns the next group of the writer, which holds the turn; nil if there is none for now.

@@ -15,11 +15,15 @@ import (
 const (
 	// memTable is how much the tables keep in memory before they write it out.
 	memTable = 16 << 20
+	// mostInMemory is how many times memTable is in memory at most, and the group after that, before writes wait for the tables.
+	mostInMemory = 10
 	// blockCache is how much of the tables' files is kept in memory at most. A start and a commit look for keys that are not there, in
 	// tables just written: with 32 MB a tenth of a busy server's processor time went into reading them again.
 	blockCache = 128 << 20
 	// tablesPause is how long the tables wait after a failure before they try again. Pebble itself does not wait. A write may wait for it.
 	tablesPause = 20 * time.Millisecond
+	// longestPause is how long work on the tables that fails again and again, and that nobody waits for, is put off at most.
+	longestPause = time.Minute
 	// giveUpAfter is how many failures in a row nobody waits for any more.
 	giveUpAfter = 3
 	// repeatAfter is how long after a line of the log the next one of its kind may come.
@@ -34,15 +38,14 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	}
 	cache := pebble.NewCache(blockCache / o.part)
 	defer cache.Unref()
+	compactions := newScheduler()
 	options := &pebble.Options{
-		FS: o.fs, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
-		// More memory tables than a full log fills, and more files than there ever are: if the tables cannot be written out or merged, it
-		// is the log that has no room, and that refuses.
-		MemTableStopWritesThreshold: 2*mostFull + 2, L0StopWritesThreshold: 1 << 20,
-		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(),
+		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
+		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
+		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
+		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
 	}
-	// One compaction at once, always: so nothing has to look every 100 ms whether more are allowed, which an idle server would pay for.
-	options.Experimental.CompactionScheduler = pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest()
+	options.Experimental.CompactionScheduler = compactions
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
 	tables, err := pebble.Open(dir, options)
 	if errors.Is(err, pebble.ErrDBDoesNotExist) {
@@ -53,12 +56,16 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 
 // watcher watches the tables: it reports what goes wrong, and knows whether they can be written out.
 type watcher struct {
-	log   *slog.Logger
-	pause time.Duration // after a failure
+	log    *slog.Logger
+	pause  time.Duration // after a failure
+	ending chan struct{} // closed before the tables are
 
-	lastFlush atomic.Pointer[error] // what the last try to write the tables out came to
-	failures  atomic.Int64          // of writing the tables out, since the last success
-	failed    chan struct{}
+	lastFlush   atomic.Pointer[error] // what the last try to write the tables out came to
+	failures    atomic.Int64          // of writing the tables out, since the last success
+	failed      chan struct{}
+	lastFailure atomic.Pointer[error] // of these; nil if there was none
+	lastMerge   atomic.Pointer[error] // what the last compaction came to
+	looks       time.Duration         // how long looking into a table was put off last; one goroutine of Pebble does
 
 	mu       sync.Mutex
 	reported map[string]time.Time
@@ -69,32 +76,79 @@ func newWatcher(o Options) *watcher {
 	if o.hurry {
 		pause = 0
 	}
-	return &watcher{log: o.Log, pause: pause, failed: make(chan struct{}, 1), reported: map[string]time.Time{}}
+	return &watcher{log: o.Log, pause: pause, ending: make(chan struct{}), failed: make(chan struct{}, 1), reported: map[string]time.Time{}}
 }
 
-// listener is what Pebble tells of its work. It calls BackgroundError with a lock that readers do not need.
-func (w *watcher) listener() *pebble.EventListener {
+// listener is what Pebble tells of its work. It calls all of it but BackgroundError of a look into a table with a lock that readers do not
+// need.
+func (w *watcher) listener(compactions *scheduler) *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details.Error())
 		},
-		BackgroundError: func(err error) {
-			w.report("background", "the tables of the data directory: background work failed, and will be tried again", "error", err.Error())
-			if last := w.lastFlush.Load(); last != nil && *last != nil && errors.Is(err, *last) {
-				w.failures.Add(1)
-				select {
-				case w.failed <- struct{}{}:
-				default:
-				}
-			}
-			time.Sleep(w.pause)
+		BackgroundError: w.backgroundError,
+		WriteStallBegin: func(i pebble.WriteStallBeginInfo) { // which should not be: see crowded
+			w.report("stall", "a write waits for the tables of the data directory", "reason", i.Reason)
 		},
 		FlushEnd: func(i pebble.FlushInfo) {
 			if w.lastFlush.Store(&i.Err); i.Err == nil {
 				w.failures.Store(0)
 			}
 		},
+		CompactionEnd: func(i pebble.CompactionInfo) {
+			w.lastMerge.Store(&i.Err)
+			compactions.ended(i.Err)
+		},
 	}
+}
+
+// backgroundError takes an error of Pebble's work, which Pebble does again at once unless it has to wait.
+func (w *watcher) backgroundError(err error) {
+	damaged := pebble.IsCorruptionError(err)
+	switch {
+	case isLast(&w.lastMerge, err):
+		if damaged { // the scheduler has it wait
+			w.report("merge", "a file of the tables of the data directory is damaged, so they cannot be merged and grow with each write: restore a backup of the whole directory",
+				"error", err.Error())
+			return
+		}
+		w.reportWork(err)
+	case isLast(&w.lastFlush, err):
+		w.reportWork(err)
+		w.lastFailure.Store(&err)
+		w.failures.Add(1)
+		select {
+		case w.failed <- struct{}{}:
+		default:
+		}
+		time.Sleep(w.pause)
+	case damaged: // a look into a table, which has no lock
+		w.reportWork(err)
+		w.looks = longer(w.looks)
+		select {
+		case <-time.After(w.looks):
+		case <-w.ending:
+		}
+	default:
+		w.reportWork(err)
+		time.Sleep(w.pause)
+	}
+}
+
+func (w *watcher) reportWork(err error) {
+	w.report("background", "the tables of the data directory: background work failed, and will be tried again", "error", err.Error())
+}
+
+// isLast reports whether an error is the one that work came to last.
+func isLast(last *atomic.Pointer[error], err error) bool {
+	l := last.Load()
+	return l != nil && *l != nil && errors.Is(err, *l)
+}
+
+// close closes the tables.
+func (w *watcher) close(tables *pebble.DB) error {
+	close(w.ending)
+	return tables.Close()
 }
 
 // largestReported is how many kinds of lines are told apart. Then all are forgotten.
@@ -131,8 +185,10 @@ func (w *watcher) Fatalf(format string, args ...any) {
 	os.Exit(1)
 }
 
-// errTables is that the tables cannot be written out for now.
-var errTables = fmt.Errorf("%w: the tables cannot be written out", ErrFull)
+// errTables is that the tables cannot be written out for now, and why.
+func (w *watcher) errTables() error {
+	return fmt.Errorf("%w: the tables cannot be written out: %w", ErrFull, *w.lastFailure.Load())
+}
 
 // failing reports whether nobody should wait for the tables to be written out.
 func (w *watcher) failing() bool { return w.failures.Load() >= giveUpAfter }
@@ -145,14 +201,15 @@ func (w *watcher) await(written <-chan struct{}) error {
 			return nil
 		case <-w.failed:
 			if w.failing() {
-				return errTables
+				return w.errTables()
 			}
 		}
 	}
 }
 
-// flush writes the tables out.
+// flush writes the tables out. Failures of before do not count.
 func (w *watcher) flush(tables *pebble.DB) error {
+	w.failures.Store(0)
 	written, err := tables.AsyncFlush()
 	if err != nil {
 		return err
