@@ -228,6 +228,9 @@ func (in *Instance) runUpdate(u *update) {
 	in.updates.running = append(in.updates.running, u)
 	returned := false
 	defer func() {
+		if in.s.Abandoned() {
+			return // a validator that was given up may read what follows
+		}
 		if !returned {
 			in.lastBlamed = u.request.ID // it has panicked, or is unwound
 		}
@@ -305,7 +308,7 @@ func (in *Instance) overLimit(u *update) bool {
 }
 
 // BoundValidators has validators run by within, which reports false for one that did not come back in time: its task fails then.
-// Nobody may use the instance afterwards, because the validator still does.
+// The instance can only be closed afterwards. Its code is unwound when the validator comes back.
 func (in *Instance) BoundValidators(within func(fn func()) bool) { in.within = within }
 
 // validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
@@ -327,7 +330,9 @@ func (in *Instance) judged(u *update, input any) error {
 		return judge()
 	}
 	verdict := make(chan error, 1) // and not a variable: the validator may come back later
-	if !in.within(func() { verdict <- judge() }) {
+	in.Enter()
+	if !in.within(func() { defer in.Leave(); verdict <- judge() }) {
+		in.s.Abandon()
 		panic(&failure.OtherError{
 			Kind:    failure.KindDeadlock,
 			Message: fmt.Sprintf("the validator of update %q did not come back in time: it may only look at the workflow's state and at the input", u.request.Name),

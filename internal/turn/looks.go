@@ -72,8 +72,11 @@ func (s *Service) SkipChecks() { s.looks.stop() }
 // checkLooks fails a task in which a validator or a query handler has changed state, as far as the options have that checked. before is
 // how many had run on the instance before the task.
 func (t *session) checkLooks(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
+	if t.entry.instance != in || transition.Failure != nil {
+		return transition // code that did not come back may still use the instance
+	}
 	names := in.LookedBy()
-	if t.entry.instance != in || len(names) == 0 {
+	if len(names) == 0 {
 		return transition
 	}
 	if !t.looks.due(run, names) {

@@ -268,6 +268,7 @@ func (t *session) query(run *engine.Run, name string, input history.Payload) (hi
 		returned bool
 	}
 	ended := t.guard(in, func() {
+		defer in.Leave()
 		answer.result, answer.err = run.Query(in, w, name, input)
 		answer.returned = true
 	})
