@@ -314,9 +314,8 @@ func (in *Instance) BoundValidators(within func(fn func()) bool) { in.within = w
 // validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
 // fails the task, even if the validator recovered from it. So does a validator that does not come back in time.
 func (in *Instance) validate(u *update, input any) (err error) {
-	look := look{id: u.request.ID, name: u.request.Name, input: u.request.Input}
-	in.look(look)
-	misuse := in.s.Forbid(look.who(), func() { err = in.judged(u, input) })
+	who := in.look(look{id: u.request.ID, name: u.request.Name, input: u.request.Input})
+	misuse := in.s.Forbid(who, func() { err = in.judged(u, input) })
 	if misuse != nil {
 		panic(misuse)
 	}

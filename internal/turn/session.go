@@ -177,7 +177,7 @@ func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.W
 	if t.entry.instance == nil {
 		t.entry.instance = engine.NewInstance(t.registry.Workflow(started.WorkflowType), t.workflowID, id)
 		if t.looks.on() {
-			t.entry.instance.RecordLooks()
+			t.entry.instance.RecordLooks(func(who string) bool { return t.looks.left(started.WorkflowType, who) })
 		}
 	}
 	return t.entry.instance
