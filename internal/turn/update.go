@@ -25,6 +25,9 @@ type updateCall struct {
 	answer api.UpdateResponse
 	err    error
 
+	// settled says that the call is answered from a commit that has landed, whatever becomes of those that it was carried out with.
+	settled bool
+
 	// returned says that whoever carried it out has returned.
 	returned bool
 
@@ -189,12 +192,18 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	if late != nil {
 		return late // and err is not ours any more
 	}
+	if err != nil && w.opened && (errors.Is(err, api.Busy) || errors.Is(err, api.TooLarge)) {
+		return errOpened
+	}
 	if err != nil {
 		return err
 	}
 	call.answer.Started = &w.answer.Started
 	return call.err
 }
+
+// errOpened is an update that came with a start and was not carried out, after the start had opened its run.
+var errOpened = api.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
 
 // updates answers the calls together. It returns those that have to be carried out alone: if the code of one fails, that one and the
 // others of its name, so that they do not take the rest down. The rest is answered.
@@ -209,7 +218,13 @@ func (t *session) updates(ctx context.Context, calls []*updateCall) (alone []*up
 	var apart *apartError
 	if !errors.As(err, &apart) || len(calls) == 1 {
 		for _, c := range calls {
-			c.err = t.problem(err)
+			switch {
+			case c.settled:
+			case c.first != nil && c.first.settled:
+				c.answer, c.err = c.first.answer, c.first.err
+			default:
+				c.err = t.problem(err)
+			}
 		}
 		return nil
 	}
@@ -246,8 +261,11 @@ func (e *apartError) split(calls []*updateCall) (alone, rest []*updateCall) {
 	return alone, rest
 }
 
-// updateTogether is one try at answering the calls. An error means that none of them is answered.
+// updateTogether is one try at answering the calls. An error means that none of them is answered but those that are settled.
 func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error {
+	if slices.ContainsFunc(calls, (*updateCall).isSettled) {
+		calls = slices.DeleteFunc(slices.Clone(calls), (*updateCall).isSettled)
+	}
 	if err := t.known(ctx); err != nil {
 		return err
 	}
@@ -265,6 +283,8 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 	}
 	return nil
 }
+
+func (c *updateCall) isSettled() bool { return c.settled }
 
 // lookUpAll answers the calls that the logs of the workflow's runs answer, and returns the others.
 func (t *session) lookUpAll(ctx context.Context, calls []*updateCall) ([]*updateCall, error) {
@@ -333,6 +353,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 			others = append(others, c)
 		} else {
 			t.answer(run, c, transition, i)
+			c.settled = transition.Commit != nil
 		}
 	}
 	if len(others) > 0 {
