@@ -305,3 +305,45 @@ func TestLastReadOfAPoll(t *testing.T) {
 		})
 	}
 }
+
+// The time that a caller waits at the gate is taken off what is left for the read.
+func TestWaitAtTheGateCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		ask  func(s *turn.Service) error
+		want time.Duration
+	}{
+		"poll": {func(s *turn.Service) error {
+			_, err := s.Result(context.Background(), "w", "", 12*time.Second)
+			return err
+		}, 12 * time.Second},
+		"poll that is nearly over": {func(s *turn.Service) error {
+			_, err := s.Result(context.Background(), "w", "", 9500*time.Millisecond)
+			return err
+		}, 10 * time.Second}, // a second is left for the read
+		"query": {func(s *turn.Service) error {
+			_, err := s.Query(context.Background(), "w", "", "nap", []byte("0"))
+			return err
+		}, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := turntest.New(t)
+				log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
+				d.Ports.Log = log
+				p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
+				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				go func() { _, _ = sluggishNap.Ask(context.Background(), p.Client, "w", 9*time.Second) }()
+				synctest.Wait()
+				began := time.Now()
+				log.from = began
+				if err, took := test.ask(p.Service), time.Since(began); !errors.Is(err, api.Busy) || took != test.want {
+					t.Errorf("answered %v after %v; want busy after %v", err, took, test.want)
+				}
+				log.from = time.Now().Add(24 * time.Hour)
+			})
+		})
+	}
+}

@@ -21,17 +21,19 @@ var errStale = errors.New("turn: decided on old knowledge")
 // is in the log when request returns nil. The caller's going away does not stop it: its context only bounds the wait at
 // the gate.
 func (s *Service) request(ctx context.Context, workflowID string, fn func(context.Context, *session) error) error {
+	end := s.world.Now().Add(s.options.SoftLimit)
 	t, err := s.openWithin(ctx, s.options.SoftLimit, workflowID)
 	if err != nil {
 		return errWaited
 	}
-	return s.carry(ctx, t, s.options.SoftLimit, fn)
+	return s.carry(ctx, t, end, fn)
 }
 
-// carry carries out fn in a session, which it closes. It goes on for limit at most, and never for longer than the soft limit.
-func (s *Service) carry(ctx context.Context, t *session, limit time.Duration, fn func(context.Context, *session) error) error {
+// carry carries out fn in a session, which it closes. It goes on until end, but for leastTime at least, and for the soft limit at most. So a
+// caller who has waited at the gate does not wait for as long again.
+func (s *Service) carry(ctx context.Context, t *session, end time.Time, fn func(context.Context, *session) error) error {
 	defer t.close()
-	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), min(limit, s.options.SoftLimit))
+	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), min(max(end.Sub(s.world.Now()), leastTime), s.options.SoftLimit))
 	defer cancel()
 	err := t.insist(ctx, fn)
 	t.worked(ctx)

@@ -186,7 +186,7 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	}
 	t.patience = wait
 	late := s.bounded(call, wait, func() {
-		err = s.carry(ctx, t, s.options.SoftLimit, func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
+		err = s.carry(ctx, t, s.world.Now().Add(s.options.SoftLimit), func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
 		call.returned = true
 	})
 	if late != nil {
