@@ -347,3 +347,38 @@ func TestWaitAtTheGateCounts(t *testing.T) {
 		})
 	}
 }
+
+// A panic after the caller's time is over is logged, once and without what it says.
+func TestPanicAfterTheCallersTime(t *testing.T) {
+	t.Parallel()
+	for name, nap := range map[string]time.Duration{"late": 2 * time.Second, "in time": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var warnings turntest.Warnings
+				d := turntest.New(t)
+				hooks := d.Hook()
+				p := d.Start(turn.Options{Logger: warnings.Logger()}, workflow.Bind(sluggish, runSluggish))
+				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				hooks.Next(turntest.OnPut, func(func() error) error { time.Sleep(nap); panic("a secret") })
+				late, panicked := nap > 0, any(nil)
+				func() {
+					defer func() { panicked = recover() }()
+					if _, _, err := sent(p, "add", "u", "0", time.Second); !errors.Is(err, api.OutcomeUnknown) {
+						t.Errorf("answered %v; want an unknown outcome", err)
+					}
+				}()
+				if late == (panicked != nil) {
+					t.Errorf("late %v: the caller got the panic %v", late, panicked)
+				}
+				time.Sleep(time.Minute)
+				text := warnings.Take()
+				if n := strings.Count(text, "panicked after its caller"); late && n != 1 || !late && n != 0 || strings.Contains(text, "secret") {
+					t.Errorf("late %v: logged %s", late, text)
+				}
+			})
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -52,7 +53,7 @@ const (
 
 // bounded carries out work for a call that waits no longer than this since it began. The work holds the gate of a workflow and gives it
 // back, and says in the call that it has returned. If it has not ended when the time is over, it goes on by itself, and the outcome is
-// unknown: nothing of what it writes may be read. The work has a goroutine of its own, because nothing else bounds it: its time may be
+// unknown: nothing of what it writes may be read. The work defers outlive. It has a goroutine of its own, because nothing else bounds it: its time may be
 // over while code hangs.
 func (s *Service) bounded(call *updateCall, wait time.Duration, work func()) error {
 	left := max(call.began.Add(wait).Sub(s.world.Now()), 0)
@@ -63,12 +64,35 @@ func (s *Service) bounded(call *updateCall, wait time.Duration, work func()) err
 		left = s.options.SoftLimit + lastWords
 	}
 	if !s.world.Within(left, work) {
+		if call.over.Swap(true) {
+			s.panickedLate(call) // at this very moment
+		}
 		return errStillRuns
 	}
 	if !call.returned {
 		runtime.Goexit() // as the work has
 	}
 	return nil
+}
+
+// outlive is the end of work for a call. A panic of it goes on in the caller. If the caller has gone, outlive logs it.
+func (s *Service) outlive(call *updateCall) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	var nested bool
+	if call.panicked, nested = value.(escaped); !nested {
+		call.panicked = escaped{value, debug.Stack()}
+	}
+	if !call.over.Swap(true) {
+		panic(value)
+	}
+	s.panickedLate(call)
+}
+
+func (s *Service) panickedLate(call *updateCall) {
+	s.options.Logger.Error("an update panicked after its caller's time was over", "update", call.request.Name, "updateId", call.request.ID, "panic", call.panicked)
 }
 
 // errWaited is a request whose time was over while it waited behind others. It was not carried out.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -30,6 +31,9 @@ type updateCall struct {
 
 	// returned says that whoever carried it out has returned.
 	returned bool
+	// over says that the caller's time is over, or that whoever carried it out has panicked with what panicked has.
+	over     atomic.Bool
+	panicked escaped
 
 	// began is when the call came. If it came to a verdict, that is the verdict, when it was known, and on which run.
 	began, decided time.Time
@@ -123,6 +127,7 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 		return call.err
 	}
 	late := s.bounded(call, wait, func() {
+		defer s.outlive(call)
 		s.carryOutHere(ctx, workflowID, call, wait)
 		call.returned = true
 	})
@@ -186,6 +191,7 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	}
 	t.patience = wait
 	late := s.bounded(call, wait, func() {
+		defer s.outlive(call)
 		err = s.carry(ctx, t, s.world.Now().Add(s.options.SoftLimit), func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
 		call.returned = true
 	})
