@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
@@ -14,7 +15,9 @@ import (
 // Instance is the live side of a run: its code, stopped where it waits. It is rebuilt at any time by replaying the
 // run's commits, and thrown away after an activation that was not committed. One activation uses it at a time.
 type Instance struct {
-	s        coro.Scheduler
+	s coro.Scheduler
+	// users are its owner, until Close, and the goroutines that use it: see Enter.
+	users    atomic.Int32
 	root     *coro.Scope
 	workflow *Workflow
 	id       string        // the workflow's id
@@ -108,6 +111,7 @@ func NewInstance(workflow *Workflow, workflowID string, runID history.RunID) *In
 		queries:    map[string]*QueryHandler{},
 		receivers:  map[string]receivers{},
 	}
+	in.users.Store(1)
 	in.seed(runID)
 	in.updates.init()
 	in.root = in.s.NewScope()
@@ -166,9 +170,19 @@ func (r *source) Uint64() uint64 {
 	return r.inner.Uint64()
 }
 
-// Close unwinds the code: its deferred functions run, and nothing they do has any effect. Where code refuses to end,
-// the goroutine that called Close ends with it.
-func (in *Instance) Close() { in.s.Close() }
+// Enter says that a goroutine uses the instance that its owner may give up waiting for. It calls Leave when it no longer does.
+func (in *Instance) Enter() { in.users.Add(1) }
+
+// Leave is the end of Enter. If the owner has closed the instance meanwhile, the last goroutine to leave unwinds the code.
+func (in *Instance) Leave() {
+	if in.users.Add(-1) == 0 {
+		in.s.Close()
+	}
+}
+
+// Close unwinds the code: its deferred functions run, and nothing they do has any effect. While another goroutine still uses the
+// instance, Close leaves that to it. If code refuses to end, the goroutine that unwinds it ends with it. The owner calls Close once.
+func (in *Instance) Close() { in.Leave() }
 
 // Stuck is the stack of the code that runs now, for a caller that has waited for it too long on another goroutine.
 func (in *Instance) Stuck() string { return in.s.Stuck() }

@@ -16,6 +16,7 @@ type look struct {
 	id    string // of the update; empty for a query
 	name  string
 	input history.Payload
+	by    string // what who returns
 }
 
 // who names the code for messages.
@@ -28,7 +29,8 @@ func (l *look) who() string {
 
 // looks are the looks on an instance, and what else a check of them compares: see Check.
 type looks struct {
-	calls []look
+	calls  []look
+	wanted func(who string) bool // nil is all
 	// inputs are those of the local activities that the code has started in the current activation, by number. History does not have
 	// them.
 	inputs map[int]history.Payload
@@ -42,9 +44,12 @@ type looks struct {
 	effects int // the side effects that were compared
 }
 
-// RecordLooks has the instance record from now on what a check of its validators and query handlers needs. It must be called before the
-// instance has run.
-func (in *Instance) RecordLooks() { in.looks = &looks{} }
+// RecordLooks has the instance record from now on what a check of its validators and query handlers needs, of those that wanted reports
+// true for. A nil wanted is all. It must be called before the instance has run.
+func (in *Instance) RecordLooks(wanted func(who string) bool) { in.looks = &looks{wanted: wanted} }
+
+// DropLooks forgets the looks that are recorded. Later ones are recorded.
+func (in *Instance) DropLooks() { in.looks.calls = nil }
 
 // ForgetLooks ends RecordLooks.
 func (in *Instance) ForgetLooks() { in.looks = nil }
@@ -81,19 +86,20 @@ func (in *Instance) LookedBy() []string {
 
 func lookedBy(calls []look) (names []string) {
 	for i := range calls {
-		if who := calls[i].who(); !slices.Contains(names, who) {
-			names = append(names, who)
+		if !slices.Contains(names, calls[i].by) {
+			names = append(names, calls[i].by)
 		}
 	}
 	return names
 }
 
-// look records that a validator or a query handler runs.
-func (in *Instance) look(l look) {
-	if in.looks != nil && !in.replaying {
-		l.slot = in.slot
+// look records that a validator or a query handler runs, and returns what names it.
+func (in *Instance) look(l look) (who string) {
+	l.slot, l.by = in.slot, l.who()
+	if in.looks != nil && !in.replaying && (in.looks.wanted == nil || in.looks.wanted(l.by)) {
 		in.looks.calls = append(in.looks.calls, l)
 	}
+	return l.by
 }
 
 // handed records the input of a local activity.

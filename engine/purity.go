@@ -141,7 +141,7 @@ func (c *Check) replay(try trial, with bool) (differences, bool) {
 		ended       bool
 	}
 	ended := c.try(func(in *Instance) {
-		in.RecordLooks()
+		in.RecordLooks(nil)
 		made.differences, made.ended = try(in, with), true
 	})
 	if !ended || !made.ended {

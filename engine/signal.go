@@ -174,9 +174,7 @@ func (in *Instance) Query(name string, input history.Payload) (answer history.Pa
 	if h == nil {
 		return nil, &QueryError{Unknown: true, Known: sortedKeys(in.queries)}
 	}
-	look := look{name: name, input: input}
-	in.look(look)
-	who := look.who()
+	who := in.look(look{name: name, input: input})
 	misuse := in.s.Forbid(who, func() {
 		err = asked(func() (err error) {
 			answer, err = h.Answer(input)

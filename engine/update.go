@@ -229,6 +229,9 @@ func (in *Instance) runUpdate(u *update) {
 	in.updates.running = append(in.updates.running, u)
 	returned := false
 	defer func() {
+		if in.s.Abandoned() {
+			return // a validator that was given up may read what follows
+		}
 		if !returned {
 			in.lastBlamed = u.request.ID // it has panicked, or is unwound
 		}
@@ -306,7 +309,7 @@ func (in *Instance) overLimit(u *update) bool {
 }
 
 // BoundValidators has validators run by within, which reports false for one that did not return within limit: its task fails then.
-// Nobody may use the instance afterwards, because the validator still does.
+// The instance can only be closed afterwards. Its code is unwound when the validator returns.
 func (in *Instance) BoundValidators(limit time.Duration, within func(fn func()) bool) {
 	in.within, in.validateFor = within, limit
 }
@@ -314,9 +317,8 @@ func (in *Instance) BoundValidators(limit time.Duration, within func(fn func()) 
 // validate runs the validator. An ordinary panic in it refuses the update; one for doing what a validator may not do
 // fails the task, even if the validator recovered from it. So does a validator that does not return in time.
 func (in *Instance) validate(u *update, input any) (err error) {
-	look := look{id: u.request.ID, name: u.request.Name, input: u.request.Input}
-	in.look(look)
-	misuse := in.s.Forbid(look.who(), func() { err = in.judged(u, input) })
+	who := in.look(look{id: u.request.ID, name: u.request.Name, input: u.request.Input})
+	misuse := in.s.Forbid(who, func() { err = in.judged(u, input) })
 	if misuse != nil {
 		panic(misuse)
 	}
@@ -330,7 +332,9 @@ func (in *Instance) judged(u *update, input any) error {
 		return judge()
 	}
 	verdict := make(chan error, 1) // and not a variable: the validator may come back later
-	if !in.within(func() { verdict <- judge() }) {
+	in.Enter()
+	if !in.within(func() { defer in.Leave(); verdict <- judge() }) {
+		in.s.Abandon()
 		panic(&failure.OtherError{
 			Kind: failure.KindDeadlock,
 			Message: fmt.Sprintf("the validator of update %q did not return within %v s: it may only look at the workflow's state and at the input",

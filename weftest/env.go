@@ -146,7 +146,7 @@ func (e *Env) open(o seal.Options) {
 	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Rates: e.store, Eraser: e.store, Queue: e.queue}
 	e.commits, e.receiver = sealer.Log(e.store), sealer.Receiver(e.queue)
 	e.service = turn.New(sealer.Ports(ports), e.registry, e.world, sealer.Options(turn.Options{
-		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, Logger: quiet, Observe: observe.New((*listener)(e)),
+		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, CheckAlways: true, Logger: quiet, Observe: observe.New((*listener)(e)),
 		Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
 	}))
 	e.handler = httpapi.New(e.service, quiet)

@@ -32,6 +32,7 @@ type Scheduler struct {
 
 	forbidden string // who may only look now; empty for nobody
 	misuse    *failure.OtherError
+	abandoned bool // code that Forbid called still runs: nothing that it may read changes any more
 	onCancel  func()
 	unchanged func() bool
 }
@@ -273,13 +274,24 @@ func (s *Scheduler) Guard(what string) {
 // misuse where fn tried to, even if fn recovered from it.
 func (s *Scheduler) Forbid(who string, fn func()) error {
 	s.forbidden, s.misuse = who, nil
-	defer func() { s.forbidden = "" }()
+	defer func() {
+		if !s.abandoned {
+			s.forbidden = ""
+		}
+	}()
 	fn()
 	if s.misuse == nil {
 		return nil
 	}
 	return s.misuse
 }
+
+// Abandon says that code which Forbid has called did not come back, and still runs on another goroutine. It stays forbidden until Close,
+// which must not be called before the code has ended. The coroutine that called Forbid must panic.
+func (s *Scheduler) Abandon() { s.abandoned = true }
+
+// Abandoned reports whether Abandon was called.
+func (s *Scheduler) Abandoned() bool { return s.abandoned }
 
 // Look asks a condition, which may only look: it panics with the misuse where it does something else.
 func (s *Scheduler) Look(condition func() bool) (yes bool) {
@@ -383,7 +395,7 @@ func (s *Scheduler) Closed() bool { return s.closed }
 // Close ends all coroutines: those that wait run their deferred functions, youngest first. Where code refuses to end,
 // the goroutine that called Close ends with it, after the others have been closed.
 func (s *Scheduler) Close() {
-	s.closed = true
+	s.closed, s.forbidden = true, ""
 	all := s.all
 	s.all, s.awaits, s.front, s.ready = nil, nil, nil, nil
 	closeAll(s, all)

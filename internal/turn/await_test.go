@@ -35,3 +35,25 @@ func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
 		})
 	}
 }
+
+// A read that panics leaves no watch behind.
+func TestPanicOfAnAwaitedRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Start(turn.Options{})
+		hooks.Next(turntest.OnRead, func(func() error) error { panic("the store has a defect") })
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic of the store is gone")
+				}
+			}()
+			_, _ = p.Service.Result(t.Context(), "w", "", time.Second)
+		}()
+		if n := p.Service.Watched(); n != 0 {
+			t.Errorf("%d workflows are watched, want none", n)
+		}
+	})
+}

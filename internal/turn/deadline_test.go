@@ -305,3 +305,80 @@ func TestLastReadOfAPoll(t *testing.T) {
 		})
 	}
 }
+
+// The time that a caller waits at the gate is taken off what is left for the read.
+func TestWaitAtTheGateCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		ask  func(s *turn.Service) error
+		want time.Duration
+	}{
+		"poll": {func(s *turn.Service) error {
+			_, err := s.Result(context.Background(), "w", "", 12*time.Second)
+			return err
+		}, 12 * time.Second},
+		"poll that is nearly over": {func(s *turn.Service) error {
+			_, err := s.Result(context.Background(), "w", "", 9500*time.Millisecond)
+			return err
+		}, 10 * time.Second}, // a second is left for the read
+		"query": {func(s *turn.Service) error {
+			_, err := s.Query(context.Background(), "w", "", "nap", []byte("0"))
+			return err
+		}, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := turntest.New(t)
+				log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
+				d.Ports.Log = log
+				p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
+				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				go func() { _, _ = sluggishNap.Ask(context.Background(), p.Client, "w", 9*time.Second) }()
+				synctest.Wait()
+				began := time.Now()
+				log.from = began
+				if err, took := test.ask(p.Service), time.Since(began); !errors.Is(err, api.Busy) || took != test.want {
+					t.Errorf("answered %v after %v; want busy after %v", err, took, test.want)
+				}
+				log.from = time.Now().Add(24 * time.Hour)
+			})
+		})
+	}
+}
+
+// A panic after the caller's time is over is logged, once and without what it says.
+func TestPanicAfterTheCallersTime(t *testing.T) {
+	t.Parallel()
+	for name, nap := range map[string]time.Duration{"late": 2 * time.Second, "in time": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var warnings turntest.Warnings
+				d := turntest.New(t)
+				hooks := d.Hook()
+				p := d.Start(turn.Options{Logger: warnings.Logger()}, workflow.Bind(sluggish, runSluggish))
+				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				hooks.Next(turntest.OnPut, func(func() error) error { time.Sleep(nap); panic("a secret") })
+				late, panicked := nap > 0, any(nil)
+				func() {
+					defer func() { panicked = recover() }()
+					if _, _, err := sent(p, "add", "u", "0", time.Second); !errors.Is(err, api.OutcomeUnknown) {
+						t.Errorf("answered %v; want an unknown outcome", err)
+					}
+				}()
+				if late == (panicked != nil) {
+					t.Errorf("late %v: the caller got the panic %v", late, panicked)
+				}
+				time.Sleep(time.Minute)
+				text := warnings.Take()
+				if n := strings.Count(text, "panicked after its caller"); late && n != 1 || !late && n != 0 || strings.Contains(text, "secret") {
+					t.Errorf("late %v: logged %s", late, text)
+				}
+			})
+		})
+	}
+}

@@ -17,7 +17,7 @@ import (
 // Describe returns what is known of a run. It does not wait behind a busy run.
 func (s *Service) Describe(ctx context.Context, workflowID string, runID history.RunID) (*api.Description, error) {
 	var d *api.Description
-	err := s.lookIn(ctx, besideAfter, s.options.SoftLimit, workflowID, runID, func(t *session, run *engine.Run) error {
+	err := s.lookIn(ctx, besideAfter, s.world.Now().Add(s.options.SoftLimit), workflowID, runID, func(t *session, run *engine.Run) error {
 		d = describe(run)
 		t.addQueues(d)
 		if len(d.PendingActivities) == 0 && d.StuckTask == nil {

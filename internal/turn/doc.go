@@ -76,7 +76,7 @@
 //   - The process dies: see the two orders.
 //   - The code fails: the task fails, not the run. See engine.Run.Step.
 //   - The code hangs, or takes its goroutine with it: the same, with the stack where it hangs. The instance is abandoned and
-//     counted.
+//     counted. Whoever still uses it closes it when it comes back (engine.Instance.Enter).
 //
 // # One process
 //

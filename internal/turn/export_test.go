@@ -10,3 +10,10 @@ import (
 func (s *Service) SendTogether(ctx context.Context, m engine.Message) error {
 	return s.sendTogether(ctx, m)
 }
+
+// Watched is how many workflows somebody watches.
+func (s *Service) Watched() int {
+	s.watchers.mu.Lock()
+	defer s.watchers.mu.Unlock()
+	return len(s.watchers.channels)
+}

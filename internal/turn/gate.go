@@ -224,6 +224,13 @@ type watch struct {
 	stop    func()
 }
 
+// end ends the watch, if it is one.
+func (w watch) end() {
+	if w.stop != nil {
+		w.stop()
+	}
+}
+
 // watch begins to watch a workflow.
 func (w *watchers) watch(workflowID string) watch {
 	w.mu.Lock()

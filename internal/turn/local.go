@@ -49,7 +49,7 @@ func (t *session) locals(ctx context.Context, in *engine.Instance, run *engine.R
 			}
 		}
 		results := l.all(ctx, due)
-		transition = t.came(in, run, w, task, t.guard(in, func() { resumed = run.Resume(in, waiting, results) }), &resumed)
+		transition = t.came(in, run, w, task, t.guard(in, func() { defer in.Leave(); resumed = run.Resume(in, waiting, results) }), &resumed)
 	}
 	return transition
 }

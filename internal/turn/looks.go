@@ -39,20 +39,38 @@ func (l *looks) stop() {
 	l.most = 0
 }
 
-// due reports whether a task is to be checked after which these validators and query handlers have run.
-func (l *looks) due(run *engine.Run, names []string) bool {
-	if run.State.Started == nil || run.State.NextEventID > maxChecked || run.State.Bytes > maxCheckedBytes {
-		return false
-	}
+// left reports whether a check is left of any of these validators and query handlers.
+func (l *looks) left(workflowType string, names ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, name := range names {
-		if l.done[[2]string{run.State.Started.WorkflowType, name}] < l.most {
+		if l.done[[2]string{workflowType, name}] < l.most {
 			return true
 		}
 	}
 	return false
 }
+
+// begin lets a check begin, which has to call end. If another check is under way it waits for that, or returns false: a check is a sample,
+// and is made at the gate of its workflow.
+func (l *looks) begin(ctx context.Context, wait bool) bool {
+	select {
+	case l.turn <- struct{}{}:
+		return true
+	default:
+	}
+	if !wait {
+		return false
+	}
+	select {
+	case l.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (l *looks) end() { <-l.turn }
 
 // count counts a check that has compared something.
 func (l *looks) count(run *engine.Run, names []string) {
@@ -72,20 +90,27 @@ func (s *Service) SkipChecks() { s.looks.stop() }
 // checkLooks fails a task in which a validator or a query handler has changed state, as far as the options have that checked. before is
 // how many had run on the instance before the task.
 func (t *session) checkLooks(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
+	if t.entry.instance != in || transition.Failure != nil {
+		return transition // code that did not come back may still use the instance
+	}
 	names := in.LookedBy()
-	if t.entry.instance != in || len(names) == 0 {
+	if len(names) == 0 {
 		return transition
 	}
-	if !t.looks.due(run, names) {
+	switch {
+	case run.State.NextEventID > maxChecked || run.State.Bytes > maxCheckedBytes:
 		in.ForgetLooks()
 		return transition
-	}
-	select {
-	case t.looks.turn <- struct{}{}:
-		defer func() { <-t.looks.turn }()
-	case <-ctx.Done():
+	case run.State.Started == nil:
+		return transition // there is no log to replay yet: the check of the next task has these looks
+	case !t.looks.left(run.State.Started.WorkflowType, names...):
+		in.DropLooks()
 		return transition
 	}
+	if !t.looks.begin(ctx, t.options.CheckAlways) {
+		return transition
+	}
+	defer t.looks.end()
 	found := run.NewCheck(in, before, w, task, transition, t.trials(in)).Find()
 	if found.Compared {
 		t.looks.count(run, names)

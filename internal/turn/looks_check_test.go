@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -342,13 +343,20 @@ func TestCheckThatHangs(t *testing.T) {
 	})
 }
 
-// One check at a time is made in a process: each keeps another copy of a run's state.
+// One check at a time is made in a process: each keeps another copy of a run's state. Nothing waits for that, unless all are to be made.
 func TestOneCheckAtATime(t *testing.T) {
+	t.Parallel()
+	for always, want := range map[bool]int{false: 1, true: 5} {
+		t.Run(fmt.Sprint("always ", always), func(t *testing.T) { oneCheckAtATime(t, always, want) })
+	}
+}
+
+func oneCheckAtATime(t *testing.T, always bool, want int) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		began, now, most, checks := map[string]int{}, 0, 0, 0
-		w := checkedProcess(t, turn.Options{}, &turntest.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		w := checkedProcess(t, turn.Options{CheckAlways: always}, &turntest.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			mu.Lock() //weftvet:ignore channel it is for a moment
 			id := workflow.InfoOf(ctx).WorkflowID
 			began[id]++
@@ -379,8 +387,8 @@ func TestOneCheckAtATime(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if most != 1 || checks != 5 {
-			t.Errorf("%d checks were made, up to %d at a time; want 5, one at a time", checks, most)
+		if most != 1 || checks != want {
+			t.Errorf("%d checks were made, up to %d at a time; want %d, one at a time", checks, most, want)
 		}
 	})
 }
@@ -426,4 +434,50 @@ func TestLooksThatAreRecordedHaveAnEnd(t *testing.T) {
 			t.Errorf("the code ran %d times for 600 queries, want 3: each instance keeps 256", began)
 		}
 	})
+}
+
+// A validator that changes state is found also if its first update came with the start, or came after another validator had had all its
+// checks.
+func TestLaterLooksAreChecked(t *testing.T) {
+	t.Parallel()
+	const checks = 3
+	other := workflow.NewUpdate[int, int]("other")
+	for name, test := range map[string]struct {
+		others int
+		start  string
+	}{
+		"with a start":               {start: `,"start":{"type":"tally","idConflictPolicy":"useExisting"}`},
+		"after another one's checks": {others: checks + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code := workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+				looked := 0
+				other.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(notNegative))
+				tallyAdd.Handle(ctx, func(ctx workflow.Context, n int) (int, error) { return tell(ctx, fmt.Sprint(looked)) }, workflow.Validate(func(int) error {
+					looked++
+					return nil
+				}))
+				return 0, workflow.Await(ctx, func() bool { return false })
+			})
+			synctest.Test(t, func(t *testing.T) {
+				p := turntest.New(t).Start(turn.Options{CheckLooks: checks}, code, lookTell)
+				if test.start == "" {
+					p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
+				}
+				for range test.others {
+					if a := p.Do(http.MethodPost, "/v1/workflows/w/updates/other", `{"input":1}`); a.Status != http.StatusOK {
+						t.Fatalf("%d %s", a.Status, a.Body)
+					}
+				}
+				var statuses []int
+				for range 2 {
+					statuses = append(statuses, p.Do(http.MethodPost, "/v1/workflows/w/updates/add", `{"input":1,"waitFor":"accepted"`+test.start+`}`).Status)
+				}
+				if !slices.Contains(statuses, http.StatusConflict) {
+					t.Errorf("answered %v; want 409", statuses)
+				}
+			})
+		})
+	}
 }

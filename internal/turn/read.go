@@ -23,9 +23,9 @@ func (s *Service) look(ctx context.Context, workflowID string, runID history.Run
 // holder then, and reads the whole run anew.
 const besideAfter = 100 * time.Millisecond
 
-// lookIn is look for fn that runs no code. It waits for the gate no longer than wait, and then reads beside it. A read that has not
-// ended after limit fails, and so it does at the soft limit.
-func (s *Service) lookIn(ctx context.Context, wait, limit time.Duration, workflowID string, runID history.RunID, fn func(*session, *engine.Run) error) error {
+// lookIn is look for fn that runs no code. It waits for the gate no longer than wait, and then reads beside it. A read that has not ended
+// at end fails, but it has leastTime.
+func (s *Service) lookIn(ctx context.Context, wait time.Duration, end time.Time, workflowID string, runID history.RunID, fn func(*session, *engine.Run) error) error {
 	if err := checkIDs(workflowID, runID); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *Service) lookIn(ctx context.Context, wait, limit time.Duration, workflo
 	if err != nil {
 		t = s.readBeside(workflowID)
 	}
-	return s.carry(ctx, t, limit, func(ctx context.Context, t *session) error { return t.lookAt(ctx, runID, fn) })
+	return s.carry(ctx, t, end, func(ctx context.Context, t *session) error { return t.lookAt(ctx, runID, fn) })
 }
 
 // lookAt is look in a session.
@@ -76,22 +76,22 @@ func (s *Service) await(ctx context.Context, workflowID string, runID history.Ru
 	if wrote != nil {
 		watched = wrote.watch
 	}
+	defer func() { watched.end() }()
 	for pause := 50 * time.Millisecond; ; {
 		if watched.changed == nil {
 			watched = s.watchers.watch(workflowID)
 			if done, err := w.look(ctx); done || err != nil {
-				watched.stop()
 				return err
 			}
 		}
 		err := s.world.Wait(ctx, min(w.end.Sub(s.world.Now()), pause), watched.changed)
-		watched.stop()
 		if err != nil {
 			return nil // the caller has gone
 		}
 		if w.known = closed(watched.changed); !w.known {
 			pause = min(2*pause, pollEvery)
 		}
+		watched.end()
 		watched = watch{}
 	}
 }
@@ -120,7 +120,7 @@ func (w *awaiting) look(ctx context.Context) (over bool, err error) {
 		seen, err = w.glance(ctx, w.end.Sub(w.world.Now()), w.workflowID, w.runID, w.see)
 	}
 	if err == nil && !w.done && !(seen && w.known) {
-		err = w.lookUntil(ctx, w.end, w.workflowID, w.runID, func(t *session, run *engine.Run) error { return t.lookBack(ctx, run, w.pinned, w.see) })
+		err = w.lookIn(ctx, w.end.Sub(w.world.Now()), w.end, w.workflowID, w.runID, func(t *session, run *engine.Run) error { return t.lookBack(ctx, run, w.pinned, w.see) })
 	}
 	left := w.end.Sub(w.world.Now())
 	if errors.Is(err, api.Busy) && w.looked && left <= 0 {
@@ -135,12 +135,6 @@ func (w *awaiting) see(run *engine.Run) (err error) {
 	w.done, err = w.fn(run)
 	w.looked = w.looked || err == nil
 	return err
-}
-
-// lookUntil is lookIn for a caller whose time is over at end.
-func (s *Service) lookUntil(ctx context.Context, end time.Time, workflowID string, runID history.RunID, fn func(*session, *engine.Run) error) error {
-	left := end.Sub(s.world.Now())
-	return s.lookIn(ctx, left, max(left, leastTime), workflowID, runID, fn)
 }
 
 // lookBack calls see with a run, and then, if it is not there what the caller is after, with the run that this one
@@ -268,6 +262,7 @@ func (t *session) query(run *engine.Run, name string, input history.Payload) (hi
 		returned bool
 	}
 	ended := t.guard(in, func() {
+		defer in.Leave()
 		answer.result, answer.err = run.Query(in, w, name, input)
 		answer.returned = true
 	})
@@ -299,7 +294,7 @@ const historyPage = 1000
 
 // History returns the events of a run, from the one with the id from on. It does not wait behind a busy run.
 func (s *Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
-	err = s.lookIn(ctx, besideAfter, s.options.SoftLimit, workflowID, runID, func(_ *session, run *engine.Run) error {
+	err = s.lookIn(ctx, besideAfter, s.world.Now().Add(s.options.SoftLimit), workflowID, runID, func(_ *session, run *engine.Run) error {
 		id = run.State.RunID
 		events, more = api.Events(run.Log, from, historyPage)
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -21,17 +22,19 @@ var errStale = errors.New("turn: decided on old knowledge")
 // is in the log when request returns nil. The caller's going away does not stop it: its context only bounds the wait at
 // the gate.
 func (s *Service) request(ctx context.Context, workflowID string, fn func(context.Context, *session) error) error {
+	end := s.world.Now().Add(s.options.SoftLimit)
 	t, err := s.openWithin(ctx, s.options.SoftLimit, workflowID)
 	if err != nil {
 		return errWaited
 	}
-	return s.carry(ctx, t, s.options.SoftLimit, fn)
+	return s.carry(ctx, t, end, fn)
 }
 
-// carry carries out fn in a session, which it closes. It goes on for limit at most, and never for longer than the soft limit.
-func (s *Service) carry(ctx context.Context, t *session, limit time.Duration, fn func(context.Context, *session) error) error {
+// carry carries out fn in a session, which it closes. It goes on until end, but for leastTime at least, and for the soft limit at most. So a
+// caller who has waited at the gate does not wait for as long again.
+func (s *Service) carry(ctx context.Context, t *session, end time.Time, fn func(context.Context, *session) error) error {
 	defer t.close()
-	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), min(limit, s.options.SoftLimit))
+	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), min(max(end.Sub(s.world.Now()), leastTime), s.options.SoftLimit))
 	defer cancel()
 	err := t.insist(ctx, fn)
 	t.worked(ctx)
@@ -50,7 +53,7 @@ const (
 
 // bounded carries out work for a call that waits no longer than this since it began. The work holds the gate of a workflow and gives it
 // back, and says in the call that it has returned. If it has not ended when the time is over, it goes on by itself, and the outcome is
-// unknown: nothing of what it writes may be read. The work has a goroutine of its own, because nothing else bounds it: its time may be
+// unknown: nothing of what it writes may be read. The work defers outlive. It has a goroutine of its own, because nothing else bounds it: its time may be
 // over while code hangs.
 func (s *Service) bounded(call *updateCall, wait time.Duration, work func()) error {
 	left := max(call.began.Add(wait).Sub(s.world.Now()), 0)
@@ -61,12 +64,35 @@ func (s *Service) bounded(call *updateCall, wait time.Duration, work func()) err
 		left = s.options.SoftLimit + lastWords
 	}
 	if !s.world.Within(left, work) {
+		if call.over.Swap(true) {
+			s.panickedLate(call) // at this very moment
+		}
 		return errStillRuns
 	}
 	if !call.returned {
 		runtime.Goexit() // as the work has
 	}
 	return nil
+}
+
+// outlive is the end of work for a call. A panic of it goes on in the caller. If the caller has gone, outlive logs it.
+func (s *Service) outlive(call *updateCall) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	var nested bool
+	if call.panicked, nested = value.(escaped); !nested {
+		call.panicked = escaped{value, debug.Stack()}
+	}
+	if !call.over.Swap(true) {
+		panic(value)
+	}
+	s.panickedLate(call)
+}
+
+func (s *Service) panickedLate(call *updateCall) {
+	s.options.Logger.Error("an update panicked after its caller's time was over", "update", call.request.Name, "updateId", call.request.ID, "panic", call.panicked)
 }
 
 // errWaited is a request whose time was over while it waited behind others. It was not carried out.

@@ -64,6 +64,8 @@ type Options struct {
 	// CheckLooks is how many tasks after each validator and query handler are checked for a change of state that it made: see
 	// engine.Check. A check replays the run, so none is made in a run with more than maxChecked events or maxCheckedBytes. 0 is no check.
 	CheckLooks int
+	// CheckAlways has a check wait for another one that is under way in the process. Otherwise it is left out, and not counted.
+	CheckAlways bool
 	// UpdatesTogether is how many waiting updates share an activation at most.
 	UpdatesTogether int
 	// SendsAtOnce is how many requests to queues a commit's messages make at once, at most. With more than one, messages of a queue

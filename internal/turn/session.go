@@ -24,6 +24,8 @@ type session struct {
 	expect int
 	// tainted says that code which did not come back still holds the entry's run.
 	tainted bool
+	// unsettled says that a task has run on the entry's instance, and that it is not known yet whether the instance stays.
+	unsettled bool
 	// follows takes the activity that follows, if it is to be run here; nil where none is.
 	follows *continuation
 	// patience is how long the session tries again after lost races; 0 is not at all.
@@ -93,10 +95,9 @@ func (t *session) close() {
 	t.leave()
 }
 
-// ahead reports whether the code in memory is ahead of the log of the run that is known, or is that of another run.
+// ahead reports whether the code in memory has failed, is ahead of the log of the run that is known, or is that of another run.
 func (t *session) ahead() bool {
-	in, state := t.entry.instance, t.entry.run.State
-	return in != nil && (in.RunID() != state.RunID || in.Slot() > state.NextSlot)
+	return t.unsettled || t.entry.instance != nil && t.entry.instance.RunID() != t.entry.run.State.RunID
 }
 
 // full reports whether the code in memory has recorded as much for checks as it may.
@@ -128,7 +129,10 @@ func (t *session) forget() {
 }
 
 // dropInstance throws the run's code away: it is ahead of the log. The commits stay; they never change.
-func (t *session) dropInstance() { t.closeInstance(t.entry) }
+func (t *session) dropInstance() {
+	t.closeInstance(t.entry)
+	t.unsettled = false
+}
 
 func (s *Service) closeInstance(e *entry) {
 	in := e.instance
@@ -155,6 +159,7 @@ func (t *session) retire(transition *engine.Transition) {
 		return
 	}
 	t.told(nil)
+	t.unsettled = false
 }
 
 // run is the latest run that is known, or nil.
@@ -172,7 +177,7 @@ func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.W
 	if t.entry.instance == nil {
 		t.entry.instance = engine.NewInstance(t.registry.Workflow(started.WorkflowType), t.workflowID, id)
 		if t.looks.on() {
-			t.entry.instance.RecordLooks()
+			t.entry.instance.RecordLooks(func(who string) bool { return t.looks.left(started.WorkflowType, who) })
 		}
 	}
 	return t.entry.instance
@@ -188,8 +193,9 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	in, began := t.instance(run, w, started), t.world.Now()
 	in.BoundValidators(t.options.ValidateFor, func(fn func()) bool { return t.validated(in, fn) })
 	before := in.Looked()
+	t.unsettled = true
 	var stepped *engine.Transition
-	transition := t.came(in, run, w, task, t.guard(in, func() { stepped = run.Step(in, w, task) }), &stepped)
+	transition := t.came(in, run, w, task, t.guard(in, func() { defer in.Leave(); stepped = run.Step(in, w, task) }), &stepped)
 	transition = t.locals(ctx, in, run, w, task, transition)
 	transition = t.checkLooks(ctx, in, before, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)
@@ -207,19 +213,21 @@ func (t *session) came(in *engine.Instance, run *engine.Run, w *engine.Writer, t
 	return failed
 }
 
-// guard runs code of an instance. It returns false for code that did not come back: the session has lost the instance
-// then, and the run that it holds.
+// guard runs code of an instance, which it leaves at its end. guard returns false for code that did not come back: the session has lost
+// the instance then, and the run that it holds. The instance is closed when the code comes back.
 func (t *session) guard(in *engine.Instance, fn func()) bool {
+	in.Enter()
 	if t.world.Guard(t.options.DeadlockAfter, fn) {
 		return true
 	}
 	t.hangs(t.workflowID, in)
-	t.entry.instance, t.tainted = nil, true
+	t.dropInstance()
+	t.tainted = true
 	return false
 }
 
 // validated runs a validator. It returns false if that does not return in time. It holds only its instance then, which is thrown
-// away with the task.
+// away with the task, and closed when the validator returns.
 func (t *session) validated(in *engine.Instance, fn func()) bool {
 	if t.world.Guard(t.options.ValidateFor, fn) {
 		return true

@@ -127,6 +127,7 @@ func (t *session) settle(run *engine.Run, transition *engine.Transition) {
 	if transition.Failure != nil {
 		t.dropInstance()
 	}
+	t.unsettled = false
 	t.warn(run, transition)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -25,8 +26,14 @@ type updateCall struct {
 	answer api.UpdateResponse
 	err    error
 
+	// settled says that the call is answered from a commit that has landed, whatever becomes of those that it was carried out with.
+	settled bool
+
 	// returned says that whoever carried it out has returned.
 	returned bool
+	// over says that the caller's time is over, or that whoever carried it out has panicked with what panicked has.
+	over     atomic.Bool
+	panicked escaped
 
 	// began is when the call came. If it came to a verdict, that is the verdict, when it was known, and on which run.
 	began, decided time.Time
@@ -120,6 +127,7 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 		return call.err
 	}
 	late := s.bounded(call, wait, func() {
+		defer s.outlive(call)
 		s.carryOutHere(ctx, workflowID, call, wait)
 		call.returned = true
 	})
@@ -183,11 +191,15 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	}
 	t.patience = wait
 	late := s.bounded(call, wait, func() {
-		err = s.carry(ctx, t, s.options.SoftLimit, func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
+		defer s.outlive(call)
+		err = s.carry(ctx, t, s.world.Now().Add(s.options.SoftLimit), func(ctx context.Context, t *session) error { return t.updateWithStart(ctx, w, call) })
 		call.returned = true
 	})
 	if late != nil {
 		return late // and err is not ours any more
+	}
+	if err != nil && w.opened && (errors.Is(err, api.Busy) || errors.Is(err, api.TooLarge)) {
+		return errOpened
 	}
 	if err != nil {
 		return err
@@ -195,6 +207,9 @@ func (s *Service) carryOutWithStart(ctx context.Context, workflowID string, runI
 	call.answer.Started = &w.answer.Started
 	return call.err
 }
+
+// errOpened is an update that came with a start and was not carried out, after the start had opened its run.
+var errOpened = api.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
 
 // updates answers the calls together. It returns those that have to be carried out alone: if the code of one fails, that one and the
 // others of its name, so that they do not take the rest down. The rest is answered.
@@ -209,7 +224,13 @@ func (t *session) updates(ctx context.Context, calls []*updateCall) (alone []*up
 	var apart *apartError
 	if !errors.As(err, &apart) || len(calls) == 1 {
 		for _, c := range calls {
-			c.err = t.problem(err)
+			switch {
+			case c.settled:
+			case c.first != nil && c.first.settled:
+				c.answer, c.err = c.first.answer, c.first.err
+			default:
+				c.err = t.problem(err)
+			}
 		}
 		return nil
 	}
@@ -246,8 +267,11 @@ func (e *apartError) split(calls []*updateCall) (alone, rest []*updateCall) {
 	return alone, rest
 }
 
-// updateTogether is one try at answering the calls. An error means that none of them is answered.
+// updateTogether is one try at answering the calls. An error means that none of them is answered but those that are settled.
 func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error {
+	if slices.ContainsFunc(calls, (*updateCall).isSettled) {
+		calls = slices.DeleteFunc(slices.Clone(calls), (*updateCall).isSettled)
+	}
 	if err := t.known(ctx); err != nil {
 		return err
 	}
@@ -265,6 +289,8 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 	}
 	return nil
 }
+
+func (c *updateCall) isSettled() bool { return c.settled }
 
 // lookUpAll answers the calls that the logs of the workflow's runs answer, and returns the others.
 func (t *session) lookUpAll(ctx context.Context, calls []*updateCall) ([]*updateCall, error) {
@@ -333,6 +359,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 			others = append(others, c)
 		} else {
 			t.answer(run, c, transition, i)
+			c.settled = transition.Commit != nil
 		}
 	}
 	if len(others) > 0 {

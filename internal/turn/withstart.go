@@ -13,6 +13,8 @@ type withStart struct {
 	request *api.StartRequest
 	started *history.WorkflowExecutionStarted
 	answer  api.StartResponse
+	// opened says that the run which it has opened is in the log.
+	opened bool
 }
 
 // checkWithStart refuses what cannot be together.
@@ -42,7 +44,10 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 	if err := t.current(ctx); err != nil {
 		return err
 	}
-	w.answer = api.StartResponse{}
+	w.answer = api.StartResponse{Started: w.opened}
+	if w.opened { // and what came after that has lost a race
+		return t.updateTogether(ctx, []*updateCall{call})
+	}
 	if latest := t.run(); latest != nil {
 		attaches, err := t.attaches(ctx, w, latest, call.request.ID)
 		if err != nil {
@@ -61,6 +66,7 @@ func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updat
 	if err != nil {
 		return err
 	}
+	w.opened = true
 	if transition.Failure == nil && transition.Updates == nil {
 		return t.updateTogether(ctx, []*updateCall{call}) // its first task waits
 	}
