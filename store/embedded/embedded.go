@@ -136,31 +136,38 @@ func (s *Store) Backward(ctx context.Context, workflow string, before, until sto
 		if before.Run != 0 || before.Slot != 0 {
 			end = logKey(before)
 		}
-		page, err = fill(workflow, limit, func(fn func(k, v []byte) bool) error {
-			return tx.Descend(disk.Log, logKey(until), end, fn)
-		})
+		p := pager{workflow: workflow, limit: limit}
+		page, err = p.filled(tx.Descend(disk.Log, logKey(until), end, p.add))
 		return err
 	})
 	return page, err
 }
 
-// fill returns the page that a scan of a workflow's items gives.
-func fill(workflow string, limit int, scan func(fn func(k, v []byte) bool) error) (page store.Page, err error) {
-	size := 0
-	var bad error
-	err = scan(func(k, v []byte) bool {
-		size += len(k) + len(v)
-		if page.More = full(len(page.Items), limit, size); page.More {
-			return false
-		}
-		var item store.Item
-		if item, bad = decodeEntry(workflow, k, v); bad == nil {
-			page.Items = append(page.Items, item)
-		}
-		return bad == nil
-	})
-	return page, errors.Join(err, bad)
+// pager fills a page with a workflow's items, as a scan finds them.
+type pager struct {
+	workflow    string
+	limit, size int
+	page        store.Page
+	err         error // of an item that cannot be read
 }
+
+// add adds an item. It returns false if the page takes no more.
+func (p *pager) add(k, v []byte) bool {
+	p.size += len(k) + len(v)
+	if p.page.More = full(len(p.page.Items), p.limit, p.size); p.page.More {
+		return false
+	}
+	item, err := decodeEntry(p.workflow, k, v)
+	if err != nil {
+		p.err = err
+		return false
+	}
+	p.page.Items = append(p.page.Items, item)
+	return true
+}
+
+// filled returns the page when a scan has ended with err.
+func (p *pager) filled(err error) (store.Page, error) { return p.page, errors.Join(err, p.err) }
 
 // full reports whether a page of so many items takes no other, which would make it this large.
 func full(items, limit, size int) bool {
@@ -171,9 +178,8 @@ func full(items, limit, size int) bool {
 func (s *Store) Forward(ctx context.Context, from store.Key, limit int) (page store.Page, err error) {
 	err = s.read(ctx, func(tx *disk.Tx) error {
 		start := logKey(from)
-		page, err = fill(from.Workflow, limit, func(fn func(k, v []byte) bool) error {
-			return tx.Ascend(disk.Log, start, disk.After(runPrefix(start)), fn)
-		})
+		p := pager{workflow: from.Workflow, limit: limit}
+		page, err = p.filled(tx.Ascend(disk.Log, start, disk.After(runPrefix(start)), p.add))
 		return err
 	})
 	return page, err
