@@ -52,7 +52,13 @@
 // # A full disk
 //
 // Writes return ErrFull at once when the log or the tables find no room, and nothing was written. Reads go on. Writes go on by themselves
-// when there is room. Operations that nobody waits for stay in the line meanwhile.
+// when there is room. Operations that nobody waits for stay in the line meanwhile. ErrFull also stands for a disk that fails: it wraps the
+// reason. A disk without a free page when Open begins may end the process, because Pebble does so if it cannot write its list of files.
+//
+// # Damaged tables
+//
+// A damaged file of the tables cannot be merged with others. That is tried once a minute at most, and the tables grow until the directory
+// is restored from a backup.
 //
 // # Failures
 //
