@@ -180,6 +180,7 @@ func TestHeartbeatCost(t *testing.T) {
 		var costs []meter.Cost
 		var p *turntest.Process
 		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
+			time.Sleep(time.Second) // the meter counts the whole process: nothing else runs when a heartbeat does
 			for range 7 {
 				before := p.Meter.Cost()
 				if err := activity.Heartbeat(ctx, "x"); err != nil {
