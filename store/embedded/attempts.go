@@ -16,6 +16,11 @@ func attemptsOf(workflow string, run uint32) []byte {
 	return binary.BigEndian.AppendUint32(workflowPrefix(workflow), run)
 }
 
+// keyOfAttempt is the key of the record of an attempt: each event has one.
+func keyOfAttempt(a store.Attempt) []byte {
+	return binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
+}
+
 // RecordAttempt implements store.Attempts. When it returns nil the record is on the disk; a crash before that leaves the
 // one before it, and the message of the attempt comes again.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
@@ -25,7 +30,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if len(a.RunID) > maxRunID {
 		return fmt.Errorf("store/embedded: a run id of %d bytes: at most %d", len(a.RunID), maxRunID)
 	}
-	key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
+	key := keyOfAttempt(a)
 	return s.write(ctx, func(tx *disk.Tx) error {
 		there, err := getAttempt(tx, key)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -95,7 +94,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 // deleteAttempts deletes attempts, and returns why others stay.
 func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (stay, err error) {
 	for _, a := range attempts {
-		key := binary.BigEndian.AppendUint64(attemptsOf(a.Workflow, a.Run), uint64(a.Event))
+		key := keyOfAttempt(a)
 		there, err := getAttempt(tx, key)
 		switch {
 		case errors.Is(err, disk.ErrCorrupt):
