@@ -242,6 +242,19 @@ func TestReadsBesideABusyRun(t *testing.T) {
 	}
 }
 
+// startSluggish starts a process with a workflow "w", over a log that answers until the test says otherwise.
+func startSluggish(t *testing.T) (*turntest.Process, *silentLog) {
+	t.Helper()
+	d := turntest.New(t)
+	log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
+	d.Ports.Log = log
+	p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
+	if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return p, log
+}
+
 // silentLog is a log whose reads get no answer from a moment on.
 type silentLog struct {
 	store.Log
@@ -284,13 +297,7 @@ func TestLastReadOfAPoll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
-				log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
-				d.Ports.Log = log
-				p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
-				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				p, log := startSluggish(t)
 				began := time.Now()
 				log.from = began.Add(test.silent)
 				a, err := p.Service.Result(context.Background(), "w", "", test.wait)
@@ -328,13 +335,7 @@ func TestWaitAtTheGateCounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
-				log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
-				d.Ports.Log = log
-				p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
-				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				p, log := startSluggish(t)
 				go func() { _, _ = sluggishNap.Ask(context.Background(), p.Client, "w", 9*time.Second) }()
 				synctest.Wait()
 				began := time.Now()
