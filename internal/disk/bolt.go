@@ -73,7 +73,7 @@ func (f *boltFile) tree(id uint64, first bool, from, to []byte, fn func(boltItem
 	}
 	items, kind, free, err := boltItems(data, from, to)
 	if err == nil && int64(free) > f.page {
-		err = errors.New("it has less than its size")
+		err = errors.New("more than a page of it is free")
 	}
 	if err == nil && len(items) == 0 && (kind == boltBranch || !first) {
 		err = errors.New("it is empty")

@@ -80,8 +80,8 @@ func (d *DB) changeLogs(old []string) error {
 	return nil
 }
 
-// sayLogStart says in the tables that they need the log from the current segment on, once they are written out. What they are told later
-// is of a later segment. So the one that the tables on the disk name is in the log, whatever of this was written out.
+// sayLogStart says in the tables that they need the log from the current segment on, once they are written out. Each later call
+// names a later segment. So the segment that the tables on the disk name is in the log, whichever call that is from.
 func (d *DB) sayLogStart() error {
 	value := append(binary.BigEndian.AppendUint64(nil, d.flushed), d.log.baseName(d.log.current)...)
 	return d.tables.Set(logStart, value, pebble.NoSync)
@@ -142,7 +142,7 @@ func (d *DB) checkLog(fs vfs.FS, dir string, files []string, records []*record) 
 	}
 	for _, name := range needed {
 		if !there[name] {
-			return fmt.Errorf("%w: the file %s is missing, with writes that the tables may not have: put it back, or restore a backup of the whole directory; whoever puts an empty file in its place gives them up",
+			return fmt.Errorf("%w: the file %s is missing, and the tables may not have its writes: put it back, or restore a backup of the whole directory; an empty file in its place gives these writes up",
 				ErrCorrupt, fs.PathJoin(dir, name))
 		}
 	}

@@ -151,7 +151,7 @@ func (w *watcher) close(tables *pebble.DB) error {
 	return tables.Close()
 }
 
-// largestReported is how many kinds of lines are told apart. Then all are forgotten.
+// largestReported is how many kinds of lines are remembered. Then all are forgotten.
 const largestReported = 1000
 
 // report logs a line, unless one of its kind was logged just now. Pebble's errors come as texts: a logger would add their stacks.
@@ -207,7 +207,7 @@ func (w *watcher) await(written <-chan struct{}) error {
 	}
 }
 
-// flush writes the tables out. Failures of before do not count.
+// flush writes the tables out. Failures before the call do not count.
 func (w *watcher) flush(tables *pebble.DB) error {
 	w.failures.Store(0)
 	written, err := tables.AsyncFlush()

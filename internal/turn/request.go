@@ -53,8 +53,8 @@ const (
 
 // bounded carries out work for a call that waits no longer than this since it began. The work holds the gate of a workflow and gives it
 // back, and says in the call that it has returned. If it has not ended when the time is over, it goes on by itself, and the outcome is
-// unknown: nothing of what it writes may be read. The work defers outlive. It has a goroutine of its own, because nothing else bounds it: its time may be
-// over while code hangs.
+// unknown: nothing of what it writes may be read. The work defers outlive. It has a goroutine of its
+// own, because nothing else bounds it: its time may be over while code hangs.
 func (s *Service) bounded(call *updateCall, wait time.Duration, work func()) error {
 	left := max(call.began.Add(wait).Sub(s.world.Now()), 0)
 	if wait == 0 {
