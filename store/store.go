@@ -85,6 +85,9 @@ var (
 	ErrThrottled = errors.New("store: throttled")
 	// ErrTooLarge is wrapped by what a write returns for an item above the store's limit. Nothing was done.
 	ErrTooLarge = errors.New("store: the item is larger than the store takes")
+	// ErrCorrupt is wrapped by what a call returns that met an item which is not as it was written, or which a newer version of Weft
+	// wrote. The call interprets nothing of it. Lists, scans and DueTimers report such an item and go on past it.
+	ErrCorrupt = errors.New("store: stored data is damaged")
 	// ErrStale is wrapped by what a conditional write returns whose condition does not hold. Nothing was done.
 	ErrStale = errors.New("store: another write came first")
 )
@@ -111,7 +114,7 @@ type Log interface {
 	Append(ctx context.Context, items ...Item) error
 	// Backward reads the items of a workflow from the last one before the key "before" on, towards the first one that
 	// is not before "until". Of these two only run and slot count; a zero "before" is after all. Limit 0 is as many as
-	// fit.
+	// fit. A page of Backward or Forward may end before a damaged item: the read that begins there returns ErrCorrupt.
 	Backward(ctx context.Context, workflow string, before, until Key, limit int) (Page, error)
 	// Forward reads the items of one run from a slot on, in order; limit 0 is as many as fit.
 	Forward(ctx context.Context, from Key, limit int) (Page, error)

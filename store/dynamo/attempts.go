@@ -28,20 +28,27 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 		item[attrRun] = str(a.RunID)
 		condition, values[":r"] = free+" OR #n < :n OR attribute_not_exists(#r) OR #r <> :r", str(a.RunID)
 	}
+	seal(item)
 	if err := fits(item); err != nil {
 		return err
 	}
 	err = write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: &s.table, Item: item,
-			ConditionExpression:       aws.String(condition),
-			ExpressionAttributeNames:  map[string]string{"#n": attrNumber, "#r": attrRun},
-			ExpressionAttributeValues: values,
+			ConditionExpression:                 aws.String(condition),
+			ExpressionAttributeNames:            map[string]string{"#n": attrNumber, "#r": attrRun},
+			ExpressionAttributeValues:           values,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}, o)
 		return err
 	})
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
+		if len(failed.Item) > 0 {
+			if err := verify(failed.Item, attrNumber); err != nil {
+				return err // the number that it was compared with may be anything
+			}
+		}
 		return fmt.Errorf("%w: attempt %d of event %d", store.ErrStale, a.Number, a.Event)
 	}
 	return err
@@ -60,9 +67,12 @@ func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (
 			return nil, err
 		}
 		for _, a := range out.Items {
+			if err := verify(a, attrSort, attrNumber); err != nil {
+				return nil, err
+			}
 			event, err := strconv.ParseUint(strings.TrimPrefix(stringOf(a, attrSort), attemptsOf(run)), 16, 64)
 			if err != nil {
-				return nil, fmt.Errorf("store/dynamo: the sort key of an attempt: %w", err)
+				return nil, corrupt(a, "its sort key is not that of an attempt")
 			}
 			attempts = append(attempts, store.Attempt{
 				Workflow: workflow, Run: run, RunID: stringOf(a, attrRun), Event: int64(event), Number: int(numberOf(a, attrNumber)),

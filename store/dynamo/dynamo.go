@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,9 @@ type Options struct {
 	NoList bool
 	// Clock tells the list which runs have expired; nil is time.Now. Nothing else here asks for the time.
 	Clock func() time.Time
+	// Report is given each damaged item that a list, a scan or a sweep went past; nil logs it with slog.Default. It names the item's
+	// key, and nothing that the item holds.
+	Report func(error)
 	// TryTimeout is how long one try of a request may take, the answer included, before it is made again on another connection (a
 	// read), or its outcome is unknown (a write). It doubles, up to fourfold, while one request after another gets no answer. 0 is 2 s.
 	TryTimeout time.Duration
@@ -39,6 +43,7 @@ type Store struct {
 	namespace string
 	lists     bool
 	clock     func() time.Time
+	report    func(error)
 	marks     sync.Map // where the mark of each task queue was seen last, in microseconds: it only saves writes
 }
 
@@ -76,10 +81,13 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	if o.Report == nil {
+		o.Report = func(err error) { slog.Error("a stored item is damaged, and was passed over", "error", err) }
+	}
 	client = dynamodb.New(client.Options(), func(c *dynamodb.Options) {
 		c.HTTPClient = awstry.Wrap(c.HTTPClient, awstry.For(o.TryTimeout, tryTimeout))
 	})
-	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock}, nil
+	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock, report: o.Report}, nil
 }
 
 // Lister is the list of the namespace's runs, or nil where there is none.

@@ -257,7 +257,7 @@ func (f *fake) check(in *request) (standing record, ok bool) {
 // update moves a number, as far as the store does that.
 func (f *fake) update(in *request) (int, string) {
 	pk, sk := in.Key.key()
-	standing, name := f.items[pk][sk], in.ExpressionAttributeNames["#n"]
+	standing, name, check := f.items[pk][sk], in.ExpressionAttributeNames["#n"], in.ExpressionAttributeNames["#c"]
 	number := func(v value) int64 {
 		if v.N == nil {
 			return 0
@@ -270,20 +270,24 @@ func (f *fake) update(in *request) (int, string) {
 	switch in.ConditionExpression {
 	case "attribute_not_exists(#n) OR #n < :floor":
 		ok = standing == nil || at < of(":floor")
-	case "#n BETWEEN :floor AND :last":
-		ok = standing != nil && at >= of(":floor") && at <= of(":last")
+	case "#n BETWEEN :floor AND :last AND attribute_exists(#c)":
+		ok = standing != nil && at >= of(":floor") && at <= of(":last") && standing[check].N != nil
+	case "#n = :mark AND attribute_not_exists(#c)":
+		ok = standing != nil && at == of(":mark") && standing[check].N == nil
 	default:
 		panic("a condition that the fake does not know: " + in.ConditionExpression)
 	}
 	if !ok {
 		return failure("ConditionalCheckFailedException", "The conditional request failed", `,"Item":`+encode(standing))
 	}
-	if at += of(":by"); in.UpdateExpression == "SET #n = :next" {
-		at = of(":next")
+	checked := number(standing[check]) - of(":by")
+	if at += of(":by"); in.UpdateExpression == "SET #n = :next, #c = :check" {
+		at, checked = of(":next"), of(":check")
 	}
-	moved := value{N: aws.String(strconv.FormatInt(at, 10))}
-	f.put(record{"pk": in.Key["pk"], "sk": in.Key["sk"], name: moved})
-	return http.StatusOK, `{"Attributes":` + encode(record{name: moved}) + `}`
+	text := func(n int64) value { return value{N: aws.String(strconv.FormatInt(n, 10))} }
+	moved := record{name: text(at), check: text(checked)}
+	f.put(record{"pk": in.Key["pk"], "sk": in.Key["sk"], name: moved[name], check: moved[check]})
+	return http.StatusOK, `{"Attributes":` + encode(moved) + `}`
 }
 
 func (f *fake) put(item record) {

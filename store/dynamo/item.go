@@ -39,19 +39,24 @@ func (s *Store) encodeItem(item store.Item) (attributes, error) {
 				state = rowChanged(item.Slot)
 			}
 			a[attrList], a[attrPlace] = str(s.listPartition(shard)), str(place+state)
+			sealRow(a)
 		}
 	}
+	seal(a)
 	return a, fits(a)
 }
 
-// decodeItem reads what encodeItem wrote. What it returns belongs to the caller.
+// decodeItem reads what encodeItem wrote, or returns an error that wraps store.ErrCorrupt. What it returns belongs to the caller.
 func (s *Store) decodeItem(a attributes) (item store.Item, err error) {
-	if item.Key, err = parseCommitSort(stringOf(a, attrSort)); err != nil {
+	if err := verify(a, attrPartition, attrSort, attrCommit); err != nil {
 		return item, err
+	}
+	if item.Key, err = parseCommitSort(stringOf(a, attrSort)); err != nil {
+		return item, corrupt(a, err.Error())
 	}
 	item.Workflow = s.workflowOf(stringOf(a, attrPartition))
 	if n := copy(item.Commit[:], bytesOf(a, attrCommit)); n != len(item.Commit) {
-		return item, fmt.Errorf("store/dynamo: the item at %v has a commit id of %d bytes", item.Key, n)
+		return item, corrupt(a, fmt.Sprintf("its commit id has %d bytes", n))
 	}
 	item.Body, item.Expires = bytesOf(a, attrBody), expiryOf(a)
 	item.Summary = decodeSummary(a, item.Key)

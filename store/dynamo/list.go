@@ -52,12 +52,17 @@ func (l *list) ListRuns(ctx context.Context, f store.Filter, token string, limit
 			continue
 		}
 		seen = place
+		if err := verifyRow(row); err != nil {
+			s.report(err) // an earlier row of the run would show a state that is past: the list leaves the run out
+			continue
+		}
 		if expires := numberOf(row, attrExpires); expires != 0 && expires <= at {
 			continue // it may be deleted at any time
 		}
 		k, err := parseCommitSort(stringOf(row, attrSort))
 		if err != nil {
-			return nil, "", err
+			s.report(corrupt(row, err.Error()))
+			continue
 		}
 		k.Workflow = s.workflowOf(stringOf(row, attrPartition))
 		if sum := decodeSummary(row, k); sum != nil && f.Selects(sum) {

@@ -96,7 +96,7 @@ func (s *Store) conflict(standing attributes) error {
 	}
 	existing, err := s.decodeItem(standing)
 	if err != nil {
-		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+		return err // it stays damaged: the same Append again would not find out more
 	}
 	return &store.Conflict{Existing: existing}
 }
@@ -137,6 +137,10 @@ func (s *Store) page(ctx context.Context, workflow, first, last string, limit in
 		}
 		for _, a := range out.Items {
 			item, err := s.decodeItem(a)
+			if err != nil && len(page.Items) > 0 {
+				page.More = true // those before may be all that is asked for, and of another run: who reads on gets the error
+				return page, nil
+			}
 			if err != nil {
 				return store.Page{}, err
 			}

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -23,8 +24,13 @@ func (s *Store) ratePartition(taskQueue string) string { return s.namespace + "/
 // Reserve implements store.Rates, with one conditional update: one for a mark that stands at the floor or after it, and
 // another for the rest. Which of them is tried first is where this process saw the mark last; a condition that does not
 // hold tells where it is, and costs a write. A crash after it leaves a slot that nobody uses.
+//
+// An update that adds to the mark cannot compute a CRC, so the mark has an arithmetic check: the sum of mark and check is the
+// same number (markSum) always, and each update moves both. A mark of an earlier version has no check, and gets one when it is
+// first moved, which costs it one more write, once.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error) {
 	const moves = 3 // a mark that was before the floor has been moved past it, at the worst, and does not come back
+	bare := false
 	for n := range moves {
 		seen, _ := s.marks.Load(slot.TaskQueue)
 		mark, _ := seen.(int64)
@@ -32,32 +38,61 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (time.Time, error)
 		if err != nil && (n > 0 || mark < slot.Floor.UnixMicro()) {
 			return time.Time{}, err // that it stood too late before is not enough: an operator may have taken it away
 		}
-		at, moved, err := s.move(ctx, slot, mark, next)
+		there, moved, err := s.move(ctx, slot, mark, next, bare)
+		if err != nil {
+			return time.Time{}, err
+		}
+		at, err := s.decodeMark(slot.TaskQueue, there)
 		if err != nil {
 			return time.Time{}, err
 		}
 		if s.marks.Store(slot.TaskQueue, at); moved {
 			return fromMicros(at), nil
 		}
+		bare = there[attrCheck] == nil && there[attrNumber] != nil
 	}
 	return time.Time{}, fmt.Errorf("%w: the mark of the task queue %q moves too fast", store.ErrThrottled, slot.TaskQueue)
 }
 
-// move moves the mark of a task queue that is taken to stand somewhere, and returns where it stands. moved is false where it
-// stood elsewhere, and does so still.
-func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64) (at int64, moved bool, err error) {
+// decodeMark returns where a mark stands, 0 if there is none, or an error that wraps store.ErrCorrupt.
+func (s *Store) decodeMark(taskQueue string, there attributes) (int64, error) {
+	number, check := there[attrNumber], there[attrCheck]
+	damaged := number == nil && check != nil || number != nil && kindOf(number) != 'N' || check != nil && kindOf(check) != 'N'
+	at := numberOf(there, attrNumber)
+	if damaged || check != nil && at+numberOf(there, attrCheck) != s.markSum(taskQueue) {
+		return 0, fmt.Errorf("%w: the mark of the task queue %q (%q %q): delete it, and its rate begins anew",
+			store.ErrCorrupt, taskQueue, s.ratePartition(taskQueue), rateSort)
+	}
+	return at, nil
+}
+
+// markSum is the sum of a mark and its check. It depends on the key and on the version.
+func (s *Store) markSum(taskQueue string) int64 {
+	key := attributes{attrPartition: str(s.ratePartition(taskQueue)), attrSort: str(rateSort)}
+	return int64(binary.BigEndian.Uint32(checkOf(key)[1:])) << 20
+}
+
+// move moves the mark of a task queue that is taken to stand somewhere, and returns what stands there then. moved is false if it
+// stood elsewhere, and does so still. bare says that the mark was seen without a check: move gives it one, if it still stands there.
+func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64, bare bool) (there attributes, moved bool, err error) {
 	in := &dynamodb.UpdateItemInput{
 		TableName: &s.table, Key: attributes{attrPartition: str(s.ratePartition(slot.TaskQueue)), attrSort: str(rateSort)},
-		ExpressionAttributeNames:            map[string]string{"#n": attrNumber},
+		ExpressionAttributeNames:            map[string]string{"#n": attrNumber, "#c": attrCheck},
 		ReturnValues:                        types.ReturnValueUpdatedNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		UpdateExpression:                    aws.String("SET #n = :next, #c = :check"),
 	}
-	floor := slot.Floor.UnixMicro()
-	if mark < floor {
-		in.ConditionExpression, in.UpdateExpression = aws.String("attribute_not_exists(#n) OR #n < :floor"), aws.String("SET #n = :next")
-		in.ExpressionAttributeValues = attributes{":floor": num(floor), ":next": num(next)}
-	} else {
-		in.ConditionExpression, in.UpdateExpression = aws.String("#n BETWEEN :floor AND :last"), aws.String("SET #n = #n + :by")
+	floor, check := slot.Floor.UnixMicro(), s.markSum(slot.TaskQueue)-next
+	switch {
+	case bare:
+		in.ConditionExpression = aws.String("#n = :mark AND attribute_not_exists(#c)")
+		in.ExpressionAttributeValues = attributes{":mark": num(mark), ":next": num(next), ":check": num(check)}
+	case mark < floor:
+		in.ConditionExpression = aws.String("attribute_not_exists(#n) OR #n < :floor")
+		in.ExpressionAttributeValues = attributes{":floor": num(floor), ":next": num(next), ":check": num(check)}
+	default:
+		in.ConditionExpression = aws.String("#n BETWEEN :floor AND :last AND attribute_exists(#c)")
+		in.UpdateExpression = aws.String("SET #n = #n + :by, #c = #c - :by")
 		in.ExpressionAttributeValues = attributes{":floor": num(floor), ":last": num(lastMark(slot)), ":by": num(slot.By.Microseconds())}
 	}
 	var out *dynamodb.UpdateItemOutput
@@ -67,12 +102,12 @@ func (s *Store) move(ctx context.Context, slot store.Slot, mark, next int64) (at
 	})
 	var failed *types.ConditionalCheckFailedException
 	if errors.As(err, &failed) {
-		return numberOf(failed.Item, attrNumber), false, nil
+		return failed.Item, false, nil
 	}
 	if err != nil {
-		return 0, false, err
+		return nil, false, err
 	}
-	return numberOf(out.Attributes, attrNumber), true, nil
+	return out.Attributes, true, nil
 }
 
 // lastMark is the latest mark that may be moved: one that then comes to stand at the slot's latest.

@@ -50,7 +50,8 @@ func (s *Store) Scan(ctx context.Context, cursor string, limit int) (items []sto
 	for _, a := range out.Items {
 		item, err := s.decodeItem(a)
 		if err != nil {
-			return nil, "", err
+			s.report(err)
+			continue
 		}
 		items = append(items, item)
 	}
@@ -97,6 +98,9 @@ func (s *Store) ReadMark(ctx context.Context) ([]byte, error) {
 	if err != nil || len(out.Items) == 0 {
 		return nil, err
 	}
+	if err := verify(out.Items[0], attrBody); err != nil {
+		return nil, err
+	}
 	return bytesOf(out.Items[0], attrBody), nil
 }
 
@@ -107,6 +111,7 @@ func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 		TableName: &s.table, ConditionExpression: aws.String(free),
 		Item: attributes{attrPartition: str(s.markPartition()), attrSort: str(markSort), attrBody: bin(mark)},
 	}
+	seal(in.Item)
 	if len(old) > 0 {
 		in.ConditionExpression = aws.String("#v = :v")
 		in.ExpressionAttributeNames = map[string]string{"#v": attrBody}

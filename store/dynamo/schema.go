@@ -24,6 +24,7 @@ const (
 	attrBody    = "body"    // binary; not there where it is empty
 	attrNumber  = "number"  // number: of an attempt; where the mark of a task queue stands, in microseconds since 1970
 	attrRun     = "run"     // string: the run id of an attempt's run; not there in records of earlier versions
+	attrCheck   = "c"       // binary: version and checksum of the item (check.go); a number in the mark of a task queue (rates.go)
 	attrTimer   = "timer"   // string: a timer's id that is too long for the sort key
 )
 

@@ -19,6 +19,9 @@ func (s *Store) ReadKey(ctx context.Context) ([]byte, error) {
 	if err != nil || len(out.Items) == 0 {
 		return nil, err
 	}
+	if err := verify(out.Items[0], attrBody); err != nil {
+		return nil, err
+	}
 	return bytesOf(out.Items[0], attrBody), nil
 }
 
@@ -28,6 +31,7 @@ func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 		TableName: &s.table, ConditionExpression: aws.String(free),
 		Item: attributes{attrPartition: str(s.signingPartition()), attrSort: str(signingSort), attrBody: bin(key)},
 	}
+	seal(in.Item)
 	err := write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, in, o)
 		return err

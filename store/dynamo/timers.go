@@ -26,6 +26,7 @@ func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
 		if long {
 			key[attrTimer] = str(t.ID)
 		}
+		seal(key)
 		return types.WriteRequest{PutRequest: &types.PutRequest{Item: key}}, fits(key)
 	})
 }
@@ -93,7 +94,8 @@ func (s *Store) writeAll(ctx context.Context, writes []types.WriteRequest) error
 	}
 }
 
-// DueTimers implements store.Timers. It reads the beginning of each shard, and nothing that is not due.
+// DueTimers implements store.Timers. It reads the beginning of each shard, and nothing that is not due. It reports a timer that
+// is damaged, and goes on past it.
 func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]store.Timer, error) {
 	if limit <= 0 {
 		return nil, nil
@@ -109,14 +111,27 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]s
 		if row == nil || err != nil {
 			return timers, err
 		}
-		t := store.Timer{Body: bytesOf(row, attrBody)}
-		if t.Due, t.ID, err = parseTimerSort(stringOf(row, attrSort)); err != nil {
-			return nil, err
-		}
-		if id, long := row[attrTimer]; long {
-			t.ID = id.(*types.AttributeValueMemberS).Value
+		t, err := decodeTimer(row)
+		if err != nil {
+			s.report(err) // the others fire; this one stays, and every sweep reports it
+			continue
 		}
 		timers = append(timers, t)
 	}
 	return timers, nil
+}
+
+// decodeTimer reads what PutTimers wrote, or returns an error that wraps store.ErrCorrupt.
+func decodeTimer(row attributes) (t store.Timer, err error) {
+	if err := verify(row, attrSort); err != nil {
+		return t, err
+	}
+	t.Body = bytesOf(row, attrBody)
+	if t.Due, t.ID, err = parseTimerSort(stringOf(row, attrSort)); err != nil {
+		return t, corrupt(row, "its sort key is not that of a timer")
+	}
+	if _, long := row[attrTimer]; long {
+		t.ID = stringOf(row, attrTimer)
+	}
+	return t, nil
 }
