@@ -30,7 +30,7 @@ func TestServers(t *testing.T) {
 							t.Fatal(err)
 						}
 						return s
-					}))
+					}, func(namespace string) (*dynamodb.Client, string) { return client, tableOf(namespace) }))
 				})
 			}
 		})

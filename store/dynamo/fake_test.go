@@ -231,6 +231,8 @@ func (f *fake) check(in *request) (standing record, ok bool) {
 	standing = f.items[pk][sk]
 	sameRun := standing[in.ExpressionAttributeNames["#r"]].text() == in.ExpressionAttributeValues[":r"].text()
 	switch in.ConditionExpression {
+	case "":
+		return nil, true
 	case "attribute_not_exists(pk)":
 		return standing, standing == nil
 	case "attribute_not_exists(pk) OR #n < :n OR attribute_exists(#r)",

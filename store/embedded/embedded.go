@@ -54,6 +54,14 @@ func (s *Store) write(ctx context.Context, op disk.Op) error {
 	if errors.Is(err, disk.ErrUnknown) {
 		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
+	return damaged(err)
+}
+
+// damaged makes the port's error of the disk's.
+func damaged(err error) error {
+	if errors.Is(err, disk.ErrCorrupt) && !errors.Is(err, store.ErrCorrupt) {
+		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
 	return err
 }
 
@@ -61,7 +69,7 @@ func (s *Store) read(ctx context.Context, fn func(tx *disk.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.db.Read(fn)
+	return damaged(s.db.Read(fn))
 }
 
 // Append implements store.Log. When it returns nil the items are on the disk; a crash before that leaves all of them or

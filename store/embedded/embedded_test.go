@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"bytes"
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	var dirs sync.Map // of the open stores
 	storetest.Run(t, storetest.Harness{
 		New: func(t *testing.T) func() storetest.Store {
 			dir := t.TempDir()
@@ -22,11 +24,24 @@ func TestConformance(t *testing.T) {
 			return func() storetest.Store {
 				closeDB(t, db)
 				db = openDB(t, dir)
-				return embedded.New(db)
+				s := embedded.New(db)
+				dirs.Store(s, place{dir, db})
+				return s
 			}
 		},
 		MaxBody: embedded.MaxBody, PageBytes: 1 << 20, Reopens: true, Lists: true,
+		Damage: func(t *testing.T, s storetest.Store, d storetest.Damaged) {
+			at, _ := dirs.Load(s)
+			closeDB(t, at.(place).db)
+			embedded.Damage(t, at.(place).dir, d)
+		},
 	})
+}
+
+// place is where a store is kept.
+type place struct {
+	dir string
+	db  *disk.DB
 }
 
 func openDB(t *testing.T, dir string) *disk.DB {

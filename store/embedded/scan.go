@@ -88,7 +88,7 @@ func (s *Store) Delete(ctx context.Context, items []store.Item, attempts []store
 		stay = errors.Join(stay, staying)
 		return err
 	})
-	return cmp.Or(err, stay)
+	return damaged(cmp.Or(err, stay))
 }
 
 // deleteAttempts deletes attempts, and returns why others stay.

@@ -53,6 +53,9 @@ type Harness struct {
 	Lists bool
 	// CatchUp returns when the list has what was appended before; nil where the list is never behind.
 	CatchUp func(t *testing.T, s Store)
+	// Damage changes a byte of what is stored, as a fault of the medium or of a person would. s is not used after it, and the suite
+	// opens the store again. nil where nothing is stored that could be damaged.
+	Damage func(t *testing.T, s Store, d Damaged)
 }
 
 // test is one test of the suite.
@@ -80,6 +83,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "Keys", tests: keyTests},
 		{name: "Rates", tests: rateTests},
 		{name: "List", tests: listTests, skip: !h.Lists},
+		{name: "Damage", tests: damageTests, skip: h.Damage == nil},
 		{name: "Reopen", tests: reopenTests, skip: !h.Reopens},
 	}
 	for _, group := range groups {

@@ -1,0 +1,24 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/store/storetest"
+)
+
+// Damage damages something in a directory that nobody has open, for the conformance suite.
+func Damage(t *testing.T, dir string, d storetest.Damaged) {
+	t.Helper()
+	switch {
+	case d.Item != nil:
+		damage(t, dir, disk.Log, logKey(d.Item.Key))
+	case d.Attempt != nil:
+		damage(t, dir, disk.Attempts, binary.BigEndian.AppendUint64(attemptsOf(d.Attempt.Workflow, d.Attempt.Run), uint64(d.Attempt.Event)))
+	case d.Timer != nil:
+		damage(t, dir, disk.Timers, timerKey(*d.Timer))
+	case d.Row != nil:
+		damage(t, dir, disk.List, rowKey(d.Row.Summary))
+	}
+}
