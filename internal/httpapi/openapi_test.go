@@ -59,7 +59,8 @@ func TestDocumentHasTheParameters(t *testing.T) {
 	}
 	for _, o := range operations(t) {
 		place := o.Method + " " + name.ReplaceAllString(o.Path, "{}")
-		if described := slices.Sorted(slices.Values(o.Query())); !slices.Equal(described, taken[place]) {
+		described := slices.Compact(slices.Sorted(slices.Values(o.Query()))) // an operation may say more of a parameter of its path
+		if !slices.Equal(described, taken[place]) {
 			t.Errorf("%s: openapi.yaml has the parameters %q, and the endpoint takes %q", place, described, taken[place])
 		}
 	}

@@ -59,7 +59,7 @@ func rowOf(a attributes) attributes {
 }
 
 // verify returns an error that wraps store.ErrCorrupt for an item that is not as it was written, or lacks one of the needed
-// attributes. Items of versions before 1.0 have no check: only the types of their attributes are looked at.
+// attributes. An item of an earlier version has no check: verify then looks at its types only.
 func verify(a attributes, needed ...string) error {
 	if err := verifyKinds(a, kinds); err != nil {
 		return corrupt(a, err.Error())

@@ -118,7 +118,7 @@
 //	Append of two (a close with a successor)           1 transaction      4 write units; and 2 of the index
 //	a lost race                                        1 put              1 write unit, which is not reported
 //	Backward, Forward                                  1 query a page     1 read unit for each 4 KB: 1 for a run of 3
-//	                                                                      commits of 194 bytes, 7 for 100, 68 for 1,000
+//	                                                                      commits of 194 bytes, 7 for 100, 69 for 1,000
 //	RecordAttempt                                      1 put              1 write unit for each 1 KB
 //	ReadAttempts                                       1 query            1 read unit for each 4 KB
 //	PutTimers, DeleteTimers                            1 for each 25      1 write unit a timer and 1 KB

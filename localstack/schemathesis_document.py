@@ -1,0 +1,63 @@
+"""Prints, as JSON, the OpenAPI document with two rules spelled out that the document states in words only: in the body of a request
+null or an empty text is an optional field that is not there, and in a query string an empty parameter is one that is not there. Without it Schemathesis
+takes them for invalid data."""
+
+import json
+import sys
+
+import yaml
+
+REF = "#/components/schemas/"
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        document = yaml.safe_load(file)
+    schemas = document["components"]["schemas"]
+    made = {}
+
+    def request(schema):
+        """A schema, and what it refers to, as it is in a request. Answers keep the schemas that the document has."""
+        if not isinstance(schema, dict):
+            return schema
+        schema = dict(schema)
+        if schema.get("$ref", "").startswith(REF):
+            name = schema["$ref"].removeprefix(REF)
+            if name not in made:
+                made[name] = None  # a schema may refer to itself
+                made[name] = request(schemas[name])
+            schema["$ref"] = REF + "Request." + name
+        for key in ("allOf", "anyOf", "oneOf"):
+            if key in schema:
+                schema[key] = [request(s) for s in schema[key]]
+        for key in ("items", "additionalProperties"):
+            if key in schema:
+                schema[key] = request(schema[key])
+        if "properties" in schema:
+            required = schema.get("required", [])
+            schema["properties"] = {
+                name: request(s) if name in required else {"anyOf": [request(s), {"type": ["null", "string"], "maxLength": 0}]}
+                for name, s in schema["properties"].items()
+            }
+        return schema
+
+    def query(parameter):
+        if parameter.get("in") == "query" and not parameter.get("required"):
+            parameter["schema"] = {"anyOf": [parameter["schema"], {"type": "string", "maxLength": 0}]}
+
+    for parameter in document["components"]["parameters"].values():
+        query(parameter)
+    for path in document["paths"].values():
+        for operation in path.values():
+            if isinstance(operation, list):
+                continue  # the parameters of the path are all references
+            for parameter in operation.get("parameters", []):
+                query(parameter)
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                content["schema"] = request(content["schema"])
+    for name, schema in made.items():
+        schemas["Request." + name] = schema
+    json.dump(document, sys.stdout)
+
+
+main()
