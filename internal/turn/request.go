@@ -38,7 +38,7 @@ func (s *Service) carry(ctx context.Context, t *session, end time.Time, fn func(
 	defer cancel()
 	err := t.insist(ctx, fn)
 	t.worked(ctx)
-	return s.problem(err)
+	return t.problem(err)
 }
 
 // leastTime is how long a request may take that is to wait for nothing.
@@ -173,6 +173,21 @@ func notLatest(workflowID string, runID history.RunID) error {
 
 func runClosed(run *engine.Run) error {
 	return api.NotFound.New("run %q of workflow %q has closed already: it is %s", run.State.RunID, run.WorkflowID, run.State.Status)
+}
+
+// problem returns what the caller of a request is told. Damage to what is stored names the workflow: only its callers meet it, and asking
+// again is no use until somebody has restored the data or deleted it.
+func (t *session) problem(err error) error {
+	if !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, history.ErrCorrupt) {
+		return t.Service.problem(err)
+	}
+	run := ""
+	if r := t.run(); r != nil {
+		run = string(r.State.RunID)
+	}
+	t.options.Logger.Error("stored data of a workflow is damaged", "workflowId", t.workflowID, "runId", run, "error", err)
+	return api.Internal.New("stored data of workflow %q is damaged, and nothing of it was interpreted: restore it from a backup; the log of the server says which item",
+		t.workflowID)
 }
 
 // problem turns what the protocol came to into what the caller is told.
