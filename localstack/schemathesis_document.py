@@ -42,7 +42,7 @@ def main():
         return schema
 
     def query(parameter):
-        if parameter["name"] == "wait":
+        if parameter.get("name") == "wait":
             parameter["example"] = "1ms"  # hundreds of requests would wait for 20 s, as the document's example says
         if parameter.get("in") == "query" and not parameter.get("required"):
             parameter["schema"] = {"anyOf": [parameter["schema"], {"type": "string", "maxLength": 0}]}

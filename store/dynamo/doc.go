@@ -12,6 +12,9 @@
 // seconds since 1970). One index, named "list", has the partition key "list" and the sort key "place", both strings, and
 // projects "summary" and "expires" (INCLUDE). [Schema] says the same in code, and infra declares it. Billing is per request.
 //
+// Each item has an attribute "c" besides, a version and a checksum of all else in it, and so has "summary": see check.go. What does not
+// fit is an error that wraps store.ErrCorrupt. A list, a scan and a sweep report it, and go on past it.
+//
 //	pk                 sk                           further attributes
 //	NS/w/WORKFLOW      a/RUN/EVENT                  number, run, body                 an activity between its attempts
 //	NS/w/WORKFLOW      c/RUN/SLOT                   commit, body                      a commit
@@ -21,6 +24,7 @@
 //	NS/t/SHARD         DUE#HASH                     body, timer                       a timer with a very long id
 //	NS/m               scan                         body                              the mark of the check over all runs
 //	NS/k               sign                         body                              the key that tokens are signed with
+//	NS/r/TASKQUEUE     rate                         number                            how far the slots of a task queue are given out
 //
 //	list               place
 //	NS/l/SHARD         STARTED/HASH/RUN/0           summary, expires                  of the commit that opened the run

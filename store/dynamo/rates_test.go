@@ -109,3 +109,33 @@ func TestSlotThatIsThrottled(t *testing.T) {
 		t.Errorf("%v, %v, after %d requests", at, err, len(f.requests))
 	}
 }
+
+// A mark of an earlier version, which has no check, is moved as it was, and gets one. A mark that is damaged then is an error.
+func TestMarkOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	s, n := f.open(t, "default"), "1764000000000000"
+	at := time.UnixMicro(1764000000000000).UTC()
+	pk, sk := "default/r/q", "rate"
+	f.put(record{"pk": value{S: &pk}, "sk": value{S: &sk}, "number": value{N: &n}})
+	slot := store.Slot{TaskQueue: "q", Floor: at.Add(-time.Hour), By: time.Second}
+	for i := range 3 {
+		got, err := s.Reserve(t.Context(), slot)
+		if want := at.Add(time.Duration(i+1) * time.Second); err != nil || !got.Equal(want) {
+			t.Fatalf("slot %d: %v, %v; want %v", i, got, err, want)
+		}
+	}
+	if writes := len(f.requests); writes != 4 {
+		t.Errorf("%d writes for 3 slots of a mark without a check; want one more", writes)
+	}
+	if f.items[pk][sk]["c"].N == nil {
+		t.Fatal("the mark has no check")
+	}
+	damaged := "1764000009000000"
+	f.items[pk][sk]["number"] = value{N: &damaged}
+	for name, s := range map[string]*dynamo.Store{"this process": s, "another": f.open(t, "default")} {
+		if _, err := s.Reserve(t.Context(), slot); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("%s: %v, want ErrCorrupt", name, err)
+		}
+	}
+}

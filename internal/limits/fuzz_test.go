@@ -1,0 +1,37 @@
+package limits
+
+import (
+	"math"
+	"testing"
+)
+
+// Whatever an operator gives is refused, or is a limit that can be kept.
+func FuzzText(f *testing.F) {
+	for _, text := range []string{
+		"none", "7", "0", "-1", "50/s", "30/m+100", "NaN/s", "Inf/h", "1e-400/s", "2@50/s", "@50/s", "2@", "reports=2;slow=8@50/s", "=", "a=;", "a=1;a=2", "",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var limit Limit
+		if limit.UnmarshalText(text) == nil && limit == 0 {
+			t.Errorf("%q is the limit 0, which is the default", text)
+		}
+		var rate Rate
+		if err := rate.UnmarshalText(text); err == nil && (!(rate.PerSecond > 0) || math.IsInf(rate.PerSecond, 0)) {
+			t.Errorf("%q is the rate %v", text, rate)
+		}
+		var one TaskQueue
+		if one.UnmarshalText(text) == nil && one.AtOnce < 0 {
+			t.Errorf("%q is %v", text, one)
+		}
+		var all TaskQueues
+		if all.UnmarshalText(text) == nil {
+			for name, q := range all {
+				if name == "" && len(all) > 1 || q.AtOnce < 0 || math.IsNaN(q.Rate.PerSecond) {
+					t.Errorf("%q is %v", text, all)
+				}
+			}
+		}
+	})
+}
