@@ -51,7 +51,18 @@ type Options struct {
 	LargePayloads bool
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
+	// Clock says what time it is; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
+	Clock func() time.Time
 }
+
+// world is the machine with the clock of the options.
+type world struct {
+	turn.RealWorld
+	clock func() time.Time
+}
+
+// Now is the time by the clock of the options.
+func (w world) Now() time.Time { return w.clock() }
 
 // Server is Weft in one process.
 type Server struct {
@@ -60,7 +71,7 @@ type Server struct {
 	pump    *pump.Pump
 	backend *backend
 	log     *slog.Logger
-	world   turn.RealWorld
+	world   world
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -90,6 +101,9 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		o.Turn.Build = buildID()
 	}
 	o.Turn.Logger = o.Log
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
 	open := onDisk
 	if o.Dir == "" {
 		open = inMemory
@@ -99,7 +113,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		return nil, err
 	}
 	o.Turn.Rate = o.rateOf
-	b, err := open(o.Dir, slices.Sorted(maps.Keys(taskQueues)))
+	b, err := open(&o, slices.Sorted(maps.Keys(taskQueues)))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +131,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		_, err := sealer.Tidy(ctx, b.ports.Log)
 		return errors.Join(err, tidy(ctx))
 	}
-	world := turn.NewRealWorld()
+	world := world{turn.NewRealWorld(), o.Clock}
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
 	if err != nil {
