@@ -26,6 +26,7 @@ type server struct {
 	lines  chan string // of its standard output, after the first
 	exited chan struct{}
 	log    *tail
+	whole  *os.File // has the log of all processes of a scene
 }
 
 // tail keeps the end of what is written to it, and how much that was.
@@ -86,8 +87,12 @@ func (s *scene) launch(o launch) (*server, error) {
 	if len(o.limits) > 0 {
 		args = append([]string{"/bin/bash", "-c", "ulimit " + strings.Join(o.limits, " && ulimit ") + ` && exec "$@"`, "bash"}, args...)
 	}
-	p := &server{cmd: exec.Command(args[0], args[1:]...), lines: make(chan string, 16), exited: make(chan struct{}), log: &tail{}}
-	p.cmd.Stderr, p.cmd.Env = p.log, append(os.Environ(), "WEFT_LOG_LEVEL=info")
+	whole, err := os.OpenFile(filepath.Join(s.root, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	p := &server{cmd: exec.Command(args[0], args[1:]...), lines: make(chan string, 16), exited: make(chan struct{}), log: &tail{}, whole: whole}
+	p.cmd.Stderr, p.cmd.Env = io.MultiWriter(p.log, whole), append(os.Environ(), "WEFT_LOG_LEVEL=info")
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -135,6 +140,7 @@ func (p *server) read(out io.Reader, ready chan<- bool) {
 		}
 	}
 	_ = p.cmd.Wait()
+	_ = p.whole.Close()
 	close(p.exited)
 }
 
