@@ -17,13 +17,13 @@ import (
 )
 
 // inMemory keeps everything for as long as the process lives.
-func inMemory(o *Options, taskQueues []string) (*backend, error) {
-	s := storememory.New(storememory.Options{Clock: o.Clock})
-	q := queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: o.Clock})
+func inMemory(_ *Options, taskQueues []string) (*backend, error) {
+	s := storememory.New(storememory.Options{})
+	q := queuememory.New(queue.Standard(taskQueues...), queuememory.Options{})
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: taskQueues,
-		blobs: blobmemory.New(o.Clock),
+		blobs: blobmemory.New(nil),
 		tidy:  func(context.Context) error { return nil },
 		close: func() error { return nil },
 	}, nil
@@ -41,11 +41,16 @@ func onDisk(o *Options, taskQueues []string) (*backend, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	b := blobembedded.New(db, o.Clock)
+	var tick func()
+	if o.Clock != nil {
+		tick = q.Tick
+	}
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: q.TaskQueues(),
 		blobs: b,
-		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s, o.Clock()) },
+		tick:  tick,
+		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s, o.now()) },
 		close: db.Close,
 	}, nil
 }

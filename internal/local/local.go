@@ -51,7 +51,7 @@ type Options struct {
 	LargePayloads bool
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
-	// Clock says what time it is; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
+	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
 	Clock func() time.Time
 }
 
@@ -63,6 +63,14 @@ type world struct {
 
 // Now is the time by the clock of the options.
 func (w world) Now() time.Time { return w.clock() }
+
+// now is the time by the clock of the options.
+func (o *Options) now() time.Time {
+	if o.Clock != nil {
+		return o.Clock()
+	}
+	return time.Now()
+}
 
 // Server is Weft in one process.
 type Server struct {
@@ -86,6 +94,8 @@ type backend struct {
 	blobs      blob.Blobs
 	// tidy deletes what has expired.
 	tidy  func(context.Context) error
+	// tick has the queue look at its clock, if that is not the machine's; nil otherwise.
+	tick  func()
 	close func() error
 }
 
@@ -101,9 +111,6 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		o.Turn.Build = buildID()
 	}
 	o.Turn.Logger = o.Log
-	if o.Clock == nil {
-		o.Clock = time.Now
-	}
 	open := onDisk
 	if o.Dir == "" {
 		open = inMemory
@@ -131,7 +138,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		_, err := sealer.Tidy(ctx, b.ports.Log)
 		return errors.Join(err, tidy(ctx))
 	}
-	world := world{turn.NewRealWorld(), o.Clock}
+	world := world{turn.NewRealWorld(), o.now}
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
 	if err != nil {
@@ -191,7 +198,22 @@ func (s *Server) Work(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.pump.Run(ctx) })
 	all.Go(func() { s.tidy(ctx) })
+	if s.backend.tick != nil {
+		all.Go(func() { s.tick(ctx) })
+	}
 	all.Wait()
+}
+
+// tick has the queue look at a clock that is not the machine's, until ctx ends.
+func (s *Server) tick(ctx context.Context) {
+	for ticks := time.Tick(20 * time.Millisecond); ; {
+		select {
+		case <-ticks:
+			s.backend.tick()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (s *Server) tidy(ctx context.Context) {
