@@ -93,7 +93,7 @@ type backend struct {
 	taskQueues []string
 	blobs      blob.Blobs
 	// tidy deletes what has expired.
-	tidy  func(context.Context) error
+	tidy func(context.Context) error
 	// tick has the queue look at its clock, if that is not the machine's; nil otherwise.
 	tick  func()
 	close func() error

@@ -148,7 +148,7 @@ func openFiles() int {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 1024
 	}
-	return int(min(limit.Cur, 1<<20)) //nolint:gosec // it is bounded
+	return int(min(limit.Cur, 1<<20))
 }
 
 // waiters has many callers wait for the result of one run, which then ends. Each gets it.

@@ -33,7 +33,7 @@ func (s *scene) startLoad(name string, callers int) *load {
 	number := s.loads // tokens are unique in a scenario
 	for i := range callers {
 		l.all.Go(func() {
-			r := rand.New(rand.NewPCG(s.seed, uint64(i))) //nolint:gosec // repeatable choices
+			r := rand.New(rand.NewPCG(s.seed, uint64(i)))
 			own := fmt.Sprintf("%s-%d", name, i)
 			for n := 0; ctx.Err() == nil; n++ {
 				id := own

@@ -83,7 +83,7 @@ func torture() int {
 		total = time.Duration(m * float64(time.Minute))
 	}
 	if *seed == 0 {
-		*seed = rand.Uint64()>>1 + 1 //nolint:gosec // a fresh seed
+		*seed = rand.Uint64()>>1 + 1
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -146,7 +146,7 @@ func all(ctx context.Context, chosen []scenario, seed uint64, total time.Duratio
 }
 
 func (o outcome) verdict() string {
-	switch o.err.(type) { //nolint:errorlint // a scenario returns it as it is
+	switch o.err.(type) {
 	case nil:
 		return "ok"
 	case skipped:

@@ -26,7 +26,7 @@ func (s *scene) random() *rand.Rand {
 	for _, b := range []byte(s.name) {
 		name = name*31 + uint64(b)
 	}
-	return rand.New(rand.NewPCG(s.seed, name)) //nolint:gosec // repeatable choices
+	return rand.New(rand.NewPCG(s.seed, name))
 }
 
 // killing ends the server with a signal again and again, under load.

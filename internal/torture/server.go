@@ -199,7 +199,7 @@ type scene struct {
 	loads  int // so many loads have begun
 	once   sync.Once
 	shared *client.Client
-	ctx    context.Context //nolint:containedctx // a scene lives as long as its context
+	ctx    context.Context
 }
 
 // freeAddr is an address at which nobody listens now.
