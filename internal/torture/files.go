@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -176,11 +175,9 @@ func (s *scene) damaged(r *rand.Rand, from string, truth *ledger, damage func(*r
 		return o
 	}
 	o.started = 1
-	limited, cancel := context.WithTimeout(s.ctx, 20*time.Second)
-	defer cancel()
 	var lost error
-	o.unread, lost = truth.check(limited, s.client(), true)
-	_, slow := answers(limited, s.addr)
+	o.unread, lost = truth.check(s.ctx, s.client(), true)
+	_, slow := answers(s.ctx, s.addr)
 	said := p.log.String()
 	if strings.Contains(said, "level=ERROR") || strings.Contains(said, "level=WARN") {
 		o.reported = 1
