@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,6 +21,9 @@ var poisonScenarios = []scenario{
 
 // mostDeaths is how often a poison run may take the process down before the server has parked it.
 const mostDeaths = 20
+
+// deathsToPark is how many deaths are enough for a run to be parked: the log of the next process names it.
+const deathsToPark = 6
 
 // poisoning starts poison runs among good ones, and starts the server again whenever it has ended. The server must come to rest, and the
 // good runs must go on.
@@ -63,8 +67,19 @@ func poisoning(kinds ...string) func(*scene) error {
 		}
 		s.say("the process ended %d times", deaths)
 		l.end()
-		err := s.verify(l)
+		if err := s.verify(l); err != nil {
+			return err
+		}
 		s.server.kill(syscall.SIGKILL)
-		return err
+		if deaths < deathsToPark {
+			return nil
+		}
+		if _, err := s.launch(o); err != nil {
+			return err
+		}
+		if !s.within(5*time.Second, func() bool { return strings.Contains(s.server.log.String(), "poison-") }) {
+			return fmt.Errorf("the process ended %d times, and the log of the next one does not name the run that did it: %q", deaths, s.server.log)
+		}
+		return nil
 	}
 }
