@@ -82,7 +82,7 @@ func (s *scene) status(path string) int {
 
 // fullDisk fills the disk under load, looks at the refusals, and makes room again.
 func fullDisk(s *scene) error {
-	disk, unmount, err := s.mount(96)
+	disk, unmount, err := s.mount(256)
 	if err != nil {
 		return err
 	}
@@ -111,21 +111,31 @@ func fullDisk(s *scene) error {
 		if wrong != nil {
 			return wrong
 		}
+		var last error
 		if !s.within(30*time.Second, func() bool {
 			if !s.server.alive() { // a supervisor would
 				restarts++
 				_, err := s.launch(launch{})
 				return err == nil
 			}
-			_, err := s.probe(fmt.Sprint("room-", n, time.Now().UnixNano()))
-			return err == nil
+			_, last = s.probe(fmt.Sprint("room-", n, time.Now().UnixNano()))
+			return last == nil
 		}) {
-			return fmt.Errorf("there is room, and the server does not take writes again: %s", s.server.log)
+			return fmt.Errorf("there is room (%d MiB), and the server does not take writes again: %w: %s", room(disk)>>20, last, s.server.log)
 		}
 	}
 	l.end()
 	s.say("full %d times, restarted %d times", n, restarts)
 	return s.verify(l)
+}
+
+// room is how much room a file system has.
+func room(dir string) uint64 {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return 0
+	}
+	return fs.Bavail * uint64(fs.Bsize)
 }
 
 // fillDisk writes a file until there is no room.

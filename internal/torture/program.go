@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -215,7 +216,7 @@ func serveShifted(addr, dir string, first time.Duration) error {
 	shift.Store(int64(first))
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	var types engine.Registry
-	for _, r := range registry() {
+	for _, r := range append(registry(), flow.Registration()) {
 		if err := r.Register(&types); err != nil {
 			return err
 		}
