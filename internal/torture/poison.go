@@ -67,9 +67,11 @@ func poisoning(kinds ...string) func(*scene) error {
 		}
 		s.say("the process ended %d times", deaths)
 		l.end()
-		if err := s.verify(l); err != nil {
+		later, err := s.verifySupervised(l, o)
+		if err != nil {
 			return err
 		}
+		deaths += later
 		s.server.kill(syscall.SIGKILL)
 		if deaths < deathsToPark {
 			return nil
@@ -81,5 +83,35 @@ func poisoning(kinds ...string) func(*scene) error {
 			return fmt.Errorf("the process ended %d times, and the log of the next one does not name the run that did it: %q", deaths, s.server.log)
 		}
 		return nil
+	}
+}
+
+// verifySupervised is verify under a supervisor that starts the server again when it ends. It verifies again if that happened meanwhile.
+func (s *scene) verifySupervised(l *load, o launch) (deaths int, err error) {
+	for {
+		before, notes := deaths, s.notes
+		verified := make(chan error, 1)
+		go func() { verified <- s.verify(l) }()
+		for waiting := true; waiting; {
+			select {
+			case err = <-verified:
+				waiting = false
+			case <-time.After(50 * time.Millisecond):
+				if s.server.alive() {
+					continue
+				}
+				if deaths++; deaths > mostDeaths {
+					return deaths, fmt.Errorf("the server has ended %d times while it was checked: %s", deaths, s.server.log)
+				}
+				_, _ = s.launch(o) // one that dies before it is ready is started again
+			}
+		}
+		if err == nil || deaths == before {
+			if deaths > 0 {
+				s.say("and %d times later", deaths)
+			}
+			return deaths, err
+		}
+		s.notes = notes
 	}
 }
