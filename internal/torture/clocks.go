@@ -51,6 +51,7 @@ func asleep(s *scene) error {
 	l := s.startLoad("book", callers)
 	defer l.end()
 	pause(s.ctx, time.Second)
+	s.ledger.expired = true // a week is the retention of closed runs
 	p.signal(syscall.SIGSTOP)
 	jumped := make(chan error, 1)
 	go func() { jumped <- p.jump(week) }()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -46,20 +47,21 @@ func (s *scene) mount(mebibytes int) (at string, unmount func(), err error) {
 func (s *scene) probe(token string) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
-	s.ledger.with("probe", func(a *account) { a.asked[token] = true })
-	began := time.Now()
-	body := fmt.Sprintf(`{"workflowId":"probe-%s","type":"waits"}`, token)
+	body := fmt.Sprintf(`{"workflowId":"probe-%s","type":"waits","requestId":%q}`, token, token)
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.addr+"/v1/workflows", strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
+	r.Header.Set("Content-Type", "application/json")
+	began := time.Now()
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return time.Since(began), err
 	}
+	text, _ := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	if answer.StatusCode >= 300 {
-		return time.Since(began), fmt.Errorf("a write answers %s", answer.Status)
+		return time.Since(began), fmt.Errorf("a write answers %s: %s", answer.Status, text)
 	}
 	return time.Since(began), nil
 }
