@@ -102,7 +102,7 @@ func fullDisk(s *scene) error {
 			return err
 		}
 		refused := s.within(20*time.Second, func() bool {
-			_, err := s.probe(fmt.Sprint("full-", n, time.Now().UnixNano()))
+			_, err := s.probe(fmt.Sprintf("full-%d-%d", n, time.Now().UnixNano()))
 			return err != nil
 		})
 		took, err := s.probe(fmt.Sprint("full-again-", n))
@@ -120,7 +120,7 @@ func fullDisk(s *scene) error {
 				_, err := s.launch(launch{})
 				return err == nil
 			}
-			_, last = s.probe(fmt.Sprint("room-", n, time.Now().UnixNano()))
+			_, last = s.probe(fmt.Sprintf("room-%d-%d", n, time.Now().UnixNano()))
 			return last == nil
 		}) {
 			return fmt.Errorf("there is room (%d MiB), and the server does not take writes again: %w: %s", room(disk)>>20, last, s.server.log)
