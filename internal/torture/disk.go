@@ -96,7 +96,8 @@ func fullDisk(s *scene) error {
 	l := s.startLoad("book", callers)
 	defer l.end()
 	n, restarts := 0, 0
-	for ; s.more(n, 1, 50); n++ {
+	var all error
+	for ; s.more(n, 1, 50) && all == nil; n++ {
 		pause(s.ctx, time.Second)
 		if err := s.fillDisk(filepath.Join(disk, "ballast")); err != nil {
 			return err
@@ -110,9 +111,7 @@ func fullDisk(s *scene) error {
 		if err := os.Remove(filepath.Join(disk, "ballast")); err != nil {
 			return err
 		}
-		if wrong != nil {
-			return wrong
-		}
+		all = errors.Join(all, wrong)
 		var last error
 		if !s.within(30*time.Second, func() bool {
 			if !s.server.alive() { // a supervisor would
@@ -128,7 +127,7 @@ func fullDisk(s *scene) error {
 	}
 	l.end()
 	s.say("full %d times, restarted %d times", n, restarts)
-	return s.verify(l)
+	return errors.Join(all, s.verify(l))
 }
 
 // room is how much room a file system has.
