@@ -19,7 +19,7 @@ import (
 // diskScenarios take away what the server needs from its machine.
 var diskScenarios = []scenario{
 	{"full-disk", "a disk (tmpfs) that becomes full under load, and has room again", 1, fullDisk},
-	{"ulimit-f", "no file may grow beyond 256 KiB", 0.7, limited("-f 256")},
+	{"ulimit-f", "no file may grow beyond 2 MiB", 0.7, limited("-f 2048")},
 	{"ulimit-v", "the process may have 3 GiB of addresses", 0.7, limited("-v 3145728")},
 	{"ulimit-n", "the process may have 64 descriptors", 0.7, limitedFiles},
 	{"read-only", "the directory cannot be written, at the start and under load", 0.7, readOnly},
