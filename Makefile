@@ -23,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers clean
+.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 
 schemathesis: ## try the HTTP API with what the OpenAPI document allows, and with what it does not (SEED=1 EXAMPLES=10 SECONDS=90; Python)
 	@localstack/schemathesis '$(or $(SEED),1)' '$(or $(EXAMPLES),10)' '$(or $(SECONDS),90)'
+
+torture: ## do to the local server what machines, disks, clients and bad code do (TORTURE_MINUTES=3; in full it takes hours; ONLY=kill9,soak)
+	go run ./internal/torture $(if $(ONLY),-only='$(ONLY)')
 
 cost: ## what AWS would bill for the canonical work, counted in the SDK (installs the servers)
 	@localstack/install

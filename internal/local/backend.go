@@ -17,7 +17,7 @@ import (
 )
 
 // inMemory keeps everything for as long as the process lives.
-func inMemory(_ string, taskQueues []string) (*backend, error) {
+func inMemory(_ *Options, taskQueues []string) (*backend, error) {
 	s := storememory.New(storememory.Options{})
 	q := queuememory.New(queue.Standard(taskQueues...), queuememory.Options{})
 	return &backend{
@@ -30,22 +30,27 @@ func inMemory(_ string, taskQueues []string) (*backend, error) {
 }
 
 // onDisk keeps everything in a file of the data directory, which belongs to this process alone.
-func onDisk(dir string, taskQueues []string) (*backend, error) {
-	db, err := disk.Open(dir)
+func onDisk(o *Options, taskQueues []string) (*backend, error) {
+	db, err := disk.Open(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	s := storeembedded.New(db)
-	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{})
+	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{Clock: o.Clock})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	b := blobembedded.New(db, nil)
+	b := blobembedded.New(db, o.Clock)
+	var tick func()
+	if o.Clock != nil {
+		tick = q.Tick
+	}
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: q.TaskQueues(),
 		blobs: b,
-		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s) },
+		tick:  tick,
+		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s, o.now()) },
 		close: db.Close,
 	}, nil
 }
@@ -53,9 +58,9 @@ func onDisk(dir string, taskQueues []string) (*backend, error) {
 // expiredAtOnce is how many items one transaction deletes: few enough that nobody notices.
 const expiredAtOnce = 200
 
-func deleteExpired(ctx context.Context, s *storeembedded.Store) error {
+func deleteExpired(ctx context.Context, s *storeembedded.Store, now time.Time) error {
 	for {
-		n, err := s.DeleteExpired(ctx, time.Now(), expiredAtOnce)
+		n, err := s.DeleteExpired(ctx, now, expiredAtOnce)
 		if err != nil || n < expiredAtOnce {
 			return err
 		}

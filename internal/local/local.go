@@ -51,6 +51,25 @@ type Options struct {
 	LargePayloads bool
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
+	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
+	Clock func() time.Time
+}
+
+// world is the machine with the clock of the options.
+type world struct {
+	turn.RealWorld
+	clock func() time.Time
+}
+
+// Now is the time by the clock of the options.
+func (w world) Now() time.Time { return w.clock() }
+
+// now is the time by the clock of the options.
+func (o *Options) now() time.Time {
+	if o.Clock != nil {
+		return o.Clock()
+	}
+	return time.Now()
 }
 
 // Server is Weft in one process.
@@ -60,7 +79,7 @@ type Server struct {
 	pump    *pump.Pump
 	backend *backend
 	log     *slog.Logger
-	world   turn.RealWorld
+	world   world
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -74,7 +93,9 @@ type backend struct {
 	taskQueues []string
 	blobs      blob.Blobs
 	// tidy deletes what has expired.
-	tidy  func(context.Context) error
+	tidy func(context.Context) error
+	// tick has the queue look at its clock, if that is not the machine's; nil otherwise.
+	tick  func()
 	close func() error
 }
 
@@ -99,7 +120,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		return nil, err
 	}
 	o.Turn.Rate = o.rateOf
-	b, err := open(o.Dir, slices.Sorted(maps.Keys(taskQueues)))
+	b, err := open(&o, slices.Sorted(maps.Keys(taskQueues)))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +138,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		_, err := sealer.Tidy(ctx, b.ports.Log)
 		return errors.Join(err, tidy(ctx))
 	}
-	world := turn.NewRealWorld()
+	world := world{turn.NewRealWorld(), o.now}
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
 	if err != nil {
@@ -177,7 +198,22 @@ func (s *Server) Work(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.pump.Run(ctx) })
 	all.Go(func() { s.tidy(ctx) })
+	if s.backend.tick != nil {
+		all.Go(func() { s.tick(ctx) })
+	}
 	all.Wait()
+}
+
+// tick has the queue look at a clock that is not the machine's, until ctx ends.
+func (s *Server) tick(ctx context.Context) {
+	for ticks := time.Tick(20 * time.Millisecond); ; {
+		select {
+		case <-ticks:
+			s.backend.tick()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (s *Server) tidy(ctx context.Context) {

@@ -22,6 +22,56 @@ var clockJumps = newFault("clock: jump",
 	"Amazon EC2 User Guide, Set the time reference: a clock is stepped if it is far off, and a microVM that was paused goes on with the time that it stopped at.",
 	0.4, 0.002)
 
+// The long outages of a clock (docs/semantics.md). Each happens once in a seed, at a step of its own.
+var (
+	// asleep has everything stand still for long: no process dies, and each goes on with what it has in memory and under way.
+	asleep = newFault("clock: everything slept",
+		"AWS Lambda Developer Guide, execution environment lifecycle: an environment is frozen between invocations, and goes on later with what it has in memory. "+
+			"A laptop that sleeps does the same to the local server.", 0.08, 1)
+	// setBack sets the clocks of all processes back by an hour, for good. The store and the queues keep the true time.
+	setBack = newFault("clock: all go back",
+		"Amazon EC2 User Guide, Set the time reference: a clock is stepped if it is far off. On one machine that is the clock of all processes.", 0.08, 1)
+)
+
+// back is how far setBack sets the clocks back.
+const back = time.Hour
+
+// moves are when the clocks of a seed are moved.
+type moves struct {
+	sleepAt, backAt int // steps; 0 is never
+	sleep           time.Duration
+	back            time.Duration // how far the clocks are back now
+}
+
+// planMoves draws the moves of a seed.
+func (s *simulation) planMoves() {
+	if r := s.of(asleep); s.has(asleep) {
+		s.moves.sleepAt = 20 + r.IntN(500*s.plan.most)
+		s.moves.sleep = []time.Duration{time.Hour, 26 * time.Hour, 7 * 24 * time.Hour}[r.IntN(3)]
+	}
+	if r := s.of(setBack); s.has(setBack) {
+		s.moves.backAt = 20 + r.IntN(500*s.plan.most)
+	}
+}
+
+// move moves the clocks whose step has come.
+func (s *simulation) moveClocks() {
+	m := &s.moves
+	if !s.calm && m.sleepAt > 0 && s.steps >= m.sleepAt {
+		m.sleepAt = 0
+		s.happens(asleep)
+		s.log("everything sleeps for %v", m.sleep)
+		s.now, s.lurched = s.now.Add(m.sleep), s.lurched+m.sleep
+		s.outages.excuse += m.sleep
+	}
+	if !s.calm && m.backAt > 0 && s.steps >= m.backAt {
+		m.backAt, m.back = 0, back
+		s.happens(setBack)
+		s.log("all clocks go back by %v", back)
+		s.outages.excuse += back
+	}
+}
+
 // clock is the time by the clock of a process.
 func (s *simulation) clock(p *process) time.Time {
 	if s.calm && p.skew > 0 {
@@ -34,7 +84,7 @@ func (s *simulation) clock(p *process) time.Time {
 	if s.hits(clockJumps) {
 		p.skew = s.skew(clockJumps)
 	}
-	return s.now.Add(p.skew)
+	return s.now.Add(p.skew - s.moves.back)
 }
 
 // skew draws how far a clock is from the true time.
@@ -59,8 +109,12 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 
 // apart is how far two clocks may be apart in this simulation: what two processes wrote is ordered by time only beyond that.
 func (s *simulation) apart() time.Duration {
-	if !s.has(clocksDiffer) && !s.has(clockJumps) {
-		return 0
+	var all time.Duration
+	if s.has(setBack) {
+		all = back
 	}
-	return 2 * maxSkew
+	if s.has(clocksDiffer) || s.has(clockJumps) {
+		all += 2 * maxSkew
+	}
+	return all
 }

@@ -69,6 +69,7 @@ type simulation struct {
 	hub    *observe.Hub
 	logger *slog.Logger
 
+	moves     moves
 	lurched   time.Duration // how much the time has moved beside what anybody waited for
 	steps     int
 	tracing   bool // keeps a trace; without one a simulation costs less
@@ -162,6 +163,7 @@ func (s *simulation) perform() {
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: clock, Violation: violation})
 	s.audit, s.list, s.events = newAudit(s), newList(s), newEvents(s)
 	s.planOutages()
+	s.planMoves()
 	s.planSettings()
 	s.planRestore()
 	s.loseBlobs, s.kmsFails = s.has(lostAnswers["blobs.Get"]), s.has(kmsFails)
@@ -300,6 +302,7 @@ func (s *simulation) step() bool {
 	s.purge()
 	s.expire()
 	s.beginOutages()
+	s.moveClocks()
 	s.backUp()
 	s.redeploy()
 	var able []*actor

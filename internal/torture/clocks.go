@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// clockScenarios move the clock of the server. The system's clock stays: the test program's server takes its time from the harness.
+var clockScenarios = []scenario{
+	{"asleep", "the process stands still for a week, as on a laptop that sleeps", 1, asleep},
+	{"clock-back", "the clock goes back by an hour, under load and between two starts", 1, clockBack},
+}
+
+// shiftedScene starts a server whose clock can be moved, with runs that sleep for two days.
+func (s *scene) shiftedScene(sleepers int) (*server, error) {
+	p, err := s.launch(launch{shifted: true})
+	if err != nil {
+		return nil, err
+	}
+	for i := range sleepers {
+		if _, err := sleeps.Start(s.ctx, s.client(), fmt.Sprintf("sleeps-%d", i), 48*time.Hour); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// asleep stops the process, moves its clock a week ahead, and lets it go on: timers that became due meanwhile fire once, a schedule
+// catches up as it says, runs whose time is over end, and the rest goes on.
+func asleep(s *scene) error {
+	const sleepers, week = 20, 7 * 24 * time.Hour
+	p, err := s.shiftedScene(sleepers)
+	if err != nil {
+		return err
+	}
+	daily, err := sleeps.Schedule(s.ctx, s.client(), "daily", 0, workflow.ScheduleOptions{
+		Every: []client.Every{{Interval: 24 * time.Hour}}, Overlap: client.OverlapBufferAll, CatchUpWindow: 50 * time.Hour,
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := sleeps.Start(s.ctx, s.client(), "times-out", 30*24*time.Hour, workflow.StartOptions{RunTimeout: 24 * time.Hour}); err != nil {
+		return err
+	}
+	l := s.startLoad("book", callers)
+	defer l.end()
+	pause(s.ctx, time.Second)
+	s.ledger.expired = true // a week is the retention of closed runs
+	p.signal(syscall.SIGSTOP)
+	jumped := make(chan error, 1)
+	go func() { jumped <- p.jump(week) }()
+	pause(s.ctx, time.Second)
+	p.signal(syscall.SIGCONT)
+	if err := <-jumped; err != nil {
+		return err
+	}
+	pause(s.ctx, time.Second)
+	l.end()
+	for i := range sleepers {
+		if err := s.woken(fmt.Sprintf("sleeps-%d", i)); err != nil {
+			return err
+		}
+	}
+	limited, cancel := context.WithTimeout(s.ctx, 90*time.Second)
+	defer cancel()
+	var late *workflow.TimeoutError
+	if _, err := sleeps.Get(s.client(), "times-out").Result(limited); !errors.As(err, &late) {
+		return fmt.Errorf("a run whose time is over after a day ends with %v", err)
+	}
+	d := &client.ScheduleDescription{}
+	if !s.within(90*time.Second, func() bool {
+		d, err = daily.Describe(s.ctx)
+		return err == nil && len(d.Recent) >= 2
+	}) {
+		return fmt.Errorf("the schedule has caught up with %d runs: %w", len(d.Recent), err)
+	}
+	if len(d.Recent) > 3 {
+		return fmt.Errorf("the schedule has caught up with %d runs, and its window has two or three", len(d.Recent))
+	}
+	s.say("a week ahead: %d timers, a run timeout and a schedule (%d runs)", sleepers, len(d.Recent))
+	return s.verify(l)
+}
+
+// woken demands that a run which sleeps has ended, within 90 s: sweeps of long timers are a minute apart.
+func (s *scene) woken(id string) error {
+	limited, cancel := context.WithTimeout(s.ctx, 90*time.Second)
+	defer cancel()
+	if _, err := sleeps.Get(s.client(), id).Result(limited); err != nil {
+		return fmt.Errorf("%s: %w", id, err)
+	}
+	h, err := s.client().History(limited, id, "")
+	if err != nil {
+		return err
+	}
+	_, err = checkHistory(id, h, map[string]bool{}, nil)
+	return err
+}
+
+// clockBack sets the clock back by an hour under load, and then once more between two starts. Work goes on at once, and the times of a
+// run's events never go backwards, which checkHistory looks at.
+func clockBack(s *scene) error {
+	p, err := s.launch(launch{shifted: true, shift: 2 * time.Hour})
+	if err != nil {
+		return err
+	}
+	l := s.startLoad("book", callers)
+	defer l.end()
+	pause(s.ctx, time.Second)
+	if err := p.jump(-time.Hour); err != nil {
+		return err
+	}
+	took, err := s.shortTimer("while it runs")
+	if err != nil {
+		return err
+	}
+	pause(s.ctx, time.Second)
+	p.kill(syscall.SIGKILL)
+	if _, err = s.launch(launch{shifted: true}); err != nil {
+		return err
+	}
+	again, err := s.shortTimer("between two starts")
+	if err != nil {
+		return err
+	}
+	pause(s.ctx, time.Second)
+	l.end()
+	// What was waiting for a timer or a message at a jump is up to an hour late by the true time: let that hour pass.
+	if err := s.server.jump(2 * time.Hour); err != nil {
+		return err
+	}
+	s.say("an hour back while it runs: a timer of 1 s took %v; and between two starts: %v", took.Round(time.Millisecond), again.Round(time.Millisecond))
+	return s.verify(l)
+}
+
+// shortTimer runs a workflow with a timer of a second and an activity, and returns how long that took: at most 20 s.
+func (s *scene) shortTimer(when string) (time.Duration, error) {
+	limited, cancel := context.WithTimeout(s.ctx, 20*time.Second)
+	defer cancel()
+	began := time.Now()
+	_, err := sleeps.Run(limited, s.client(), "short-"+fmt.Sprint(began.UnixNano()), time.Second)
+	if err != nil {
+		return 0, fmt.Errorf("the clock went back by an hour %s, and a timer of a second has not fired: %w", when, err)
+	}
+	return time.Since(began), nil
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// diskScenarios take away what the server needs from its machine.
+var diskScenarios = []scenario{
+	{"full-disk", "a disk (tmpfs) that becomes full under load, and has room again", 1, fullDisk},
+	{"ulimit-f", "no file may grow beyond 2 MiB", 0.7, limited("-f 2048")},
+	{"ulimit-v", "the process may have 3 GiB of addresses", 0.7, limited("-v 3145728")},
+	{"ulimit-n", "the process may have 64 descriptors", 0.7, limitedFiles},
+	{"read-only", "the directory cannot be written, at the start and under load", 0.7, readOnly},
+}
+
+// mount mounts a small file system at a directory of the scene. Only root may.
+func (s *scene) mount(mebibytes int) (at string, unmount func(), err error) {
+	at = filepath.Join(s.root, "disk")
+	if err := os.MkdirAll(at, 0o700); err != nil {
+		return "", nil, err
+	}
+	out, err := exec.CommandContext(s.ctx, "mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm", mebibytes), "tmpfs", at).CombinedOutput()
+	if err != nil {
+		return "", nil, skipped("only root may mount a small disk: " + strings.TrimSpace(string(out)))
+	}
+	return at, func() {
+		if s.server != nil && s.server.alive() {
+			s.server.kill(syscall.SIGKILL)
+		}
+		_ = exec.Command("umount", "-l", at).Run()
+	}, nil
+}
+
+// probe sends one update and returns what came of it, and how long that took.
+func (s *scene) probe(token string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	body := fmt.Sprintf(`{"workflowId":"probe-%s","type":"waits","requestId":%q}`, token, token)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.addr+"/v1/workflows", strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	began := time.Now()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return time.Since(began), err
+	}
+	text, _ := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if answer.StatusCode >= 300 {
+		return time.Since(began), fmt.Errorf("a write answers %s: %s", answer.Status, text)
+	}
+	return time.Since(began), nil
+}
+
+// status is the status of an answer.
+func (s *scene) status(path string) int {
+	ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.addr+path, nil)
+	if err != nil {
+		return 0
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode
+}
+
+// fullDisk fills the disk under load, looks at the refusals, and makes room again.
+func fullDisk(s *scene) error {
+	disk, unmount, err := s.mount(256)
+	if err != nil {
+		return err
+	}
+	defer unmount()
+	s.dir = filepath.Join(disk, "data")
+	if _, err := s.launch(launch{}); err != nil {
+		return err
+	}
+	l := s.startLoad("book", callers)
+	defer l.end()
+	n, restarts := 0, 0
+	var all error
+	for ; s.more(n, 1, 50) && all == nil; n++ {
+		pause(s.ctx, time.Second)
+		if err := s.fillDisk(filepath.Join(disk, "ballast")); err != nil {
+			return err
+		}
+		refused := s.within(20*time.Second, func() bool {
+			_, err := s.probe(fmt.Sprintf("full-%d-%d", n, time.Now().UnixNano()))
+			return err != nil
+		})
+		took, err := s.probe(fmt.Sprint("full-again-", n))
+		wrong := s.whileFull(refused, took, err)
+		if err := os.Remove(filepath.Join(disk, "ballast")); err != nil {
+			return err
+		}
+		all = errors.Join(all, wrong)
+		var last error
+		if !s.within(30*time.Second, func() bool {
+			if !s.server.alive() { // a supervisor would
+				restarts++
+				_, err := s.launch(launch{})
+				return err == nil
+			}
+			_, last = s.probe(fmt.Sprintf("room-%d-%d", n, time.Now().UnixNano()))
+			return last == nil
+		}) {
+			return fmt.Errorf("there is room (%d MiB), and the server does not take writes again: %w: %s", room(disk)>>20, last, s.server.log)
+		}
+	}
+	l.end()
+	s.say("full %d times, restarted %d times", n, restarts)
+	return errors.Join(all, s.verify(l))
+}
+
+// room is how much room a file system has.
+func room(dir string) uint64 {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return 0
+	}
+	return fs.Bavail * uint64(fs.Bsize)
+}
+
+// fillDisk writes a file until there is no room.
+func (s *scene) fillDisk(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	for b := make([]byte, 1<<16); len(b) > 0; {
+		if _, err := f.Write(b); err != nil {
+			b = b[:len(b)/2]
+		}
+	}
+	_ = f.Close() // it is as large as it can be
+	return nil
+}
+
+// whileFull looks at a server whose disk is full: it refuses writes at once, is not ready, says why, and still reads, or has ended.
+func (s *scene) whileFull(refused bool, took time.Duration, err error) error {
+	switch {
+	case !s.server.alive():
+		return clearEnd(s.server)
+	case !refused || err == nil:
+		s.say("writes found room on a full disk") // what the log has kept room for
+		return nil
+	case took > 2*time.Second:
+		return fmt.Errorf("a write on a full disk is refused after %v, and should be at once: %w", took, err)
+	case s.status("/v1/workflows") != http.StatusOK:
+		return errors.New("a full disk hinders reads")
+	case s.status("/readyz") != http.StatusServiceUnavailable:
+		return fmt.Errorf("the disk is full, and /readyz answers %d", s.status("/readyz"))
+	case !strings.Contains(s.server.log.String(), "full") && !strings.Contains(s.server.log.String(), "no space"):
+		return fmt.Errorf("the disk is full, and the log does not say so: %q", s.server.log)
+	}
+	return nil
+}
+
+// limited runs the server under a limit. It may end: then it is started again without one, as an operator would, and has everything.
+func limited(limit string) func(*scene) error {
+	return func(s *scene) error {
+		n, ended, refused := 0, 0, 0
+		var l *load
+		for ; s.more(n, 1, 20); n++ {
+			p, err := s.launch(launch{limits: []string{limit}})
+			if err != nil {
+				if err := clearEnd(p); err != nil {
+					return fmt.Errorf("under ulimit %s: %w", limit, err)
+				}
+				refused++
+				continue
+			}
+			l = s.startLoad("book", callers)
+			pause(s.ctx, 4*time.Second)
+			l.end()
+			if p.alive() {
+				p.kill(syscall.SIGKILL)
+			} else {
+				ended++
+			}
+		}
+		s.say("%d times under ulimit %s: it ended %d times, and did not start %d times", n, limit, ended, refused)
+		if _, err := s.launch(launch{}); err != nil {
+			return err
+		}
+		return s.verify(l)
+	}
+}
+
+// limitedFiles opens more connections than the server may have descriptors. It must answer again when they are closed.
+func limitedFiles(s *scene) error {
+	p, err := s.launch(launch{limits: []string{"-n 64"}})
+	if err != nil {
+		return err
+	}
+	l := s.startLoad("book", 4)
+	defer l.end()
+	n := 0
+	for ; s.more(n, 2, 50); n++ {
+		pause(s.ctx, 300*time.Millisecond)
+		all, err := s.connect(200)
+		pause(s.ctx, 500*time.Millisecond)
+		for _, c := range all {
+			_ = c.Close()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	l.end()
+	s.say("%d times 200 connections over 64 descriptors", n)
+	if !p.alive() {
+		return fmt.Errorf("the server ended: %s", p.log)
+	}
+	return s.verify(l)
+}
+
+// readOnly makes the directory unwritable at the start and under load.
+func readOnly(s *scene) error {
+	disk, unmount, err := s.mount(256)
+	if err != nil {
+		return err
+	}
+	defer unmount()
+	remount := func(how string) error {
+		return exec.CommandContext(s.ctx, "mount", "-o", "remount,"+how, disk).Run()
+	}
+	if err := remount("ro"); err != nil {
+		return skipped("the disk cannot be remounted: " + err.Error())
+	}
+	s.dir = filepath.Join(disk, "data")
+	p, err := s.launch(launch{})
+	if err == nil {
+		return errors.New("the server starts on a directory that cannot be written")
+	}
+	if err := errors.Join(clearEnd(p), remount("rw")); err != nil {
+		return err
+	}
+	if err := s.fill(time.Second, syscall.SIGTERM); err != nil {
+		return err
+	}
+	if err := remount("ro"); err != nil {
+		return err
+	}
+	if p, err = s.launch(launch{}); err == nil {
+		return errors.New("the server starts on a directory that has become read-only")
+	}
+	if err := errors.Join(clearEnd(p), remount("rw")); err != nil {
+		return err
+	}
+	if _, err := s.launch(launch{}); err != nil {
+		return err
+	}
+	if _, err := write.Call(s.ctx, s.client(), "once", entry{Token: "more"}, workflow.CallOptions{Start: book.Opening(pages{PerRun: 40})}); err != nil {
+		return err
+	}
+	s.say("refused to start twice, with a reason")
+	return s.verify(nil)
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// ledger is the harness's own truth: what it asked for, and what it was told.
+type ledger struct {
+	mu sync.Mutex
+	// expired says that closed runs may be deleted: more time than their retention has passed.
+	expired bool
+	books   map[string]*account
+}
+
+// account is what the harness knows of one book.
+type account struct {
+	started bool
+	// entries and notes were acknowledged; refused were refused; asked is all that was ever sent.
+	entries, notes, refused, asked map[string]bool
+}
+
+func newLedger() *ledger { return &ledger{books: map[string]*account{}} }
+
+// of returns the account of a book, to be used with the lock held.
+func (l *ledger) of(id string) *account {
+	if l.books[id] == nil {
+		l.books[id] = &account{entries: map[string]bool{}, notes: map[string]bool{}, refused: map[string]bool{}, asked: map[string]bool{}}
+	}
+	return l.books[id]
+}
+
+// with changes the account of a book.
+func (l *ledger) with(id string, change func(*account)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l.of(id))
+}
+
+// acknowledged is how many entries and notes were acknowledged, and how many refused.
+func (l *ledger) acknowledged() (done, refused int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range l.books {
+		done += len(a.entries) + len(a.notes)
+		refused += len(a.refused)
+	}
+	return done, refused
+}
+
+// ids lists the books that were started.
+func (l *ledger) ids() (ids []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, a := range l.books {
+		if a.started {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// check demands of each book what must hold after a scenario. damaged says that runs may be quarantined: a book that cannot be read
+// counts as one, and is no failure; one that can be read must be right.
+func (l *ledger) check(ctx context.Context, c *client.Client, damaged bool) (unreadable int, err error) {
+	var all []error
+	limit := 20 * time.Second
+	if damaged {
+		limit = 3 * time.Second // the client asks for a damaged book again and again
+	}
+	for _, id := range l.ids() {
+		wrong, unread := l.checkBook(ctx, c, id, limit)
+		switch {
+		case unread != nil && damaged:
+			unreadable++
+		case unread != nil:
+			all = append(all, fmt.Errorf("%s cannot be read: %w", id, unread))
+		case wrong != nil:
+			all = append(all, wrong)
+		}
+	}
+	if len(all) > 5 {
+		all = append(all[:5], fmt.Errorf("and %d more", len(all)-5))
+	}
+	return unreadable, errors.Join(all...)
+}
+
+// checkBook compares what a book says with the account.
+func (l *ledger) checkBook(ctx context.Context, c *client.Client, id string, limit time.Duration) (wrong, unread error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	p, err := contain.Ask(limited, c, id, workflow.None{})
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	a := l.of(id)
+	all := []error{
+		compare(id, "entry", p.Entries, a.entries, a.refused, a.asked),
+		compare(id, "note", p.Notes, a.notes, a.refused, a.asked),
+	}
+	refused := a.refused
+	l.mu.Unlock()
+	accepted := map[string]bool{}
+	for run := history.RunID(""); ; {
+		h, err := c.History(limited, id, string(run))
+		if run != "" && l.expired && errors.Is(err, client.ErrNotFound) {
+			return errors.Join(all...), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		before, err := checkHistory(id, h, accepted, refused)
+		all = append(all, err)
+		if before == "" {
+			return errors.Join(all...), nil
+		}
+		run = before
+	}
+}
+
+// compare demands that each acknowledged token is there once, that no refused one is, and that each was asked for.
+func compare(id, what string, there []string, acknowledged, refused, asked map[string]bool) error {
+	var all []error
+	count := map[string]int{}
+	for _, token := range there {
+		count[token]++
+		switch {
+		case count[token] == 2:
+			all = append(all, fmt.Errorf("%s: %s %s is there twice", id, what, token))
+		case refused[token]:
+			all = append(all, fmt.Errorf("%s: %s %s was refused, and is there", id, what, token))
+		case !asked[token]:
+			all = append(all, fmt.Errorf("%s: nobody asked for %s %s", id, what, token))
+		}
+	}
+	for token := range acknowledged {
+		if count[token] == 0 {
+			all = append(all, fmt.Errorf("%s: %s %s was acknowledged and is lost", id, what, token))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// checkHistory demands that a history has no gap and resolves each activity and timer once, and that no update is accepted twice or was
+// refused. It returns the run that this one continues.
+func checkHistory(id string, h *client.History, accepted, refused map[string]bool) (before history.RunID, err error) {
+	var all []error
+	resolved, next := map[int64]bool{}, int64(1)
+	resolve := func(scheduled, by int64) {
+		if resolved[scheduled] {
+			all = append(all, fmt.Errorf("%s %s: event %d resolves %d again", id, h.RunID, by, scheduled))
+		}
+		resolved[scheduled] = true
+	}
+	var last time.Time
+	for _, e := range h.Events {
+		if e.ID != next {
+			all = append(all, fmt.Errorf("%s %s: event %d stands where %d should", id, h.RunID, e.ID, next))
+		}
+		next = e.ID + 1
+		if e.Time.Before(last) {
+			all = append(all, fmt.Errorf("%s %s: the time goes backwards at event %d, by %v", id, h.RunID, e.ID, last.Sub(e.Time)))
+		}
+		last = e.Time
+		switch a := e.Attributes.(type) {
+		case *history.WorkflowExecutionStarted:
+			before = a.ContinuedFrom
+		case *history.WorkflowExecutionUpdateAccepted:
+			if accepted[a.UpdateID] {
+				all = append(all, fmt.Errorf("%s: the update %s was accepted twice", id, a.UpdateID))
+			}
+			accepted[a.UpdateID] = true
+			if refused[a.UpdateID] {
+				all = append(all, fmt.Errorf("%s: the update %s was refused, and is in the history", id, a.UpdateID))
+			}
+		case *history.ActivityTaskCompleted:
+			resolve(a.ScheduledEventID, e.ID)
+		case *history.ActivityTaskFailed:
+			resolve(a.ScheduledEventID, e.ID)
+		case *history.ActivityTaskTimedOut:
+			resolve(a.ScheduledEventID, e.ID)
+		case *history.ActivityTaskCanceled:
+			resolve(a.ScheduledEventID, e.ID)
+		case *history.TimerFired:
+			resolve(a.StartedEventID, e.ID)
+		case *history.TimerCanceled:
+			resolve(a.StartedEventID, e.ID)
+		}
+	}
+	return before, errors.Join(all...)
+}
+
+// answers demands that the server answers within a second, a query or a list. It asks up to five times: a machine that is busy delays
+// one answer, and not all of them.
+func answers(ctx context.Context, addr string) (fastest time.Duration, err error) {
+	h := &http.Client{Timeout: 20 * time.Second}
+	fastest = time.Hour
+	var last error
+	for range 5 {
+		began := time.Now()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/v1/workflows", nil)
+		if err != nil {
+			return 0, err
+		}
+		answer, err := h.Do(r)
+		if err != nil {
+			last = err
+			continue
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode >= 300 {
+			last = fmt.Errorf("a list answers %s", answer.Status)
+			continue
+		}
+		if fastest = min(fastest, time.Since(began)); fastest < time.Second {
+			return fastest, nil
+		}
+	}
+	if last != nil {
+		return fastest, fmt.Errorf("the server does not answer: %w", last)
+	}
+	return fastest, fmt.Errorf("the server takes %v for an answer", fastest)
+}
+
+// isRefused reports whether an update was refused by its validator.
+func isRefused(err error) bool {
+	return client.AsRejected(err) != nil && strings.Contains(err.Error(), "this entry is refused")
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// load is callers that write into books until it is stopped.
+type load struct {
+	stop    context.CancelFunc
+	all     sync.WaitGroup
+	calls   atomic.Int64
+	failed  atomic.Int64
+	lastErr atomic.Value
+}
+
+// callTimeout is how long a caller sends one request again, before it gives it up as unknown.
+const callTimeout = 30 * time.Second
+
+// startLoad starts callers, each with a book of its own and one that all share.
+func (s *scene) startLoad(name string, callers int) *load {
+	ctx, stop := context.WithCancel(s.ctx)
+	l := &load{stop: stop}
+	s.loads++
+	number := s.loads // tokens are unique in a scenario
+	for i := range callers {
+		l.all.Go(func() {
+			r := rand.New(rand.NewPCG(s.seed, uint64(i)))
+			own := fmt.Sprintf("%s-%d", name, i)
+			for n := 0; ctx.Err() == nil; n++ {
+				id := own
+				if r.IntN(4) == 0 {
+					id = name + "-shared"
+				}
+				l.calls.Add(1)
+				if err := s.one(ctx, id, fmt.Sprintf("%s-%d-%d-%d", name, number, i, n), r); err != nil && ctx.Err() == nil {
+					l.failed.Add(1)
+					l.lastErr.Store(err.Error())
+					pause(ctx, 20*time.Millisecond)
+				}
+			}
+		})
+	}
+	return l
+}
+
+// end stops the callers and waits for them.
+func (l *load) end() {
+	l.stop()
+	l.all.Wait()
+}
+
+// last is the last error of a caller.
+func (l *load) last() string {
+	text, _ := l.lastErr.Load().(string)
+	return text
+}
+
+// one sends one update or signal to a book and notes what it was told. A book that is not known is opened by it.
+func (s *scene) one(ctx context.Context, id, token string, r *rand.Rand) error {
+	limited, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	c, kind := s.client(), r.IntN(10)
+	e := entry{Token: token, Refuse: kind == 0, Do: []string{"", "", "activity", "timer", "child", "side"}[r.IntN(6)]}
+	opening := book.Opening(pages{PerRun: 40})
+	s.ledger.with(id, func(a *account) { a.asked[token] = true })
+	if kind == 1 {
+		err := note.Send(limited, c, id, token, workflow.SendOptions{RequestID: token, Start: opening})
+		if err == nil {
+			s.ledger.with(id, func(a *account) { a.started, a.notes[token] = true, true })
+		}
+		return err
+	}
+	handle, err := write.Send(limited, c, id, e, workflow.CallOptions{ID: token, Start: opening})
+	switch {
+	case err == nil && e.Refuse:
+		return fmt.Errorf("%s was to be refused, and was accepted", token)
+	case err == nil:
+		s.ledger.with(id, func(a *account) { a.started, a.entries[token] = true, true })
+	case isRefused(err):
+		s.ledger.with(id, func(a *account) { a.refused[token] = true })
+		return nil
+	default:
+		return err
+	}
+	if r.IntN(2) == 0 {
+		if _, err := handle.Get(limited); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle waits until all accepted updates have ended: their entries are in the books then.
+func (s *scene) settle(c *client.Client, within time.Duration) error {
+	until := time.Now().Add(within)
+	var err error
+	for _, id := range s.ledger.ids() {
+		for {
+			if err = s.complete(c, id); err == nil || time.Now().After(until) || s.ctx.Err() != nil {
+				break
+			}
+			pause(s.ctx, 50*time.Millisecond)
+		}
+		if err != nil {
+			return fmt.Errorf("%s has not settled within %v: %w", id, within, err)
+		}
+	}
+	return nil
+}
+
+// complete reports what acknowledged entry a book does not have yet.
+func (s *scene) complete(c *client.Client, id string) error {
+	limited, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+	defer cancel()
+	p, err := contain.Ask(limited, c, id, workflow.None{})
+	if err != nil {
+		return err
+	}
+	there := map[string]bool{}
+	for _, token := range append(p.Entries, p.Notes...) {
+		there[token] = true
+	}
+	s.ledger.mu.Lock()
+	defer s.ledger.mu.Unlock()
+	a := s.ledger.of(id)
+	for token := range a.entries {
+		if !there[token] {
+			return fmt.Errorf("the entry %s is not there", token)
+		}
+	}
+	return nil
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}

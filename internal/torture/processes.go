@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// processScenarios end the process, or stop it.
+var processScenarios = []scenario{
+	{"kill9", "kill -9 under load, 1,000 times in the full form", 3, killing(syscall.SIGKILL, 1000)},
+	{"sigterm", "SIGTERM under load; each must be a clean end", 1, killing(syscall.SIGTERM, 200)},
+	{"stop", "SIGSTOP under load, up to two seconds, and SIGCONT", 1, stopping},
+	{"two-servers", "a second server on a directory that is taken", 0.5, twoServers},
+}
+
+// callers is how many callers the load of a scenario has.
+const callers = 8
+
+// random is the choices of a scene.
+func (s *scene) random() *rand.Rand {
+	var name uint64
+	for _, b := range []byte(s.name) {
+		name = name*31 + uint64(b)
+	}
+	return rand.New(rand.NewPCG(s.seed, name))
+}
+
+// killing ends the server with a signal again and again, under load.
+func killing(sig syscall.Signal, full int) func(*scene) error {
+	return func(s *scene) error {
+		r := s.random()
+		if _, err := s.launch(launch{}); err != nil {
+			return err
+		}
+		l := s.startLoad("book", callers)
+		defer l.end()
+		n := 0
+		for ; s.more(n, 5, full); n++ {
+			pause(s.ctx, time.Duration(50+r.IntN(700))*time.Millisecond)
+			p := s.server
+			if !p.alive() {
+				return fmt.Errorf("the server ended by itself after %d signals: %v: %s", n, p.cmd.ProcessState, p.log)
+			}
+			ended := p.kill(sig)
+			if sig == syscall.SIGTERM && (!ended || p.cmd.ProcessState.ExitCode() != 0) {
+				return fmt.Errorf("SIGTERM %d ended it with %v: %s", n, p.cmd.ProcessState, p.log)
+			}
+			if _, err := s.launch(launch{}); err != nil {
+				return fmt.Errorf("after signal %d: %w", n, err)
+			}
+		}
+		l.end()
+		s.say("%d times %v", n, sig)
+		return s.verify(l)
+	}
+}
+
+// verify makes the four checks after a scenario whose server runs, and notes how much was acknowledged.
+func (s *scene) verify(l *load) error { return s.verifyAfter(l, false) }
+
+// verifyAfter is verify; damaged says that books may be unreadable.
+func (s *scene) verifyAfter(l *load, damaged bool) error {
+	if l != nil && l.calls.Load() == 0 {
+		return errors.New("the load did nothing")
+	}
+	done, refused := s.ledger.acknowledged()
+	if l != nil {
+		s.say("%d acknowledged, %d refused, %d unknown", done, refused, l.failed.Load())
+		if done == 0 {
+			return fmt.Errorf("nothing was acknowledged; the last error of a caller: %s", l.last())
+		}
+	}
+	if !damaged {
+		if err := s.settle(s.client(), 90*time.Second); err != nil {
+			return err
+		}
+	}
+	if _, err := s.ledger.check(s.ctx, s.client(), damaged); err != nil {
+		return err
+	}
+	fastest, err := answers(s.ctx, s.addr)
+	s.say("answers in %v", fastest.Round(time.Millisecond))
+	return err
+}
+
+// stopping stops the server for a while, as a laptop that sleeps does, or a machine that is out of memory.
+func stopping(s *scene) error {
+	r := s.random()
+	if _, err := s.launch(launch{}); err != nil {
+		return err
+	}
+	l := s.startLoad("book", callers)
+	defer l.end()
+	n := 0
+	for ; s.more(n, 3, 200); n++ {
+		pause(s.ctx, time.Duration(50+r.IntN(500))*time.Millisecond)
+		s.server.signal(syscall.SIGSTOP)
+		pause(s.ctx, time.Duration(100+r.IntN(1900))*time.Millisecond)
+		s.server.signal(syscall.SIGCONT)
+	}
+	l.end()
+	s.say("%d stops", n)
+	if !s.server.alive() {
+		return fmt.Errorf("the server ended: %s", s.server.log)
+	}
+	return s.verify(l)
+}
+
+// twoServers starts a second server on the directory, which must say that it is taken, and end.
+func twoServers(s *scene) error {
+	if _, err := s.launch(launch{}); err != nil {
+		return err
+	}
+	l := s.startLoad("book", callers)
+	defer l.end()
+	n := 0
+	for ; s.more(n, 2, 20); n++ {
+		addr, err := freeAddr()
+		if err != nil {
+			return err
+		}
+		second, err := s.launch(launch{addr: addr})
+		if err == nil {
+			second.kill(syscall.SIGKILL)
+			return errors.New("a second server runs on the same directory")
+		}
+		if err := clearEnd(second); err != nil {
+			return err
+		}
+	}
+	l.end()
+	s.say("%d second servers", n)
+	return s.verify(l)
+}
+
+// clearEnd demands that a process which ended did so with status 1 and a sentence: no panic, no fault.
+func clearEnd(p *server) error {
+	text := p.log.String()
+	for _, bad := range []string{"panic:", "fatal error:", "SIGSEGV", "SIGBUS", "goroutine 1 "} {
+		if strings.Contains(text, bad) {
+			return fmt.Errorf("the server crashed: %s", text)
+		}
+	}
+	if p.cmd.ProcessState == nil || p.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(text, "weft:") {
+		return fmt.Errorf("the server ended with %v, and should end with status 1 and a reason: %s", p.cmd.ProcessState, text)
+	}
+	return nil
+}

@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed-41655fb1/weft/client"
+)
+
+// server is a process of the test program.
+type server struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	lines  chan string // of its standard output, after the first
+	exited chan struct{}
+	log    *tail
+	whole  *os.File // has the log of all processes of a scene
+}
+
+// tail keeps the end of what is written to it, and how much that was.
+type tail struct {
+	mu    sync.Mutex
+	first []byte
+	last  []byte
+	total int64
+}
+
+// Write never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.total += int64(len(p))
+	if len(t.first) < 2000 {
+		t.first = append(t.first, p...)
+	}
+	t.last = append(t.last, p...)
+	if len(t.last) > 4000 {
+		t.last = append([]byte(nil), t.last[len(t.last)-4000:]...)
+	}
+	return len(p), nil
+}
+
+// String is the end of what was written.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.last)
+}
+
+// errNoStart is a process that ended, or said nothing, before it was ready.
+var errNoStart = errors.New("the server did not start")
+
+// startWithin is how long a server may take to be ready. It is no bound of what is measured: a machine that is busy gets a long one.
+const startWithin = 60 * time.Second
+
+// launch starts the test program at the address and directory of a scenario and waits until it is ready. limits are arguments of ulimit;
+// shifted asks for a server whose clock can be moved.
+func (s *scene) launch(o launch) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir := s.dir
+	if o.dir != "" {
+		dir = o.dir
+	}
+	addr := s.addr
+	if o.addr != "" {
+		addr = o.addr
+	}
+	args := []string{self, "serve", "--addr", addr, "--data", dir}
+	if o.shifted {
+		args = []string{self, "serve-shifted", addr, dir, o.shift.String()}
+	}
+	if len(o.limits) > 0 {
+		args = append([]string{"/bin/bash", "-c", "ulimit " + strings.Join(o.limits, " && ulimit ") + ` && exec "$@"`, "bash"}, args...)
+	}
+	whole, err := os.OpenFile(filepath.Join(s.root, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	p := &server{cmd: exec.Command(args[0], args[1:]...), lines: make(chan string, 16), exited: make(chan struct{}), log: &tail{}, whole: whole}
+	p.cmd.Stderr, p.cmd.Env = io.MultiWriter(p.log, whole), append(os.Environ(), "WEFT_LOG_LEVEL=info")
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan bool, 1)
+	go p.read(out, ready)
+	select {
+	case ok := <-ready:
+		if !ok {
+			<-p.exited
+			return p, fmt.Errorf("%w: %v: %s", errNoStart, p.cmd.ProcessState, p.log)
+		}
+	case <-time.After(startWithin):
+		p.kill(syscall.SIGKILL)
+		return p, fmt.Errorf("%w within %v: %s", errNoStart, startWithin, p.log)
+	}
+	if o.dir == "" && o.addr == "" {
+		s.server = p
+	}
+	return p, nil
+}
+
+// launch says how a server is started. The zero value is the plain server of the scenario.
+type launch struct {
+	limits    []string
+	shifted   bool
+	shift     time.Duration
+	addr, dir string
+}
+
+// read reads the standard output until the process ends, and waits for it.
+func (p *server) read(out io.Reader, ready chan<- bool) {
+	lines := bufio.NewScanner(out)
+	ready <- lines.Scan()
+	for lines.Scan() {
+		select {
+		case p.lines <- lines.Text():
+		default:
+		}
+	}
+	_ = p.cmd.Wait()
+	_ = p.whole.Close()
+	close(p.exited)
+}
+
+// signal sends a signal to the process.
+func (p *server) signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
+
+// kill ends the process with a signal and returns when it has ended. One that does not end within a minute is killed.
+func (p *server) kill(sig syscall.Signal) (ended bool) {
+	p.signal(sig)
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(time.Minute):
+		p.signal(syscall.SIGKILL)
+		<-p.exited
+		return false
+	}
+}
+
+// alive reports whether the process still runs.
+func (p *server) alive() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// jump moves the clock of a shifted server.
+func (p *server) jump(d time.Duration) error {
+	if _, err := fmt.Fprintln(p.stdin, d); err != nil {
+		return err
+	}
+	select {
+	case <-p.lines:
+		return nil
+	case <-p.exited:
+		return errNoStart
+	}
+}
+
+// scene is one scenario while it runs.
+type scene struct {
+	scenario
+	seed   uint64
+	budget time.Duration // how long it may go on; 0 is the full form
+	brief  bool          // the time is limited
+	root   string        // a temporary directory of its own
+	dir    string        // the data directory
+	addr   string
+	server *server
+	ledger *ledger
+	notes  []string
+	began  time.Time
+	loads  int // so many loads have begun
+	once   sync.Once
+	shared *client.Client
+	ctx    context.Context
+}
+
+// freeAddr is an address at which nobody listens now.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
+
+// newScene makes the directory and the address of a scenario.
+func newScene(ctx context.Context, c scenario, seed uint64, budget time.Duration) (*scene, error) {
+	root, err := os.MkdirTemp("", "weft-torture-")
+	if err != nil {
+		return nil, err
+	}
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	return &scene{
+		scenario: c, seed: seed, budget: budget, brief: budget > 0, root: root, dir: filepath.Join(root, "data"), addr: addr, ledger: newLedger(), ctx: ctx, began: time.Now(),
+	}, nil
+}
+
+// client returns a client of the scenario's server.
+func (s *scene) client() *client.Client {
+	s.once.Do(func() { s.shared = clientOf(s.addr) })
+	return s.shared
+}
+
+func clientOf(addr string) *client.Client {
+	return client.New("http://"+addr, client.Options{HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}})
+}
+
+// say notes something for the summary.
+func (s *scene) say(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// more reports whether a scenario goes on after it has done something so often: up to full times, and, if the time is limited, while there
+// is some left, but least times in any case.
+func (s *scene) more(done, least, full int) bool {
+	if s.ctx.Err() != nil || done >= full {
+		return false
+	}
+	return s.budget == 0 || done < least || time.Since(s.began) < s.budget
+}
+
+// size is how much of something a scenario makes: full, or, if the time is limited, short.
+func (s *scene) size(short, full int) int {
+	if s.brief {
+		return short
+	}
+	return full
+}
+
+// close ends the server and removes the directory.
+func (s *scene) close(keep bool) {
+	if s.server != nil && s.server.alive() {
+		s.server.signal(syscall.SIGCONT)
+		s.server.kill(syscall.SIGKILL)
+	}
+	if !keep {
+		_ = os.RemoveAll(s.root)
+	}
+}
