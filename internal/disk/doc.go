@@ -37,6 +37,8 @@
 //	a sector of the log            the records that it touches              a report at Open
 //	the end of the log             nothing: it was never acknowledged,      a report at Open, if so
 //	                               unless a later record says so
+//	a file of the log is cut      what stood after the cut                 a report at Open: the sizes of files are multiples
+//	short                                                                  of that of the first
 //	a file of the log is missing   the directory does not open              an error of Open
 //	the log is of an earlier       what was written after that              a report at Open, if the tables have
 //	moment                                                                  something of it

@@ -33,7 +33,7 @@ func writesTable(op errorfs.Op) bool {
 
 // fillsSegment selects the flush of a new segment. That of a record is another operation.
 func fillsSegment(op errorfs.Op) bool {
-	return op.Kind == errorfs.OpFileSync && strings.HasSuffix(op.Path, walSuffix)
+	return op.Kind == errorfs.OpFileSync && strings.HasSuffix(op.Path, walSuffix+unfilledSuffix)
 }
 
 // While the disk is full, writes are refused at once, and reads are answered. Nothing that was acknowledged is lost, and nothing that was

@@ -102,6 +102,46 @@ func TestMissingLog(t *testing.T) {
 	}
 }
 
+// A file of the log that is cut short is reported, wherever the cut is.
+func TestCutSegment(t *testing.T) {
+	t.Parallel()
+	left := killed(t, 50)
+	name := segments(t, left)[0]
+	data, err := readFile(left, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, reported, err := openReporting(clone(left))
+	if err != nil || reported.n.Load() != 0 {
+		t.Fatalf("a log that is whole: %v, %d reports", err, reported.n.Load())
+	}
+	closed(t, whole)
+	for at := 0; at < len(data); at += len(data)/40 + 1 {
+		fs := clone(left)
+		f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+		if err == nil {
+			_, err = f.Write(data[:at])
+		}
+		if err == nil {
+			err = errors.Join(f.Sync(), f.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, r, err := openReporting(fs)
+		if err != nil {
+			if !errors.Is(err, ErrCorrupt) {
+				t.Errorf("cut at %d: %v, want ErrCorrupt", at, err)
+			}
+			continue
+		}
+		if r.n.Load() == 0 {
+			t.Errorf("cut at %d of %d: nothing was reported", at, len(data))
+		}
+		closed(t, d)
+	}
+}
+
 // A log of an earlier moment than the tables is reported.
 func TestOlderLog(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func (d *DB) recover(o Options, dir string) error {
 	if err := makeDir(o.fs, dir, innerMode); err != nil {
 		return err
 	}
-	records, files, count, err := readLog(o.fs, dir)
+	records, files, count, err := readLog(o.fs, dir, firstSegment/o.part, d.report)
 	if err != nil {
 		return err
 	}

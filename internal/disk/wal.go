@@ -20,6 +20,8 @@ const (
 	// written when they are made: a flush that changes no length of a file is faster.
 	firstSegment, largestSegment = 1 << 20, 16 << 20
 	walSuffix                    = ".wal"
+	// unfilledSuffix is behind the name of a segment whose blocks are not all written: no record is in it.
+	unfilledSuffix = ".new"
 )
 
 // segment is a file of the log.
@@ -37,6 +39,7 @@ type wal struct {
 	fs      vfs.FS
 	dir     string
 	largest int64 // size of a segment
+	unit    int64 // the size of each segment is a multiple of it
 	current *segment
 	end     int64 // of what was written to the current segment
 	count   uint64
@@ -57,8 +60,8 @@ type prepared struct {
 
 // openWAL begins a new log. The numbers of its segments come after count. Its segments are smaller by a factor than those of users.
 func openWAL(fs vfs.FS, dir string, count uint64, part int64) (*wal, error) {
-	w := &wal{fs: fs, dir: dir, count: count, largest: largestSegment / part}
-	s, err := w.make(firstSegment/part, nil)
+	w := &wal{fs: fs, dir: dir, count: count, largest: largestSegment / firstSegment * (firstSegment / part), unit: firstSegment / part}
+	s, err := w.make(w.unit, nil)
 	w.current = s
 	return w, err
 }
@@ -77,22 +80,25 @@ func parseName(name string) (count, nonce uint64, ok bool) {
 }
 
 // make makes a segment of at least a size: of the file of another one, if that is large enough. It is on the disk when make returns.
+// A crash in it leaves a segment without records, or a file with unfilledSuffix, which the next Open removes.
 func (w *wal) make(size int64, of *segment) (*segment, error) {
 	w.count++
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // which never fails
-	s := &segment{nonce: binary.BigEndian.Uint64(random[:]), size: size}
+	s := &segment{nonce: binary.BigEndian.Uint64(random[:]), size: (size + w.unit - 1) / w.unit * w.unit}
 	s.name = w.fs.PathJoin(w.dir, segmentName(w.count, s.nonce))
+	before := s.name + unfilledSuffix
 	err := error(nil)
 	if of != nil {
-		s.size = of.size
-		err = w.fs.Rename(of.name, s.name)
+		s.size, before = of.size, of.name
+	} else {
+		err = w.fill(before, s.size)
+	}
+	if err == nil {
+		err = w.fs.Rename(before, s.name)
 	}
 	if err == nil {
 		s.file, err = w.fs.OpenReadWrite(s.name, vfs.WriteCategoryUnspecified)
-	}
-	if err == nil && of == nil {
-		err = fill(s.file, size)
 	}
 	if err == nil {
 		err = syncDir(w.fs, w.dir)
@@ -101,13 +107,26 @@ func (w *wal) make(size int64, of *segment) (*segment, error) {
 		if s.file != nil {
 			_ = s.file.Close() // it goes
 		}
-		_ = w.fs.Remove(s.name) // or the next Open does
+		_ = w.fs.Remove(before) // or the next Open does
+		_ = w.fs.Remove(s.name)
 	}
 	return s, err
 }
 
-// fill writes the blocks of a file.
-func fill(f vfs.File, size int64) error {
+// fill makes a file and writes its blocks.
+func (w *wal) fill(name string, size int64) error {
+	f, err := w.fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	err = writeZeros(f, size)
+	if err2 := f.Close(); err == nil {
+		err = err2
+	}
+	return err
+}
+
+func writeZeros(f vfs.File, size int64) error {
 	zeros := make([]byte, 256<<10)
 	for at := int64(0); at < size; at += int64(len(zeros)) {
 		if _, err := f.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
@@ -214,7 +233,7 @@ func (w *wal) prepare() {
 	}
 	made := make(chan prepared, 1)
 	w.prepared = made
-	next := &wal{fs: w.fs, dir: w.dir, count: w.count}
+	next := &wal{fs: w.fs, dir: w.dir, count: w.count, unit: w.unit}
 	w.count++
 	go func() {
 		s, err := next.make(size, of)
@@ -273,22 +292,31 @@ func (w *wal) close(remove bool) (err error) {
 	return err
 }
 
-// readLog reads the records of all segments of a directory, in order, and returns the names of the files.
-func readLog(fs vfs.FS, dir string) (records []*record, files []string, count uint64, err error) {
+// readLog reads the records of all segments of a directory, in order, and returns the names of the files. It gives report the files
+// that are cut short, and removes those that are not filled.
+func readLog(fs vfs.FS, dir string, unit int64, report func(error)) (records []*record, files []string, count uint64, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	slices.Sort(names)
 	for _, name := range names {
+		path := fs.PathJoin(dir, name)
+		if strings.HasSuffix(name, walSuffix+unfilledSuffix) {
+			if err := fs.Remove(path); err != nil {
+				return nil, nil, 0, err
+			}
+		}
 		n, nonce, ok := parseName(name)
 		if !ok {
 			continue
 		}
-		path := fs.PathJoin(dir, name)
 		data, err := readFile(fs, path)
 		if err != nil {
 			return nil, nil, 0, err
+		}
+		if size := int64(len(data)); size%unit != 0 || size == 0 {
+			report(fmt.Errorf("%w: the file %s of the log is cut short at byte %d: what was acknowledged and stood after that is lost", ErrCorrupt, name, size))
 		}
 		count = max(count, n)
 		files = append(files, path)
