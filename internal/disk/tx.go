@@ -12,6 +12,8 @@ type Tx struct {
 	from   *pebble.DB
 	group  *group // of an operation; nil in a Read
 	report func(error)
+	// keysOnly has a scan leave the values unread; see AscendKeys.
+	keysOnly bool
 }
 
 // Get returns a copy of the value of a key; nil if there is none. It returns ErrCorrupt for one that is damaged.
@@ -97,7 +99,14 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 	if down {
 		first, next = it.Last, it.Prev
 	}
+	keysOnly := tx.keysOnly // fn may scan as well
 	for ok := first(); ok; ok = next() {
+		if keysOnly {
+			if !fn(it.Key()[1:], nil) {
+				return nil
+			}
+			continue
+		}
 		stored, err := it.ValueAndErr()
 		if err != nil {
 			return damage(err)

@@ -48,7 +48,8 @@ func (q *Queue) TaskQueues() []string { return q.taskQueues }
 const MaxBody = lines.MaxBody
 
 // New returns the queues in a file, with these settings, and what was in them. Whoever opened the file closes it. A task queue
-// that is in the file and not in the settings is there too: its messages wait for somebody to receive them.
+// that is in the file and not in the settings is there too: its messages wait for somebody to receive them. Messages of a queue that cannot
+// exist are reported and stay in the file.
 func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, error) {
 	if o.Violation == nil {
 		o.Violation = func(string, ...any) {}
@@ -65,8 +66,9 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 	}
 	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}, LastID: lastID})
 	for _, name := range sortedNames(kept) {
+		// An earlier version stored no checksums, so a flipped bit may have changed the name of a queue. The messages stay in the file.
 		if err := q.Restore(name, kept[name]); err != nil {
-			return nil, fmt.Errorf("messages of the queue %q are left over: %w", name, err)
+			db.Report(fmt.Errorf("%w: %d messages of the data directory name a queue that does not exist, %q: %w", disk.ErrCorrupt, len(kept[name]), name, err))
 		}
 	}
 	q.Restored()
