@@ -56,7 +56,7 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	return tables, err
 }
 
-// errOpenPanicked is that Pebble panicked, or called Fatalf, in the goroutine that opens the tables.
+// errOpenPanicked reports that Pebble panicked, or called Fatalf, in the goroutine that opens the tables.
 var errOpenPanicked = errors.New("disk: the tables cannot be opened")
 
 // openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf in this goroutine: it does so if the disk has no room
@@ -209,8 +209,8 @@ func (w *watcher) Errorf(format string, args ...any) {
 	w.report("error", "the tables of the data directory: "+fmt.Sprintf(format, args...))
 }
 
-// Fatalf ends the process with status 1: Pebble calls it when it cannot go on without losing what it was given. The log has it. While the
-// tables are opened it panics instead, and Open returns an error.
+// Fatalf ends the process with status 1: Pebble calls it when it cannot go on without losing what it was given. The log has it. While Pebble
+// itself opens the tables in our goroutine, it panics instead, and Open returns an error.
 func (w *watcher) Fatalf(format string, args ...any) {
 	if isOpening() {
 		panic(fmt.Sprintf(format, args...))
