@@ -35,14 +35,16 @@ const (
 // openTables opens the Pebble database of a directory, which has no log. It makes one only if create says so: elsewhere one that is not
 // there is damage.
 func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, error) {
-	if err := makeDir(o.fs, dir, innerMode); err != nil {
-		return nil, err
+	if !o.readOnly {
+		if err := makeDir(o.fs, dir, innerMode); err != nil {
+			return nil, err
+		}
 	}
 	cache := pebble.NewCache(blockCache / o.part)
 	defer cache.Unref()
 	compactions := newScheduler()
 	options := &pebble.Options{
-		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
+		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
 		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
 		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),

@@ -142,15 +142,8 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 			return err
 		}
 		return tx.AscendSound(disk.Messages, nil, nil, func(k, v []byte) bool {
-			var m message
-			id, err := decodeID(k)
+			id, m, err := decodeMessage(k, v)
 			lastID = max(lastID, id)
-			if err == nil {
-				err = cbor.Unmarshal(v, &m)
-			}
-			if err == nil && (m.Queue == "" || len(m.Body) == 0) {
-				err = errNoMessage
-			}
 			if err != nil {
 				db.Report(fmt.Errorf("the message %x of the data directory cannot be read: %w", k, err))
 				return true
@@ -162,6 +155,40 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 		})
 	})
 	return kept, lastID, err
+}
+
+// decodeMessage reads the id and the value of a message.
+func decodeMessage(k, v []byte) (id uint64, m message, err error) {
+	if id, err = decodeID(k); err == nil {
+		err = cbor.Unmarshal(v, &m)
+	}
+	if err == nil && (m.Queue == "" || len(m.Body) == 0) {
+		err = errNoMessage
+	}
+	return id, m, err
+}
+
+// VisitAll calls fn with the queue and the body of each message of a data directory, and damaged with what cannot be read. What the
+// directory finds first goes to disk.Options.Damage.
+func VisitAll(db *disk.DB, fn func(id uint64, queue string, body []byte), damaged func(error)) error {
+	return db.Read(func(tx *disk.Tx) error {
+		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
+			_, idErr := decodeID(k)
+			if _, err := decodeCount(v); idErr != nil || err != nil {
+				damaged(fmt.Errorf("how often the message %x was received cannot be read: %w", k, errors.Join(idErr, err)))
+			}
+			return true
+		})
+		return errors.Join(err, tx.AscendSound(disk.Messages, nil, nil, func(k, v []byte) bool {
+			id, m, err := decodeMessage(k, v)
+			if err != nil {
+				damaged(fmt.Errorf("the message %x cannot be read: %w", k, err))
+				return true
+			}
+			fn(id, m.Queue, m.Body)
+			return true
+		}))
+	})
 }
 
 // journal keeps what changes.
