@@ -21,6 +21,8 @@ type commands struct {
 	Schedule  scheduleCommand `cmd:"" help:"Look at schedules, pause them, trigger them, and delete them."`
 	Update    updateCommand   `cmd:"" help:"Fail an accepted update whose handler cannot complete it: weft update fail cart-42 add-7."`
 	Check     check           `cmd:"" help:"Read a whole data directory and report what is damaged, with workflow and run: weft check --data .weft."`
+	Backup    backup          `cmd:"" help:"Back a data directory up into a file, also while a server runs: weft backup weft.backup."`
+	Restore   restore         `cmd:"" help:"Make a data directory of a backup: weft restore --from weft.backup --data .weft."`
 	Terminate terminate       `cmd:"" help:"Terminate a run while no server runs: weft terminate order-2 --data .weft."`
 	Template  template        `cmd:"" help:"Print what deploys a program to AWS."`
 }

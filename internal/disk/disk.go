@@ -161,12 +161,14 @@ func openLocked(dir string, o Options) (*DB, error) {
 		report: reporter(w, o),
 	}
 	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.confirmIdle), stopped(d.goOn)
-	d.jobs.New = func() any { return &job{answer: make(chan error, 1)} }
+	d.jobs.New = newJob
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
 		return nil, errors.Join(err, w.close(tables))
 	}
 	return d, nil
 }
+
+func newJob() any { return &job{answer: make(chan error, 1)} }
 
 // reporter returns what takes an error of damaged data.
 func reporter(w *watcher, o Options) func(error) {

@@ -22,6 +22,9 @@ var ErrNoDirectory = errors.New("there is no data directory of Weft")
 func Exists(dir string) error { return isThere(vfs.Default, dir) }
 
 func isThere(fs vfs.FS, dir string) error {
+	if err := refuseHalfRestored(fs, dir); err != nil {
+		return err
+	}
 	said, err := readStart(fs, fs.PathJoin(dir, formatFile), len(format))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -65,6 +68,7 @@ func openView(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{fs: o.fs, dir: dir, tables: tables, watch: w, view: newGroup(tables), gone: make(chan struct{}), report: reporter(w, o)}
+	d.jobs.New = newJob
 	readOnly := ErrReadOnly
 	d.broken.Store(&readOnly)
 	if err := d.readView(o.fs, o.fs.PathJoin(dir, "log")); err != nil {

@@ -32,9 +32,14 @@ func (tx *Tx) ascendPast(s Space, from, to []byte, keysOnly bool, fn func(key, v
 		}
 		tx.report(err)
 		next := tx.firstReadable(s, from, to)
+		begin := from
 		// Other files may have keys in front of the block.
 		if err := tx.scan(s, from, tx.lastReadable(s, from, next, to), false, tx.report, visit); stopped || err != nil && !errors.Is(err, ErrCorrupt) {
 			return err
+		}
+		if tx.hole != nil {
+			// What the second scan found of the range is whole.
+			tx.hole(begin, next)
 		}
 		if from = next; from == nil {
 			return nil

@@ -12,6 +12,8 @@ type Tx struct {
 	from   pebble.Reader
 	group  *group // of an operation, or of OpenToRead; nil in a Read
 	report func(error)
+	// hole is told from which key on to before which one (nil is the end of the space) a scan past damage may have left keys out.
+	hole func(from, next []byte)
 	// keysOnly has a scan leave the values unread; see AscendKeys.
 	keysOnly bool
 }

@@ -44,7 +44,7 @@ func onDisk(dir string, taskQueues []string) (*backend, error) {
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: q.TaskQueues(),
-		blobs: b,
+		blobs: b, backup: db.Backup,
 		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s) },
 		close: db.Close,
 	}, nil

@@ -73,6 +73,8 @@ type backend struct {
 	// taskQueues are those that there are, besides the default one.
 	taskQueues []string
 	blobs      blob.Blobs
+	// backup writes a backup; nil if everything is in memory.
+	backup backup
 	// tidy deletes what has expired.
 	tidy  func(context.Context) error
 	close func() error
@@ -119,7 +121,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	world := turn.NewRealWorld()
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
-	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
+	handler, err := forPages(withBackup(httpapi.New(service, o.Log), b.backup, o.Log), o.Origins)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
