@@ -73,6 +73,9 @@ func TestBackupUnderLoad(t *testing.T) {
 	if out, err := command(t, "restore --from="+file+" --data="+again); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	if out, err := command(t, "compact --data="+again); err != nil || !strings.Contains(out, "tables: ") {
+		t.Errorf("%v\n%s", err, out)
+	}
 	if out, err := command(t, "check --data="+again); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -23,6 +23,7 @@ type commands struct {
 	Check     check           `cmd:"" help:"Read a whole data directory and report what is damaged, with workflow and run: weft check --data .weft."`
 	Backup    backup          `cmd:"" help:"Back a data directory up into a file, also while a server runs: weft backup weft.backup."`
 	Restore   restore         `cmd:"" help:"Make a data directory of a backup: weft restore --from weft.backup --data .weft."`
+	Compact   compact         `cmd:"" help:"Make a data directory as small as it gets while no server runs: weft compact --data .weft."`
 	Terminate terminate       `cmd:"" help:"Terminate a run while no server runs: weft terminate order-2 --data .weft."`
 	Template  template        `cmd:"" help:"Print what deploys a program to AWS."`
 }

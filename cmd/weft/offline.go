@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -59,6 +60,19 @@ func (c check) Run(ctx context.Context, k *kong.Kong) error {
 
 // say prints. Nobody can be told of an error of the terminal.
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
+
+// compact makes a data directory small.
+type compact struct{ directory }
+
+// Run prints the sizes before and after.
+func (c compact) Run(ctx context.Context, k *kong.Kong) error {
+	before, after, err := disk.Compact(ctx, c.Data)
+	if err != nil {
+		return err
+	}
+	say(k.Stdout, "log: %d bytes, now %d\ntables: %d bytes, now %d\n", before.Log, after.Log, before.Tables, after.Tables)
+	return nil
+}
 
 // terminate ends a run while no server runs.
 type terminate struct {

@@ -23,7 +23,10 @@ var ErrFull = errors.New("disk: the disk takes no writes for the data directory 
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
 var ErrClosed = errors.New("disk: closed")
 
-// Op is an operation within a group. If it returns an error it has refused, and what it has changed is forgotten.
+// ErrPanicked is wrapped by what Write returns for an operation that panicked. Nothing of it was written.
+var ErrPanicked = errors.New("disk: an operation panicked; nothing was written")
+
+// Op is an operation within a group. If it returns an error or panics it has refused, and what it has changed is forgotten.
 type Op func(tx *Tx) error
 
 // DB is an open data directory.
@@ -58,6 +61,7 @@ type DB struct {
 	armed bool        // idle runs
 	busy  bool        // a group was flushed since idle was reset
 
+	looker *looker     // nil if files cannot be told from each other
 	retry  *time.Timer // calls goOn
 	wanted int         // the bytes for which there was no room
 
@@ -115,6 +119,9 @@ func Open(dir string, options ...Options) (*DB, error) {
 	}
 	d.lock = lock
 	go d.write()
+	if err := d.beginLooking(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the data directory %s: %w", dir, err), d.Close())
+	}
 	return d, nil
 }
 
@@ -160,7 +167,8 @@ func openLocked(dir string, o Options) (*DB, error) {
 		fs: o.fs, dir: dir, tables: tables, watch: w, group: newGroup(tables), memTable: memTable / o.part, done: make(chan struct{}), gone: make(chan struct{}),
 		report: reporter(w, o),
 	}
-	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.confirmIdle), stopped(d.goOn)
+	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
+	d.line.delay = stopped(d.contained(d.line.ripen))
 	d.jobs.New = newJob
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
 		return nil, errors.Join(err, w.close(tables))

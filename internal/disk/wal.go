@@ -27,9 +27,10 @@ type segment struct {
 	name  string
 	file  vfs.File
 	size  int64
-	nonce uint64 // what its records have
-	last  uint64 // the number of its last record
-	end   int64  // of what was written to it, once it is full
+	nonce uint64      // what its records have
+	last  uint64      // the number of its last record
+	end   int64       // of what was written to it, once it is full
+	info  os.FileInfo // which file it is; nil if the file system cannot tell
 }
 
 // wal is the log that is written to. Only who holds the turn uses it.
@@ -46,6 +47,8 @@ type wal struct {
 	// tables on the disk need, or one before that.
 	full   []*segment
 	needed *segment
+	// contain is deferred by its goroutines: see DB.contain.
+	contain func()
 	// spare are files that are free.
 	spare []*segment
 }
@@ -93,6 +96,9 @@ func (w *wal) make(size int64, of *segment) (*segment, error) {
 	}
 	if err == nil && of == nil {
 		err = fill(s.file, size)
+	}
+	if err == nil && w.fs == vfs.Default {
+		s.info, err = os.Stat(s.name)
 	}
 	if err == nil {
 		err = syncDir(w.fs, w.dir)
@@ -217,8 +223,10 @@ func (w *wal) prepare() {
 	next := &wal{fs: w.fs, dir: w.dir, count: w.count}
 	w.count++
 	go func() {
-		s, err := next.make(size, of)
-		made <- prepared{s, err}
+		p := prepared{err: errPanicked}
+		defer func() { made <- p }() // who waits makes the segment himself if there is none
+		defer w.contain()
+		p.segment, p.err = next.make(size, of)
 	}()
 }
 
