@@ -36,6 +36,25 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 	return b.write(ctx, func(tx *disk.Tx) { tx.Put(disk.Blobs, []byte(key), value) })
 }
 
+// putSize is the length of the time at which a blob was put, which stands before its body.
+const putSize = 8
+
+func malformed(key string) error {
+	return &disk.KeyError{Space: disk.Blobs, Key: []byte(key), Why: "it has the wrong form"}
+}
+
+// VisitAll calls fn with the key of each blob, and damaged with what has the wrong form.
+func VisitAll(db *disk.DB, fn func(key string), damaged func(error)) error {
+	return db.Read(func(tx *disk.Tx) error {
+		return tx.AscendSound(disk.Blobs, nil, nil, func(k, v []byte) bool {
+			if fn(string(k)); len(v) < putSize {
+				damaged(malformed(string(k)))
+			}
+			return true
+		})
+	})
+}
+
 // write makes an operation, unless the context has ended: once it is in the line it is not called back.
 func (b *Blobs) write(ctx context.Context, op func(*disk.Tx)) error {
 	if err := ctx.Err(); err != nil {
@@ -60,7 +79,10 @@ func (b *Blobs) Get(ctx context.Context, key string) (body []byte, err error) {
 		if value == nil {
 			return fmt.Errorf("%w: %s", blob.ErrMissing, key)
 		}
-		body = value[8:]
+		if len(value) < putSize {
+			return malformed(key)
+		}
+		body = value[putSize:]
 		return nil
 	})
 	return body, err
@@ -78,7 +100,9 @@ func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) (list
 			if len(list) == min(limit, blob.MaxBatch) {
 				return false
 			}
-			if string(k) != after {
+			if len(v) < putSize {
+				b.db.Report(malformed(string(k)))
+			} else if string(k) != after {
 				list = append(list, blob.Listed{Key: string(k), Put: time.Unix(int64(binary.BigEndian.Uint64(v)), 0).UTC()})
 			}
 			return true

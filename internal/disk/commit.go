@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -29,6 +30,7 @@ const (
 // write is the writer: it commits what stands in the line, group by group.
 func (d *DB) write() {
 	defer close(d.done)
+	defer d.contain()
 	d.work()
 	if d.line.left() != nil { // there was no room for it
 		d.tryAgain()
@@ -39,17 +41,43 @@ func (d *DB) write() {
 	d.ended = true
 	d.idle.Stop()
 	d.retry.Stop()
+	if d.looker != nil {
+		d.looker.timer.Stop()
+	}
 	d.confirm()
 }
 
 // work commits what stands in the line, until the line is closed and there is nothing in it that can be committed.
 func (d *DB) work() {
 	for d.line.sleep() {
-		d.turn.Lock()
-		for group := d.line.next(); len(group) > 0; group = d.line.next() {
-			d.finish(group)
-		}
-		d.turn.Unlock()
+		d.commitLine()
+	}
+}
+
+// commitLine commits what stands in the line now.
+func (d *DB) commitLine() {
+	d.turn.Lock()
+	defer d.turn.Unlock()
+	defer d.contain()
+	for group := d.line.next(); len(group) > 0; group = d.line.next() {
+		d.finish(group)
+	}
+}
+
+// contain is deferred by the goroutines of the directory. A panic in one ends all writing, and not the process: reads go on, and the next
+// process reads what is on the disk.
+func (d *DB) contain() {
+	if value := recover(); value != nil {
+		d.watch.log.Error("the data directory has a defect", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+		d.fail(errPanicked)
+	}
+}
+
+// contained returns fn that contains its panics.
+func (d *DB) contained(fn func()) func() {
+	return func() {
+		defer d.contain()
+		fn()
 	}
 }
 
@@ -69,8 +97,8 @@ func (d *DB) lead(group []*job) {
 	d.finish(group)
 }
 
-// finish commits jobs and answers those who wait. There are no more writes after an error, or after an operation that panicked: nobody
-// knows then what became of the jobs before it.
+// finish commits jobs and answers those who wait. There are no more writes after an error, or after a panic of this package: nobody knows
+// then what became of the jobs. An operation that panics has only refused: see group.call.
 func (d *DB) finish(jobs []*job) {
 	panics := true
 	defer func() {
@@ -98,10 +126,14 @@ func (d *DB) finish(jobs []*job) {
 	panics = false
 }
 
-var errPanicked = fmt.Errorf("%w: an operation panicked", ErrUnknown)
+var errPanicked = fmt.Errorf("%w: a defect of the data directory: its stack is in the log", ErrUnknown)
 
-// fail ends all writing, for the first error that does.
-func (d *DB) fail(err error) { d.broken.CompareAndSwap(nil, &err) }
+// fail ends all writing, and logs the first error that does.
+func (d *DB) fail(err error) {
+	if d.broken.CompareAndSwap(nil, &err) {
+		d.watch.log.Error("the data directory takes no more writes; reads go on", "error", err.Error())
+	}
+}
 
 // answer answers those who wait: with err, or else with what their operations returned.
 func answer(jobs []*job, err error) {
@@ -231,6 +263,10 @@ func (d *DB) flush() error {
 	}
 	d.said = d.flushed
 	if err := d.log.write(d.buffer, d.last, true); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if err := d.log.current.look(); err != nil { // nobody would find what was just written
+		d.fail(err)
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	d.bytes.Add(int64(len(d.buffer)))

@@ -28,6 +28,9 @@ const (
 // openDir opens the tables of a directory, which it makes or converts if it has to.
 func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 	name, tables := o.fs.PathJoin(dir, formatFile), o.fs.PathJoin(dir, "tables")
+	if err := refuseHalfRestored(o.fs, dir); err != nil {
+		return nil, err
+	}
 	if err := hideFiles(dir, o); err != nil {
 		return nil, err
 	}

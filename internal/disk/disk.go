@@ -23,16 +23,23 @@ var ErrFull = errors.New("disk: the disk takes no writes for the data directory 
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
 var ErrClosed = errors.New("disk: closed")
 
-// Op is an operation within a group. If it returns an error it has refused, and what it has changed is forgotten.
+// ErrPanicked is wrapped by what Write returns for an operation that panicked. Nothing of it was written.
+var ErrPanicked = errors.New("disk: an operation panicked; nothing was written")
+
+// Op is an operation within a group. If it returns an error or panics it has refused, and what it has changed is forgotten.
 type Op func(tx *Tx) error
 
 // DB is an open data directory.
 type DB struct {
+	fs     vfs.FS
+	dir    string
+	unit   int64 // of the sizes of segments
 	tables *pebble.DB
 	watch  *watcher // of the tables
 	log    *wal
 	lock   *pebble.Lock
 	report func(error)
+	view   *group // of a directory that is only read: what the log has and the tables do not; else nil
 	line   *line
 	jobs   sync.Pool     // of jobs with an answer
 	done   chan struct{} // closed when the writer has ended
@@ -55,6 +62,7 @@ type DB struct {
 	armed bool        // idle runs
 	busy  bool        // a group was flushed since idle was reset
 
+	looker *looker     // nil if files cannot be told from each other
 	retry  *time.Timer // calls goOn
 	wanted int         // the bytes for which there was no room
 
@@ -84,6 +92,11 @@ type Options struct {
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 
+	// Damage takes each error that wraps ErrCorrupt, instead of Log; nil takes none.
+	Damage func(error)
+
+	readOnly bool // see OpenToRead
+
 	// Of tests.
 	fs    vfs.FS // nil is the disk's
 	part  int64  // of the memory and of the segments' sizes that users get, one in so many; 0 is all
@@ -93,17 +106,7 @@ type Options struct {
 // Open opens a data directory, and makes it if it is not there. A directory of an earlier version is converted; its file is kept
 // under another name.
 func Open(dir string, options ...Options) (*DB, error) {
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
-	if o.fs == nil {
-		o.fs = vfs.Default
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	o.part = max(o.part, 1)
+	o := withDefaults(options)
 	if err := makeDir(o.fs, dir, outerMode); err != nil {
 		return nil, fmt.Errorf("cannot make the data directory: %w: choose a directory that can be written to", err)
 	}
@@ -117,7 +120,24 @@ func Open(dir string, options ...Options) (*DB, error) {
 	}
 	d.lock = lock
 	go d.write()
+	if err := d.beginLooking(); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the data directory %s: %w", dir, err), d.Close())
+	}
 	return d, nil
+}
+
+func withDefaults(options []Options) (o Options) {
+	if len(options) > 0 {
+		o = options[0]
+	}
+	if o.fs == nil {
+		o.fs = vfs.Default
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	o.part = max(o.part, 1)
+	return o
 }
 
 // lockTimeout is how long Open waits for another process that is just ending.
@@ -145,15 +165,26 @@ func openLocked(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{
-		tables: tables, watch: w, group: newGroup(tables), memTable: memTable / o.part, done: make(chan struct{}), gone: make(chan struct{}),
-		report: func(err error) { w.report(err.Error(), "stored data is damaged", "error", err.Error()) },
+		fs: o.fs, dir: dir, unit: firstSegment / o.part, tables: tables, watch: w, group: newGroup(tables), memTable: memTable / o.part, done: make(chan struct{}), gone: make(chan struct{}),
+		report: reporter(w, o),
 	}
-	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.confirmIdle), stopped(d.goOn)
-	d.jobs.New = func() any { return &job{answer: make(chan error, 1)} }
+	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
+	d.line.delay = stopped(d.contained(d.line.ripen))
+	d.jobs.New = newJob
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
 		return nil, errors.Join(err, w.close(tables))
 	}
 	return d, nil
+}
+
+func newJob() any { return &job{answer: make(chan error, 1)} }
+
+// reporter returns what takes an error of damaged data.
+func reporter(w *watcher, o Options) func(error) {
+	if o.Damage != nil {
+		return o.Damage
+	}
+	return func(err error) { w.report(err.Error(), "stored data is damaged", "error", err.Error()) }
 }
 
 // Report reports a value that cannot be read, as damage to stored data.
@@ -166,6 +197,9 @@ func (d *DB) Close() error {
 		return nil
 	}
 	defer close(d.gone)
+	if d.view != nil {
+		return d.closeView()
+	}
 	d.line.close()
 	<-d.done
 	d.using.Lock()
@@ -232,5 +266,5 @@ func (d *DB) Read(fn func(tx *Tx) error) error {
 	if d.closed.Load() {
 		return ErrClosed
 	}
-	return fn(&Tx{from: d.tables, report: d.report})
+	return fn(&Tx{from: d.tables, group: d.view, report: d.report})
 }

@@ -55,7 +55,9 @@
 //
 // Writes return ErrFull at once when the log or the tables find no room, and nothing was written. Reads go on. Writes go on by themselves
 // when there is room. Operations that nobody waits for stay in the line meanwhile. ErrFull also stands for a disk that fails: it wraps the
-// reason. A disk without a free page when Open begins may end the process, because Pebble does so if it cannot write its list of files.
+// reason. If Pebble cannot write its list of files when it makes
+// the tables, Open returns an error. Later, also while Open replays the log, the process ends with status 1: Pebble cannot go on, and the
+// log has what was acknowledged.
 //
 // # Damaged tables
 //

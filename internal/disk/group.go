@@ -2,7 +2,9 @@ package disk
 
 import (
 	"bytes"
+	"fmt"
 	"hash/maphash"
+	"runtime/debug"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -50,7 +52,7 @@ func (g *group) dropScanned() {
 // run runs an operation. If that refuses, the group is as it was before.
 func (g *group) run(op Op, report func(error)) error {
 	from, bytes := len(g.changes), g.bytes
-	if err := op(&Tx{from: g.tables, group: g, report: report}); err != nil {
+	if err := call(op, &Tx{from: g.tables, group: g, report: report}); err != nil {
 		g.undo(from)
 		g.bytes = bytes
 		return err
@@ -66,6 +68,17 @@ func (g *group) run(op Op, report func(error)) error {
 	}
 	g.records = append(g.records, r)
 	return nil
+}
+
+// call calls an operation. It returns the panic of one that panics as an error, and logs the stack.
+func call(op Op, tx *Tx) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%w: %v", ErrPanicked, value)
+			tx.report(fmt.Errorf("%w\n%s", err, debug.Stack()))
+		}
+	}()
+	return op(tx)
 }
 
 // undo removes the changes from a place on.

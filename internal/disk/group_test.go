@@ -151,24 +151,47 @@ func TestGroupBytes(t *testing.T) {
 	}
 }
 
-// After an operation that panics nobody can tell what became of those before it: there are no more writes.
+// An operation that panics has refused with its panic, and leaves nothing. Those before it, and those after it, are not concerned.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	d := openOn(t, vfs.NewMem())
 	if err := d.Later(put(1)); err != nil {
 		t.Fatal(err)
 	}
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("the panic of an operation did not reach its caller")
-			}
-		}()
-		_ = d.Write(func(*Tx) error { panic("a defect") })
-	}()
-	if err := d.Write(put(2)); !errors.Is(err, ErrUnknown) {
-		t.Errorf("a write after that: %v, want ErrUnknown", err)
+	panics := func(tx *Tx) error {
+		_ = put(7)(tx)
+		panic("a defect")
 	}
+	if err := d.Write(panics); !errors.Is(err, ErrPanicked) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "a defect") {
+		t.Errorf("an operation that panics: %v", err)
+	}
+	if err := d.Later(panics); err != nil { // the writer makes it, or the next caller
+		t.Error(err)
+	}
+	if err := d.Write(put(2)); err != nil {
+		t.Errorf("a write after that: %v", err)
+	}
+	if got := numbers(t, d); !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("%v is there", got)
+	}
+}
+
+// A panic in a goroutine of the directory ends all writing, and not the process.
+func TestContained(t *testing.T) {
+	t.Parallel()
+	d, r, err := openReporting(vfs.NewMem())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeNumbers(t, d, 0, 1)
+	d.contained(func() { panic("a defect") })()
+	if err := d.Write(put(1)); !errors.Is(err, ErrUnknown) || r.n.Load() != 2 {
+		t.Errorf("a write after that: %v, and %d lines of the log, want ErrUnknown and 2", err, r.n.Load())
+	}
+	if got := numbers(t, d); len(got) != 1 {
+		t.Errorf("%v is there", got)
+	}
+	closed(t, d)
 }
 
 // settle waits for whoever commits a group.

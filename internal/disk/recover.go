@@ -23,27 +23,14 @@ func (d *DB) recover(o Options, dir string) error {
 	if err := makeDir(o.fs, dir, innerMode); err != nil {
 		return err
 	}
-	records, files, count, err := readLog(o.fs, dir, firstSegment/o.part, d.report)
+	if err := removeUnfilled(o.fs, dir); err != nil {
+		return err
+	}
+	records, files, count, err := d.readChecked(o.fs, dir)
 	if err != nil {
 		return err
 	}
-	had := writtenOutNumber(records)
-	if d.last, err = d.appliedNumber(); errors.Is(err, ErrCorrupt) {
-		// The records from there on are in the log, and taking them again changes nothing.
-		d.report(err)
-		d.last, err = had, nil
-	}
-	if err != nil {
-		return err
-	}
-	if had > d.last {
-		return fmt.Errorf("%w: the tables have %d records, and had %d: the list of their files is damaged, or some of them are of another moment: restore a backup of the whole directory",
-			ErrCorrupt, d.last, had)
-	}
-	if err := d.checkLog(o.fs, dir, files, records); err != nil {
-		return err
-	}
-	if err := d.replay(records); err != nil {
+	if err := d.replay(records, d.apply); err != nil {
 		return err
 	}
 	if err := d.tables.Delete(appliedBefore, pebble.NoSync); err != nil {
@@ -56,10 +43,33 @@ func (d *DB) recover(o Options, dir string) error {
 	if d.log, err = openWAL(o.fs, dir, count, o.part); err != nil {
 		return err
 	}
+	d.log.contain = d.contain
 	if err := d.changeLogs(files); err != nil {
 		return errors.Join(err, d.log.close(false)) // the tables on the disk may need the new segment
 	}
 	return nil
+}
+
+// readChecked reads the log, and refuses it if it does not fit the tables. It sets the number of the last record that the tables have.
+func (d *DB) readChecked(fs vfs.FS, dir string) (records []*record, files []string, count uint64, err error) {
+	records, files, count, err = readLog(fs, dir, d.unit, d.report)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	had := writtenOutNumber(records)
+	if d.last, err = d.appliedNumber(); errors.Is(err, ErrCorrupt) {
+		// The records from there on are in the log, and taking them again changes nothing.
+		d.report(err)
+		d.last, err = had, nil
+	}
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if had > d.last {
+		return nil, nil, 0, fmt.Errorf("%w: the tables have %d records, and had %d: the list of their files is damaged, or some of them are of another moment: restore a backup of the whole directory",
+			ErrCorrupt, d.last, had)
+	}
+	return records, files, count, d.checkLog(fs, dir, files, records)
 }
 
 // changeLogs has the tables need the new log, and then removes the files of the old one. A crash before the tables are written out leaves
@@ -184,9 +194,9 @@ func writtenOutNumber(records []*record) (had uint64) {
 	return had
 }
 
-// replay puts the records after the last one that the tables have into them. It ends with the first one that is not whole and that no
+// replay calls apply with the records after the last one that the tables have. It ends with the first one that is not whole and that no
 // other says to have been flushed: it was on its way when the process or the machine ended.
-func (d *DB) replay(records []*record) error {
+func (d *DB) replay(records []*record, apply func(*record) error) error {
 	flushed := uint64(0)
 	for _, r := range records {
 		flushed = max(flushed, r.flushed)
@@ -199,7 +209,7 @@ func (d *DB) replay(records []*record) error {
 			break
 		}
 		d.miss(r.number - 1)
-		if err := d.apply(r); err != nil {
+		if err := apply(r); err != nil {
 			return err
 		}
 		d.last = r.number
@@ -216,18 +226,25 @@ func (d *DB) miss(number uint64) {
 	}
 }
 
-// apply puts a record into the tables. In place of a value that is damaged goes one that says so.
-func (d *DB) apply(r *record) error {
+// soundChanges returns the changes of a record. In place of a value that is damaged stands one that says so.
+func (d *DB) soundChanges(r *record) []change {
 	if r.list == nil {
 		d.report(fmt.Errorf("%w: a record of the log cannot be read, and what it wrote is not known", ErrCorrupt))
 	}
-	batch := d.tables.NewBatch()
-	defer func() { _ = batch.Close() }() // it is in memory
-	for _, c := range r.list {
+	for i, c := range r.list {
 		if c.damaged {
 			d.report(damaged(c.key, "it was damaged in the log"))
-			c.value = seal(nil, lost, c.key, nil)
+			r.list[i].value = seal(nil, lost, c.key, nil)
 		}
+	}
+	return r.list
+}
+
+// apply puts a record into the tables.
+func (d *DB) apply(r *record) error {
+	batch := d.tables.NewBatch()
+	defer func() { _ = batch.Close() }() // it is in memory
+	for _, c := range d.soundChanges(r) {
 		set(batch, c)
 	}
 	setApplied(batch, r.number)

@@ -9,6 +9,17 @@ import (
 // AscendSound is Ascend past damage, which is reported. Where a block of the tables cannot be read, it leaves out the keys that may be in
 // it.
 func (tx *Tx) AscendSound(s Space, from, to []byte, fn func(key, value []byte) bool) error {
+	return tx.ascendPast(s, from, to, false, fn)
+}
+
+// AscendKeys is AscendSound for keys alone. It also calls fn with the keys of damaged values.
+func (tx *Tx) AscendKeys(s Space, from, to []byte, fn func(key []byte) bool) error {
+	return tx.ascendPast(s, from, to, true, func(key, _ []byte) bool { return fn(key) })
+}
+
+func (tx *Tx) ascendPast(s Space, from, to []byte, keysOnly bool, fn func(key, value []byte) bool) error {
+	tx.keysOnly = keysOnly
+	defer func() { tx.keysOnly = false }()
 	for stopped := false; ; {
 		visit := func(key, value []byte) bool {
 			from = append(append(from[:0:0], key...), 0) // the first key after it
@@ -21,9 +32,14 @@ func (tx *Tx) AscendSound(s Space, from, to []byte, fn func(key, value []byte) b
 		}
 		tx.report(err)
 		next := tx.firstReadable(s, from, to)
+		begin := from
 		// Other files may have keys in front of the block.
 		if err := tx.scan(s, from, tx.lastReadable(s, from, next, to), false, tx.report, visit); stopped || err != nil && !errors.Is(err, ErrCorrupt) {
 			return err
+		}
+		if tx.hole != nil {
+			// What the second scan found of the range is whole.
+			tx.hole(begin, next)
 		}
 		if from = next; from == nil {
 			return nil

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -84,11 +85,26 @@ func unseal(key, stored []byte) ([]byte, error) {
 	case stored[0] == lost:
 		return nil, damaged(key, "it was lost with a part of the log")
 	case stored[0] != plain:
-		return nil, fmt.Errorf("%w: %s %x: a later version of Weft wrote it", ErrCorrupt, Space(key[0]), key[1:])
+		return nil, damaged(key, "a later version of Weft wrote it")
 	}
 	return stored[valueHeader:], nil
 }
 
 func damaged(key []byte, why string) error {
-	return fmt.Errorf("%w: %s %x: %s", ErrCorrupt, Space(key[0]), key[1:], why)
+	return &KeyError{Space: Space(key[0]), Key: bytes.Clone(key[1:]), Why: why}
 }
+
+// KeyError is the error of one key, or of its value. It wraps ErrCorrupt.
+type KeyError struct {
+	Space Space
+	Key   []byte
+	Why   string
+}
+
+// Error names the space, the key in hexadecimal, and what is wrong.
+func (e *KeyError) Error() string {
+	return fmt.Sprintf("%v: %s %x: %s", ErrCorrupt, e.Space, e.Key, e.Why)
+}
+
+// Unwrap returns ErrCorrupt.
+func (*KeyError) Unwrap() error { return ErrCorrupt }

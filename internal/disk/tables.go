@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,25 +35,55 @@ const (
 // openTables opens the Pebble database of a directory, which has no log. It makes one only if create says so: elsewhere one that is not
 // there is damage.
 func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, error) {
-	if err := makeDir(o.fs, dir, innerMode); err != nil {
-		return nil, err
+	if !o.readOnly {
+		if err := makeDir(o.fs, dir, innerMode); err != nil {
+			return nil, err
+		}
 	}
 	cache := pebble.NewCache(blockCache / o.part)
 	defer cache.Unref()
 	compactions := newScheduler()
 	options := &pebble.Options{
-		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
+		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
 		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
 		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
 	}
 	options.Experimental.CompactionScheduler = compactions
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
-	tables, err := pebble.Open(dir, options)
+	tables, err := openPebble(dir, options)
 	if errors.Is(err, pebble.ErrDBDoesNotExist) {
 		err = fmt.Errorf("%w: there are no tables, or what names them is gone: restore a backup of the directory (%w)", ErrCorrupt, err)
 	}
 	return tables, err
+}
+
+// errOpenPanicked reports that Pebble panicked, or called Fatalf, in the goroutine that opens the tables.
+var errOpenPanicked = errors.New("disk: the tables cannot be opened")
+
+// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf in this goroutine: it does so if the disk has no room
+// for its list of files. What Pebble has opened by then stays open until the process ends. Nothing has been acknowledged yet.
+func openPebble(dir string, options *pebble.Options) (tables *pebble.DB, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			tables, err = nil, fmt.Errorf("%w: %v", errOpenPanicked, value)
+		}
+	}()
+	return pebble.Open(dir, options)
+}
+
+// isOpening reports whether the calling goroutine is in openPebble.
+func isOpening() bool {
+	var callers [64]uintptr
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		if strings.HasSuffix(frame.Function, "disk.openPebble") {
+			return true
+		}
+	}
+	return false
 }
 
 // watcher watches the tables: it reports what goes wrong, and knows whether they can be written out.
@@ -179,8 +211,12 @@ func (w *watcher) Errorf(format string, args ...any) {
 	w.report("error", "the tables of the data directory: "+fmt.Sprintf(format, args...))
 }
 
-// Fatalf ends the process: Pebble calls it when it cannot go on without losing what it was given. The log has it.
+// Fatalf ends the process with status 1: Pebble calls it when it cannot go on without losing what it was given. The log has it. While Pebble
+// itself opens the tables in our goroutine, it panics instead, and Open returns an error.
 func (w *watcher) Fatalf(format string, args ...any) {
+	if isOpening() {
+		panic(fmt.Sprintf(format, args...))
+	}
 	w.log.Error("the tables of the data directory cannot be written, so the process ends: " + fmt.Sprintf(format, args...))
 	os.Exit(1)
 }

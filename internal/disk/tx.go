@@ -9,9 +9,13 @@ import (
 
 // Tx is what an operation, or a Read, reads and writes through. It is good only until that returns.
 type Tx struct {
-	from   *pebble.DB
-	group  *group // of an operation; nil in a Read
+	from   pebble.Reader
+	group  *group // of an operation, or of OpenToRead; nil in a Read
 	report func(error)
+	// hole is told from which key on to before which one (nil is the end of the space) a scan past damage may have left keys out.
+	hole func(from, next []byte)
+	// keysOnly has a scan leave the values unread; see AscendKeys.
+	keysOnly bool
 }
 
 // Get returns a copy of the value of a key; nil if there is none. It returns ErrCorrupt for one that is damaged.
@@ -64,7 +68,7 @@ func (tx *Tx) Ascend(s Space, from, to []byte, fn func(key, value []byte) bool) 
 
 // Last returns the last key of a space, also if its value is damaged; nil if there is none, or it cannot be read.
 func (tx *Tx) Last(s Space) (last []byte, err error) {
-	it, err := tx.from.NewIter(&pebble.IterOptions{LowerBound: []byte{byte(s)}, UpperBound: []byte{byte(s) + 1}})
+	it, err := tx.reader().NewIter(&pebble.IterOptions{LowerBound: []byte{byte(s)}, UpperBound: []byte{byte(s) + 1}})
 	if err != nil {
 		return nil, damage(err)
 	}
@@ -84,11 +88,7 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 	if to != nil {
 		upper = inSpace(s, to)
 	}
-	reader := pebble.Reader(tx.from)
-	if tx.group != nil && len(tx.group.changes) > 0 {
-		reader = tx.group.whole()
-	}
-	it, err := reader.NewIter(&pebble.IterOptions{LowerBound: inSpace(s, from), UpperBound: upper})
+	it, err := tx.reader().NewIter(&pebble.IterOptions{LowerBound: inSpace(s, from), UpperBound: upper})
 	if err != nil {
 		return damage(err)
 	}
@@ -97,7 +97,14 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 	if down {
 		first, next = it.Last, it.Prev
 	}
+	keysOnly := tx.keysOnly // fn may scan as well
 	for ok := first(); ok; ok = next() {
+		if keysOnly {
+			if !fn(it.Key()[1:], nil) {
+				return nil
+			}
+			continue
+		}
 		stored, err := it.ValueAndErr()
 		if err != nil {
 			return damage(err)
@@ -115,6 +122,14 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 		}
 	}
 	return damage(it.Error())
+}
+
+// reader returns what scans read: the tables, and the changes of the group if there are any.
+func (tx *Tx) reader() pebble.Reader {
+	if tx.group != nil && len(tx.group.changes) > 0 {
+		return tx.group.whole()
+	}
+	return tx.from
 }
 
 // damage makes ErrCorrupt of what Pebble says about a block that it cannot read.

@@ -29,9 +29,10 @@ type segment struct {
 	name  string
 	file  vfs.File
 	size  int64
-	nonce uint64 // what its records have
-	last  uint64 // the number of its last record
-	end   int64  // of what was written to it, once it is full
+	nonce uint64      // what its records have
+	last  uint64      // the number of its last record
+	end   int64       // of what was written to it, once it is full
+	info  os.FileInfo // which file it is; nil if the file system cannot tell
 }
 
 // wal is the log that is written to. Only who holds the turn uses it.
@@ -49,6 +50,8 @@ type wal struct {
 	// tables on the disk need, or one before that.
 	full   []*segment
 	needed *segment
+	// contain is deferred by its goroutines: see DB.contain.
+	contain func()
 	// spare are files that are free.
 	spare []*segment
 }
@@ -99,6 +102,9 @@ func (w *wal) make(size int64, of *segment) (*segment, error) {
 	}
 	if err == nil {
 		s.file, err = w.fs.OpenReadWrite(s.name, vfs.WriteCategoryUnspecified)
+	}
+	if err == nil && w.fs == vfs.Default {
+		s.info, err = os.Stat(s.name)
 	}
 	if err == nil {
 		err = syncDir(w.fs, w.dir)
@@ -236,8 +242,10 @@ func (w *wal) prepare() {
 	next := &wal{fs: w.fs, dir: w.dir, count: w.count, unit: w.unit}
 	w.count++
 	go func() {
-		s, err := next.make(size, of)
-		made <- prepared{s, err}
+		p := prepared{err: errPanicked}
+		defer func() { made <- p }() // who waits makes the segment himself if there is none
+		defer w.contain()
+		p.segment, p.err = next.make(size, of)
 	}()
 }
 
@@ -293,7 +301,7 @@ func (w *wal) close(remove bool) (err error) {
 }
 
 // readLog reads the records of all segments of a directory, in order, and returns the names of the files. It gives report the files
-// that are cut short, and removes those that are not filled.
+// that are cut short.
 func readLog(fs vfs.FS, dir string, unit int64, report func(error)) (records []*record, files []string, count uint64, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -302,11 +310,6 @@ func readLog(fs vfs.FS, dir string, unit int64, report func(error)) (records []*
 	slices.Sort(names)
 	for _, name := range names {
 		path := fs.PathJoin(dir, name)
-		if strings.HasSuffix(name, walSuffix+unfilledSuffix) {
-			if err := fs.Remove(path); err != nil {
-				return nil, nil, 0, err
-			}
-		}
 		n, nonce, ok := parseName(name)
 		if !ok {
 			continue
@@ -324,6 +327,17 @@ func readLog(fs vfs.FS, dir string, unit int64, report func(error)) (records []*
 	}
 	slices.SortStableFunc(records, func(a, b *record) int { return cmp.Compare(a.number, b.number) })
 	return records, files, count, nil
+}
+
+// removeUnfilled removes the files of segments whose blocks are not all written: see make.
+func removeUnfilled(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	for _, name := range names {
+		if err == nil && strings.HasSuffix(name, walSuffix+unfilledSuffix) {
+			err = fs.Remove(fs.PathJoin(dir, name))
+		}
+	}
+	return err
 }
 
 func readFile(fs vfs.FS, name string) (data []byte, err error) {

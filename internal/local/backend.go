@@ -48,7 +48,7 @@ func onDisk(o *Options, taskQueues []string) (*backend, error) {
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: q.TaskQueues(),
-		blobs: b,
+		blobs: b, backup: db.Backup,
 		tick:  tick,
 		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s, o.now()) },
 		close: db.Close,

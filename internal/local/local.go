@@ -92,6 +92,8 @@ type backend struct {
 	// taskQueues are those that there are, besides the default one.
 	taskQueues []string
 	blobs      blob.Blobs
+	// backup writes a backup; nil if everything is in memory.
+	backup backup
 	// tidy deletes what has expired.
 	tidy func(context.Context) error
 	// tick has the queue look at its clock, if that is not the machine's; nil otherwise.
@@ -140,7 +142,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	world := world{turn.NewRealWorld(), o.now}
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
-	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
+	handler, err := forPages(withBackup(httpapi.New(service, o.Log), b.backup, o.Log), o.Origins)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}

@@ -67,6 +67,29 @@ func placeOfAttempt(a *store.Attempt) string {
 
 func placeOfTimer(t *store.Timer) string { return placeOfTimers + "/" + escape(t.ID) }
 
+// OpenItem opens the body of an item that was read from a store. Its errors are those of Open.
+func (s *Sealer) OpenItem(ctx context.Context, i *store.Item) (err error) {
+	i.Body, err = s.Open(ctx, placeOf(i), i.Body)
+	return err
+}
+
+// OpenAttempt is OpenItem for an attempt.
+func (s *Sealer) OpenAttempt(ctx context.Context, a *store.Attempt) (err error) {
+	a.Body, err = s.Open(ctx, placeOfAttempt(a), a.Body)
+	return err
+}
+
+// OpenTimer is OpenItem for a timer.
+func (s *Sealer) OpenTimer(ctx context.Context, t *store.Timer) (err error) {
+	t.Body, err = s.Open(ctx, placeOfTimer(t), t.Body)
+	return err
+}
+
+// OpenMessage is OpenItem for the body of a message.
+func (s *Sealer) OpenMessage(ctx context.Context, body []byte) ([]byte, error) {
+	return s.Open(ctx, placeOfMessage, body)
+}
+
 func escape(id string) string { return strings.ReplaceAll(url.PathEscape(id), ".", "%2E") }
 
 const (

@@ -85,6 +85,12 @@ func (s *Service) outlived(run *engine.Run, a store.Attempt, kept *attemptState)
 	return s.expired(history.At(a.Expires)) || written != 0 && written.Add(clocksApart) < run.State.StartTime
 }
 
+// CheckAttempt returns an error if the body of a recorded attempt cannot be read.
+func CheckAttempt(a store.Attempt) error {
+	_, err := decodeAttempt(a)
+	return err
+}
+
 func decodeAttempt(a store.Attempt) (*attemptState, error) {
 	kept := &attemptState{number: a.Number >> beatBits, stored: a.Number}
 	return kept, history.DecodeBody(a.Body, kept)

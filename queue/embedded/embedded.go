@@ -48,7 +48,8 @@ func (q *Queue) TaskQueues() []string { return q.taskQueues }
 const MaxBody = lines.MaxBody
 
 // New returns the queues in a file, with these settings, and what was in them. Whoever opened the file closes it. A task queue
-// that is in the file and not in the settings is there too: its messages wait for somebody to receive them.
+// that is in the file and not in the settings is there too: its messages wait for somebody to receive them. Messages of a queue that cannot
+// exist are reported and stay in the file.
 func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, error) {
 	if o.Violation == nil {
 		o.Violation = func(string, ...any) {}
@@ -65,8 +66,9 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 	}
 	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}, LastID: lastID})
 	for _, name := range sortedNames(kept) {
+		// An earlier version stored no checksums, so a flipped bit may have changed the name of a queue. The messages stay in the file.
 		if err := q.Restore(name, kept[name]); err != nil {
-			return nil, fmt.Errorf("messages of the queue %q are left over: %w", name, err)
+			db.Report(fmt.Errorf("%w: %d messages of the data directory name a queue that does not exist, %q: %w", disk.ErrCorrupt, len(kept[name]), name, err))
 		}
 	}
 	q.Restored()
@@ -140,15 +142,8 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 			return err
 		}
 		return tx.AscendSound(disk.Messages, nil, nil, func(k, v []byte) bool {
-			var m message
-			id, err := decodeID(k)
+			id, m, err := decodeMessage(k, v)
 			lastID = max(lastID, id)
-			if err == nil {
-				err = cbor.Unmarshal(v, &m)
-			}
-			if err == nil && (m.Queue == "" || len(m.Body) == 0) {
-				err = errNoMessage
-			}
 			if err != nil {
 				db.Report(fmt.Errorf("the message %x of the data directory cannot be read: %w", k, err))
 				return true
@@ -160,6 +155,40 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 		})
 	})
 	return kept, lastID, err
+}
+
+// decodeMessage reads the id and the value of a message.
+func decodeMessage(k, v []byte) (id uint64, m message, err error) {
+	if id, err = decodeID(k); err == nil {
+		err = cbor.Unmarshal(v, &m)
+	}
+	if err == nil && (m.Queue == "" || len(m.Body) == 0) {
+		err = errNoMessage
+	}
+	return id, m, err
+}
+
+// VisitAll calls fn with the queue and the body of each message of a data directory, and damaged with what cannot be read. What the
+// directory finds first goes to disk.Options.Damage.
+func VisitAll(db *disk.DB, fn func(id uint64, queue string, body []byte), damaged func(error)) error {
+	return db.Read(func(tx *disk.Tx) error {
+		err := tx.AscendSound(disk.Received, nil, nil, func(k, v []byte) bool {
+			_, idErr := decodeID(k)
+			if _, err := decodeCount(v); idErr != nil || err != nil {
+				damaged(fmt.Errorf("how often the message %x was received cannot be read: %w", k, errors.Join(idErr, err)))
+			}
+			return true
+		})
+		return errors.Join(err, tx.AscendSound(disk.Messages, nil, nil, func(k, v []byte) bool {
+			id, m, err := decodeMessage(k, v)
+			if err != nil {
+				damaged(fmt.Errorf("the message %x cannot be read: %w", k, err))
+				return true
+			}
+			fn(id, m.Queue, m.Body)
+			return true
+		}))
+	})
 }
 
 // journal keeps what changes.

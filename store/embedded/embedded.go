@@ -208,7 +208,7 @@ func (s *Store) DeleteExpired(ctx context.Context, now time.Time, limit int) (de
 func (s *Store) due(ctx context.Context, now time.Time, limit int) (due [][]byte, left map[string]rest, err error) {
 	err = s.read(ctx, func(tx *disk.Tx) error {
 		var keys [][]byte
-		err := tx.AscendSound(disk.Expiry, nil, nil, func(k, _ []byte) bool {
+		err := tx.AscendKeys(disk.Expiry, nil, nil, func(k []byte) bool {
 			k = bytes.Clone(k)
 			expires, key, err := decodeExpiry(k)
 			if len(due) == limit || err == nil && expires.After(now) {
@@ -275,7 +275,8 @@ type rest struct {
 	attempts [][]byte // their keys
 }
 
-// besides returns, by run, what the runs of items with these keys have besides them. It passes over what is damaged.
+// besides returns, by run, what the runs of items with these keys have besides them. It passes over items
+// that are damaged; of an attempt its key is enough.
 func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
 	going, left := map[string]bool{}, map[string]rest{}
 	for _, k := range keys {
@@ -292,7 +293,7 @@ func besides(tx *disk.Tx, keys [][]byte) (map[string]rest, error) {
 			return !r.items
 		})
 		if err == nil {
-			err = tx.AscendSound(disk.Attempts, run, disk.After(run), func(k, _ []byte) bool {
+			err = tx.AscendKeys(disk.Attempts, run, disk.After(run), func(k []byte) bool {
 				r.attempts = append(r.attempts, bytes.Clone(k))
 				return true
 			})

@@ -3,7 +3,6 @@ package embedded
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/fxamacker/cbor/v2"
@@ -15,7 +14,7 @@ import (
 // malformed is the error of a key, or of its value, that this package has not written: the database of an earlier version had no
 // checksums.
 func malformed(space disk.Space, key []byte) error {
-	return fmt.Errorf("%w: %s %x: it has the wrong form", disk.ErrCorrupt, space, key)
+	return &disk.KeyError{Space: space, Key: bytes.Clone(key), Why: "it has the wrong form"}
 }
 
 // workflowPrefix begins the keys of all that belongs to a workflow.

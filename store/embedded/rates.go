@@ -3,23 +3,29 @@ package embedded
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Reserve implements store.Rates. When it returns nil the mark is on the disk, in microseconds since 1970.
+// Reserve implements store.Rates. When it returns nil the mark is on the disk, in microseconds since 1970. A damaged
+// mark is reported and replaced: the rate begins anew, and at most one burst more begins than it allows.
 func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err error) {
 	key := []byte("rate/" + slot.TaskQueue)
 	err = s.write(ctx, func(tx *disk.Tx) error {
 		mark := int64(0)
 		standing, err := tx.Get(disk.Marks, key)
-		if err != nil {
-			return err
+		if err == nil && standing != nil && len(standing) != 8 {
+			err = malformed(disk.Marks, key)
 		}
-		if standing != nil && len(standing) != 8 {
-			return malformed(disk.Marks, key)
+		switch {
+		case errors.Is(err, disk.ErrCorrupt):
+			s.db.Report(err)
+			standing = nil
+		case err != nil:
+			return err
 		}
 		if standing != nil {
 			mark = int64(binary.BigEndian.Uint64(standing))

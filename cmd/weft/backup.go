@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/local"
+)
+
+// backup writes a backup into a file.
+type backup struct {
+	To     string `arg:"" name:"file" help:"File to write, which must not be there."`
+	Data   string `placeholder:"DIR" help:"A data directory that no server runs on. Without it, the server at --url sends its own."`
+	remote `embed:""`
+}
+
+// Run writes the backup. When it returns nil the file is whole, verified and on the disk; otherwise there is no file of that name.
+func (b backup) Run(ctx context.Context, k *kong.Kong) error {
+	summary, err := writeFile(b.To, func(to io.Writer) (disk.Summary, error) {
+		if b.Data != "" {
+			return backupDir(ctx, b.Data, to)
+		}
+		return b.fetch(ctx, to)
+	})
+	if err != nil {
+		return err
+	}
+	say(k.Stdout, "%s has %d values in %d bytes.\n", b.To, summary.Values, summary.Bytes)
+	sayDamage(k.Stdout, summary)
+	return nil
+}
+
+func sayDamage(out io.Writer, s disk.Summary) {
+	if s.Damaged > 0 {
+		say(out, "%d values were damaged; the runs that they belong to stay damaged.\n", s.Damaged)
+	}
+	for _, r := range s.Ranges {
+		say(out, "What was in a damaged range is missing: %v\n", r)
+	}
+}
+
+func backupDir(ctx context.Context, dir string, to io.Writer) (disk.Summary, error) {
+	db, err := disk.OpenToRead(dir, disk.Options{Damage: func(error) {}}) // the summary has it
+	if err != nil {
+		return disk.Summary{}, err
+	}
+	summary, err := db.Backup(ctx, to)
+	return summary, errors.Join(err, db.Close())
+}
+
+// fetch gets the backup of a server, and verifies it.
+func (b backup) fetch(ctx context.Context, to io.Writer) (disk.Summary, error) {
+	address, err := url.JoinPath(b.URL, local.BackupPath)
+	if err != nil {
+		return disk.Summary{}, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return disk.Summary{}, err
+	}
+	if b.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+b.Token)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return disk.Summary{}, err
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	if response.StatusCode != http.StatusOK {
+		const most = 1000
+		text, _ := io.ReadAll(io.LimitReader(response.Body, most)) // what there is of it
+		return disk.Summary{}, fmt.Errorf("%s answers %s: only a local server with a data directory sends a backup: %s", address, response.Status, text)
+	}
+	return disk.ReadBackup(io.TeeReader(response.Body, to))
+}
+
+// writeFile makes a file of what fn writes. The file has its name only when it is whole and on the disk.
+func writeFile(name string, fn func(io.Writer) (disk.Summary, error)) (s disk.Summary, err error) {
+	if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
+		return s, errors.Join(fmt.Errorf("%s is there already: choose another name", name), err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*") // for its owner alone
+	if err != nil {
+		return s, err
+	}
+	s, err = fn(f)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return s, errors.Join(err, os.Remove(f.Name()))
+	}
+	return s, nil
+}
+
+// restore makes a data directory of a backup.
+type restore struct {
+	From         string `required:"" placeholder:"FILE" help:"The backup."`
+	Data         string `required:"" placeholder:"DIR" help:"The data directory to make. It must be empty, or not be there."`
+	AcceptDamage bool   `help:"Restore what there is of a data directory that was damaged when the backup was made."`
+}
+
+// Run verifies the whole backup and then restores it.
+func (r restore) Run(k *kong.Kong) error {
+	f, err := os.Open(r.From)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	summary, err := disk.Restore(f, r.Data, r.AcceptDamage)
+	sayDamage(k.Stdout, summary)
+	if errors.Is(err, disk.ErrDamagedBackup) {
+		err = fmt.Errorf("%w: restore an older backup, or what there is with --accept-damage", err)
+	}
+	if err != nil {
+		return err
+	}
+	say(k.Stdout, "%s has %d values.\n", r.Data, summary.Values)
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/examples/cart"
+)
+
+// A backup that is made under load has every update that was acknowledged before it began. The restored runs go on.
+func TestBackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	url, end := serveDir(t, dir)
+	const n = 4
+	carts(t, url, n)
+	var acknowledged [n]atomic.Int64
+	var enough, all sync.WaitGroup
+	enough.Add(n)
+	stop := make(chan struct{})
+	for i := range n {
+		acknowledged[i].Store(1)
+		all.Go(func() {
+			for more := 2; ; more++ {
+				if more == 5 {
+					enough.Done()
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				total, err := cart.AddItem.Call(t.Context(), client.New(url), fmt.Sprint("cart-", i), cart.Item{SKU: "tea", Quantity: 1})
+				if err != nil && more <= 5 || err == nil && total.Items != more {
+					t.Errorf("item %d: %+v, %v", more, total, err)
+				}
+				if err != nil { // a cart takes so many
+					return
+				}
+				acknowledged[i].Store(int64(more))
+			}
+		})
+	}
+	enough.Wait()
+	var before [n]int64
+	for i := range before {
+		before[i] = acknowledged[i].Load()
+	}
+	file := filepath.Join(t.TempDir(), "weft.backup")
+	out, err := command(t, "backup "+file+" --url="+url)
+	close(stop)
+	all.Wait()
+	if err != nil || !strings.Contains(out, "values") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := command(t, "backup "+file+" --url="+url); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("over a file: %v", err)
+	}
+	end()
+	again := filepath.Join(t.TempDir(), "again")
+	if _, err := command(t, "restore --from="+file+" --data="+dir); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("into a directory that is not empty: %v", err)
+	}
+	if out, err := command(t, "restore --from="+file+" --data="+again); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := command(t, "compact --data="+again); err != nil || !strings.Contains(out, "tables: ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := command(t, "check --data="+again); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	url, end = serveDir(t, again)
+	defer end()
+	for i := range n {
+		id := fmt.Sprint("cart-", i)
+		total, err := cart.AddItem.Call(t.Context(), client.New(url), id, cart.Item{SKU: "tea", Quantity: 1})
+		if err != nil || int64(total.Items) <= before[i] {
+			t.Errorf("%s goes on with %+v, %v; %d items were acknowledged before", id, total, err, before[i])
+		}
+	}
+}
+
+// Without a server, the backup is read from the directory. A damaged backup is refused, and no directory is made of it.
+func TestBackupOffline(t *testing.T) {
+	t.Parallel()
+	dir, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "weft.backup")
+	url, end := serveDir(t, dir)
+	carts(t, url, 2)
+	if _, err := command(t, "backup "+file+" --data="+dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("of a directory that is in use: %v", err)
+	}
+	end()
+	if _, err := command(t, "backup "+file+" --url="+url); err == nil {
+		t.Error("a server that has gone sent a backup")
+	}
+	memory := serve(t)
+	if _, err := command(t, "backup "+file+" --url="+memory); err == nil || !strings.Contains(err.Error(), "only a local server") {
+		t.Errorf("of a server without a directory: %v", err)
+	}
+	if names, err := os.ReadDir(filepath.Dir(file)); err != nil || len(names) > 0 {
+		t.Errorf("backups that failed left %v, %v", names, err)
+	}
+	if out, err := command(t, "backup "+file+" --data="+dir); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/2] ^= 1
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	if _, err := command(t, "restore --from="+file+" --data="+again); err == nil || !strings.Contains(err.Error(), "no whole backup") {
+		t.Errorf("a damaged backup: %v", err)
+	}
+	if _, err := os.Stat(again); !os.IsNotExist(err) {
+		t.Errorf("the directory was made: %v", err)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/seal"
+)
+
+// directory is a data directory that no server holds.
+type directory struct {
+	Data string `required:"" placeholder:"DIR" help:"The data directory. No server may be running on it."`
+}
+
+// keyFile is the file of the keys of a data directory.
+type keyFile struct {
+	KeyFile string `name:"key-file" env:"WEFT_KEY_FILE" placeholder:"FILE" help:"File of the keys that encrypt what is kept, as the server has it."`
+}
+
+func (f keyFile) keys() (seal.Keys, error) {
+	if f.KeyFile == "" {
+		return nil, nil
+	}
+	return seal.ReadKeyFile(f.KeyFile)
+}
+
+// check reads a whole data directory.
+type check struct {
+	directory
+	keyFile
+}
+
+// Run prints a line for each finding, and returns an error if there is one.
+func (c check) Run(ctx context.Context, k *kong.Kong) error {
+	keys, err := c.keys()
+	if err != nil {
+		return err
+	}
+	checked, err := local.Check(ctx, c.Data, keys, func(f local.Finding) { say(k.Stdout, "%v\n", f) })
+	if err != nil {
+		return err
+	}
+	say(k.Stdout, "%d runs, %d commits, %d attempts, %d timers, %d messages, %d blobs and %d files of tables were read.\n",
+		checked.Runs, checked.Commits, checked.Attempts, checked.Timers, checked.Messages, checked.Blobs, checked.TableFiles)
+	if checked.Sealed > 0 {
+		say(k.Stdout, "%d of them are encrypted, and only their checksums were verified: give --key-file to decode them.\n", checked.Sealed)
+	}
+	if checked.Findings > 0 {
+		return fmt.Errorf("%d findings in %s", checked.Findings, c.Data)
+	}
+	return nil
+}
+
+// say prints. Nobody can be told of an error of the terminal.
+func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
+
+// compact makes a data directory small.
+type compact struct{ directory }
+
+// Run prints the sizes before and after.
+func (c compact) Run(ctx context.Context, k *kong.Kong) error {
+	before, after, err := disk.Compact(ctx, c.Data)
+	if err != nil {
+		return err
+	}
+	say(k.Stdout, "log: %d bytes, now %d\ntables: %d bytes, now %d\n", before.Log, after.Log, before.Tables, after.Tables)
+	return nil
+}
+
+// terminate ends a run while no server runs.
+type terminate struct {
+	WorkflowID string `arg:"" name:"workflow-id" help:"Id of the workflow."`
+	RunID      string `name:"run" placeholder:"RUN-ID" help:"Id of the run; without it, the latest."`
+	Reason     string `help:"For those who read the history."`
+	directory
+	keyFile
+	Compress string `enum:"off,zstd" default:"off" env:"WEFT_COMPRESS" help:"Compress what is kept, as the server does: off or zstd."`
+}
+
+// Run terminates the run.
+func (t terminate) Run(ctx context.Context) error {
+	log, err := observe.TextLogger(os.Stderr, os.Getenv)
+	if err != nil {
+		return err
+	}
+	keys, err := t.keys()
+	if err != nil {
+		return err
+	}
+	return local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: t.Compress != "off", LargePayloads: true, Log: log})
+}

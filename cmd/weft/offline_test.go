@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/local"
+)
+
+// types is a registry with carts and ticket shows.
+func types(t *testing.T) *engine.Registry {
+	t.Helper()
+	var types engine.Registry
+	for _, r := range append(tickets.Registrations(), cart.Registrations()...) {
+		if err := r.Register(&types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &types
+}
+
+// serveDir serves a data directory, whose messages nobody handles, until close is called.
+func serveDir(t *testing.T, dir string) (url string, end func()) {
+	t.Helper()
+	server, err := local.Open(types(t), local.Options{Dir: dir, LargePayloads: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httptest.NewServer(server.Handler())
+	return api.URL, func() {
+		t.Helper()
+		api.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// carts starts carts with an item each.
+func carts(t *testing.T, url string, n int) {
+	t.Helper()
+	c := client.New(url)
+	for i := range n {
+		id := fmt.Sprint("cart-", i)
+		if _, err := cart.Workflow.Start(t.Context(), c, id, cart.Start{Owner: "ada"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := cart.AddItem.Call(t.Context(), c, id, cart.Item{SKU: "tea", Quantity: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A sound directory has no findings. While a server holds it, the check says so. A directory that is none is not made.
+func TestCheckOfASoundDirectory(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	url, end := serveDir(t, dir)
+	carts(t, url, 5)
+	if _, err := command(t, "check --data="+dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("a check of a directory that is in use: %v", err)
+	}
+	end()
+	for range 2 { // a check changes nothing
+		out, err := command(t, "check --data="+dir)
+		if err != nil || !strings.HasPrefix(out, "5 runs, ") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	none := filepath.Join(t.TempDir(), "none")
+	for _, line := range []string{"check --data=" + none, "terminate cart-1 --data=" + none} {
+		if _, err := command(t, line); err == nil || !strings.Contains(err.Error(), "no data directory") {
+			t.Errorf("weft %s: %v", line, err)
+		}
+	}
+	if _, err := os.Stat(none); !os.IsNotExist(err) {
+		t.Errorf("the directory was made: %v", err)
+	}
+}
+
+// flip changes a bit of each file of a directory that has a text, at that text.
+func flip(t *testing.T, dir, text string) {
+	t.Helper()
+	flipped := 0
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for at, n := 0, bytes.Count(data, []byte(text)); n > 0; n-- {
+			at += bytes.Index(data[at:], []byte(text))
+			data[at+len(text)/2] ^= 1
+			at += len(text)
+			flipped++
+		}
+		if err != nil || flipped == 0 {
+			return err
+		}
+		return os.WriteFile(path, data, 0o600)
+	})
+	if err != nil || flipped == 0 {
+		t.Fatalf("%d places were changed: %v", flipped, err)
+	}
+}
+
+// A damaged run is reported by its workflow and run, also if the damage is in the log; the other runs are not.
+func TestCheckFindsDamage(t *testing.T) {
+	t.Parallel()
+	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
+	s := launch(t, binary, addr, dir)
+	const owner = "a-name-that-stands-in-one-run"
+	c := dial(t, addr)
+	run, err := cart.Workflow.Start(t.Context(), c, "damaged", cart.Start{Owner: owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	carts(t, "http://"+addr, 3)
+	s.kill(t) // so everything is in the log
+	flip(t, dir, owner)
+	out, err := command(t, "check --data="+dir)
+	if err == nil || !strings.Contains(err.Error(), "findings") || !strings.Contains(out, fmt.Sprintf("workflow %q, run %s, commit 1: ", "damaged", run.RunID)) {
+		t.Errorf("%v\n%s\nwant a finding of the damaged run %s", err, out, run.RunID)
+	}
+	if strings.Contains(out, "cart-") {
+		t.Errorf("runs without damage are reported:\n%s", out)
+	}
+	refuses(t, binary, "findings in", "check", "--data", dir)
+}
+
+// A run that was terminated while no server ran is closed when one starts.
+func TestTerminateOffline(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	url, end := serveDir(t, dir)
+	carts(t, url, 2)
+	if _, err := command(t, "terminate cart-1 --data="+dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("in a directory that is in use: %v", err)
+	}
+	end()
+	if _, err := command(t, "terminate cart-9 --data="+dir); err == nil || !strings.Contains(err.Error(), "cart-9") {
+		t.Errorf("of a workflow that is not there: %v", err)
+	}
+	if _, err := command(t, "terminate cart-1 --reason=poison --data="+dir); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(t, "check --data="+dir); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	url, end = serveDir(t, dir)
+	defer end()
+	for id, want := range map[string]string{"cart-0": "running", "cart-1": "terminated"} {
+		d, err := client.New(url).Describe(t.Context(), id, "")
+		if err != nil || fmt.Sprint(d.Status) != want {
+			t.Errorf("%s is %v, %v; want %s", id, d.Status, err, want)
+		}
+	}
+	out, err := command(t, "history cart-1 --url="+url)
+	if err != nil || !strings.Contains(out, "WorkflowExecutionTerminated") || !strings.Contains(out, "poison") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

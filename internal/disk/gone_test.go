@@ -1,0 +1,158 @@
+package disk
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// replace puts a copy of a file in its place.
+func replace(t *testing.T, name string) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name+".copy", data, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(name+".copy", name)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, name string) {
+	t.Helper()
+	if err := os.RemoveAll(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// only returns the file of a pattern, of which there is one.
+func only(t *testing.T, pattern ...string) string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(pattern...))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v, %v: want one file", names, err)
+	}
+	return names[0]
+}
+
+// listOf returns the list of the tables.
+func listOf(t *testing.T, dir string) string {
+	t.Helper()
+	_, name, _ := strings.Cut(filepath.Base(only(t, dir, "tables", "marker.manifest.*")), ".MANIFEST")
+	return filepath.Join(dir, "tables", "MANIFEST"+name)
+}
+
+// A file that is deleted or replaced while the directory is open ends all writing within seconds, with one line of the log, and reads go on.
+func TestAFileIsGone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(t *testing.T, dir string)
+		want   string
+	}{
+		"nothing":                     {func(*testing.T, string) {}, ""},
+		"the directory":               {func(t *testing.T, dir string) { remove(t, dir) }, "data"},
+		"another directory":           {func(t *testing.T, dir string) { _ = os.Rename(dir, dir+".old"); _ = os.Mkdir(dir, 0o700) }, "data"},
+		"the format":                  {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, formatFile)) }, formatFile},
+		"another format file":         {func(t *testing.T, dir string) { replace(t, filepath.Join(dir, formatFile)) }, formatFile},
+		"the log":                     {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "log")) }, "log"},
+		"a segment":                   {func(t *testing.T, dir string) { remove(t, only(t, dir, "log", "*.wal")) }, ".wal"},
+		"another segment":             {func(t *testing.T, dir string) { replace(t, only(t, dir, "log", "*.wal")) }, ".wal"},
+		"a table":                     {func(t *testing.T, dir string) { remove(t, only(t, dir, "tables", "*.sst")) }, ".sst"},
+		"another table":               {func(t *testing.T, dir string) { replace(t, only(t, dir, "tables", "*.sst")) }, ".sst"},
+		"the list of the tables":      {func(t *testing.T, dir string) { remove(t, listOf(t, dir)) }, "MANIFEST"},
+		"what names the list of them": {func(t *testing.T, dir string) { remove(t, only(t, dir, "tables", "marker.manifest.*")) }, "marker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			closed(t, open(t, dir))
+			if _, _, err := Compact(t.Context(), dir); err != nil { // into one table
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				r := &reports{}
+				d, err := Open(dir, Options{Log: slog.New(r)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = d.Close() }() // it may not be able to write the tables out
+				if err := d.compact(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				writeNumbers(t, d, 0, 2) // whatever becomes of the tables, these are in memory
+				time.Sleep(3 * lookEvery)
+				c.change(t, dir)
+				time.Sleep(2 * lookEvery)
+				err = d.Write(put(2))
+				if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrGone) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("a write: %v, want %q", err, c.want)
+				}
+				if n := r.n.Load(); (n == 1) != (c.want != "") || n > 1 {
+					t.Errorf("%d lines in the log", n)
+				}
+				if got := numbers(t, d); c.want != "" && len(got) != 2 {
+					t.Errorf("%v can be read", got)
+				}
+			})
+		})
+	}
+}
+
+// A write whose segment is gone is not acknowledged, also if nobody has looked since.
+func TestASegmentIsGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := &reports{}
+	d, err := Open(dir, Options{Log: slog.New(r)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeNumbers(t, d, 0, 1)
+	remove(t, only(t, dir, "log", "*.wal"))
+	if err := d.Write(put(1)); !errors.Is(err, ErrGone) || !errors.Is(err, ErrUnknown) {
+		t.Errorf("the write that found out: %v", err)
+	}
+	if err := d.Write(put(2)); !errors.Is(err, ErrGone) || errors.Is(err, ErrUnknown) {
+		t.Errorf("a write after that: %v", err)
+	}
+	if got := numbers(t, d); len(got) != 1 || r.n.Load() != 1 {
+		t.Errorf("%v can be read, and %d lines are in the log", got, r.n.Load())
+	}
+	_ = d.Close() // it cannot say that all is well
+}
+
+// Compact makes the directory smaller, and everything that was in it is there.
+func TestCompact(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, _, err := Compact(t.Context(), dir); !errors.Is(err, ErrNoDirectory) {
+		t.Errorf("of a directory that is not there: %v", err)
+	}
+	d := open(t, dir)
+	writeNumbers(t, d, 0, 100)
+	big := make([]byte, 1<<20)
+	for range 40 {
+		if err := d.Write(func(tx *Tx) error { tx.Put(Rows, []byte("k"), big); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Compact(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "in use by another process") {
+		t.Errorf("of a directory that is in use: %v", err)
+	}
+	closed(t, d)
+	before, after, err := Compact(t.Context(), dir)
+	if err != nil || before.Tables < 1<<20 || after.Tables > before.Tables || after.Tables+after.Log > 2<<20 {
+		t.Errorf("%+v became %+v, %v", before, after, err)
+	}
+	if got := numbers(t, open(t, dir)); len(got) != 100 {
+		t.Errorf("%d numbers are there, want 100", len(got))
+	}
+}

@@ -1,0 +1,152 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrReadOnly is wrapped by what Write and Later return for a directory that OpenToRead opened.
+var ErrReadOnly = errors.New("disk: the data directory was opened to be read")
+
+// ErrNoDirectory is wrapped by what OpenToRead and Exists return if there is no data directory.
+var ErrNoDirectory = errors.New("there is no data directory of Weft")
+
+// Exists returns nil if there is a data directory of this version of Weft. It changes nothing.
+func Exists(dir string) error { return isThere(vfs.Default, dir) }
+
+func isThere(fs vfs.FS, dir string) error {
+	if err := refuseHalfRestored(fs, dir); err != nil {
+		return err
+	}
+	said, err := readStart(fs, fs.PathJoin(dir, formatFile), len(format))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w in %s: name the directory that the server was given with --data", ErrNoDirectory, dir)
+	case err != nil:
+		return err
+	case said != format:
+		return fmt.Errorf("the data directory %s was written by another version of Weft: use that version, or start a server on the directory to convert it", dir)
+	}
+	return nil
+}
+
+// OpenToRead opens a data directory that no other process has, and changes nothing in it but the file LOCK. Reads see what a server would
+// see that starts on it; that is, what the log has is read too. Nothing can be written. Damage that does not keep a server from starting
+// goes to Options.Damage, or else to the log.
+func OpenToRead(dir string, options ...Options) (*DB, error) {
+	o := withDefaults(options)
+	o.readOnly = true
+	if o.Damage != nil {
+		o.Log = slog.New(slog.DiscardHandler) // what Pebble says there comes as an error of a read, too
+	}
+	if err := isThere(o.fs, dir); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(o.fs, dir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := openView(dir, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the data directory %s: %w", dir, err), lock.Close())
+	}
+	d.lock = lock
+	return d, nil
+}
+
+func openView(dir string, o Options) (*DB, error) {
+	w := newWatcher(o)
+	tables, err := openTables(o.fs.PathJoin(dir, "tables"), false, w, o)
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{fs: o.fs, dir: dir, unit: firstSegment / o.part, tables: tables, watch: w, view: newGroup(tables), gone: make(chan struct{}), report: reporter(w, o)}
+	d.jobs.New = newJob
+	readOnly := ErrReadOnly
+	d.broken.Store(&readOnly)
+	if err := d.readView(o.fs, o.fs.PathJoin(dir, "log")); err != nil {
+		return nil, errors.Join(err, w.close(tables))
+	}
+	return d, nil
+}
+
+// readView takes what the log has and the tables do not into the view.
+func (d *DB) readView(fs vfs.FS, dir string) error {
+	records, _, _, err := d.readChecked(fs, dir)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.number <= d.last && !r.whole() {
+			d.report(fmt.Errorf("%w: record %d of the log; nothing is lost, because the tables have what it wrote", ErrCorrupt, r.number))
+		}
+	}
+	err = d.replay(records, func(r *record) error {
+		for _, c := range d.soundChanges(r) {
+			d.view.add(c)
+		}
+		return nil
+	})
+	d.view.whole() // now, because many may read at once
+	return err
+}
+
+// closeView is Close of a directory that is only read.
+func (d *DB) closeView() error {
+	d.using.Lock()
+	defer d.using.Unlock()
+	d.view.dropScanned()
+	return errors.Join(d.watch.close(d.tables), d.lock.Close())
+}
+
+// VerifyTables checks all blocks of all files of the tables of a directory, and reports the files that have a damaged one. It stops when ctx
+// ends.
+func (d *DB) VerifyTables(ctx context.Context) (files int, err error) {
+	levels, err := d.tables.SSTables()
+	if err != nil {
+		return 0, damage(err)
+	}
+	checked := map[string]bool{}
+	for _, level := range levels {
+		for _, table := range level {
+			if err := ctx.Err(); err != nil {
+				return len(checked), err
+			}
+			name := table.BackingSSTNum.String() + tableSuffix
+			if checked[name] {
+				continue
+			}
+			checked[name] = true
+			if err := verifyTable(ctx, tablesFS{d.fs}, d.fs.PathJoin(d.dir, "tables", name)); err != nil {
+				d.report(fmt.Errorf("%w: the file tables/%s: %w", ErrCorrupt, name, err))
+			}
+		}
+	}
+	return len(checked), nil
+}
+
+// verifyTable reads all blocks of a file of the tables.
+func verifyTable(ctx context.Context, fs vfs.FS, name string) error {
+	file, err := fs.Open(name)
+	if err != nil {
+		return err
+	}
+	readable, err := sstable.NewSimpleReadable(file)
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	var options pebble.Options
+	options.EnsureDefaults()
+	reader, err := sstable.NewReader(ctx, readable, options.MakeReaderOptions())
+	if err != nil {
+		return errors.Join(err, readable.Close())
+	}
+	return errors.Join(reader.ValidateBlockChecksums(), reader.Close())
+}

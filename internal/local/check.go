@@ -1,0 +1,229 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
+	"github.com/seed-41655fb1/weft/store"
+	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
+)
+
+// Finding is one thing that is wrong with a data directory.
+type Finding struct {
+	// Workflow is the id of the workflow that it is about; empty if that is none, or is not known. Run is the number of its run, and
+	// RunID the run's id; 0 and empty if they are not known. Commit is the number of a commit of the run, 1 for the first, or 0.
+	Workflow, RunID string
+	Run, Commit     uint32
+	// Err says what is wrong. It wraps disk.ErrCorrupt or an error of package history or seal.
+	Err error
+}
+
+// String returns a line without a line break at its end.
+func (f Finding) String() string {
+	switch {
+	case f.Workflow == "":
+		return f.Err.Error()
+	case f.Run == 0:
+		return fmt.Sprintf("workflow %q: %v", f.Workflow, f.Err)
+	}
+	run := f.RunID
+	if run == "" {
+		run = fmt.Sprint(f.Run)
+	}
+	if f.Commit == 0 {
+		return fmt.Sprintf("workflow %q, run %s: %v", f.Workflow, run, f.Err)
+	}
+	return fmt.Sprintf("workflow %q, run %s, commit %d: %v", f.Workflow, run, f.Commit, f.Err)
+}
+
+// Checked is how much a check has read.
+type Checked struct {
+	Runs, Commits, Attempts, Timers, Messages, Blobs, TableFiles int
+	// Sealed is how many bodies were not decoded, because their key was not given. Their checksums were verified.
+	Sealed int
+	// Findings is how many findings there were.
+	Findings int
+}
+
+// Check reads everything in a data directory that no process has open, and calls found with each thing that is wrong. It changes nothing
+// there. keys opens what is encrypted; nil leaves that closed. An error says that the check did not get to its end.
+func Check(ctx context.Context, dir string, keys seal.Keys, found func(Finding)) (Checked, error) {
+	c := &checker{ctx: ctx, found: found, seen: map[string]bool{}}
+	db, err := disk.OpenToRead(dir, disk.Options{Damage: c.damage})
+	if err != nil {
+		for _, f := range c.early {
+			found(f)
+		}
+		return c.Checked, err
+	}
+	c.store = storeembedded.New(db)
+	for _, f := range c.early {
+		c.tell(f)
+	}
+	c.sealer = seal.New(seal.Options{Keys: keys, Blobs: blobembedded.New(db, nil)})
+	c.TableFiles, err = db.VerifyTables(ctx)
+	err = errors.Join(err, c.store.VisitAll(ctx, storeembedded.Visitor{
+		Item: c.item, Attempt: c.attempt, Timer: c.timer,
+		Finding: func(p storeembedded.Place, err error) { c.find(p, err) },
+	}))
+	c.endRun()
+	err = errors.Join(err, queueembedded.VisitAll(db, c.message, c.damage))
+	err = errors.Join(err, blobembedded.VisitAll(db, func(string) { c.Blobs++ }, c.damage))
+	return c.Checked, errors.Join(err, db.Close())
+}
+
+// checker checks a data directory. One goroutine uses it.
+type checker struct {
+	Checked
+	ctx    context.Context
+	store  *storeembedded.Store // nil while the directory is opened
+	sealer *seal.Sealer
+	found  func(Finding)
+	early  []Finding       // from before there was a store
+	seen   map[string]bool // damaged keys that were found: the log and the tables may both report one
+
+	// The run whose items come.
+	workflow string
+	run      uint32
+	next     uint32 // slot
+	gap      error
+	expires  bool // the store may have deleted items of the run
+	decoder  history.Decoder
+}
+
+// damage takes what the data directory cannot read.
+func (c *checker) damage(err error) {
+	var key *disk.KeyError
+	if !errors.As(err, &key) {
+		c.find(storeembedded.Place{}, err)
+		return
+	}
+	id := string(append([]byte{byte(key.Space)}, key.Key...))
+	if c.seen[id] {
+		return
+	}
+	c.seen[id] = true
+	c.find(storeembedded.PlaceOf(key.Space, key.Key), err)
+}
+
+func (c *checker) find(p storeembedded.Place, err error) {
+	c.Findings++
+	f := Finding{Workflow: p.Workflow, Run: p.Run, Commit: p.Commit, Err: err}
+	if c.store == nil {
+		c.early = append(c.early, f)
+		return
+	}
+	c.tell(f)
+}
+
+// tell adds the id of the run to a finding.
+func (c *checker) tell(f Finding) {
+	if f.Run != 0 {
+		f.RunID = c.store.RunID(c.ctx, f.Workflow, f.Run)
+	}
+	c.found(f)
+}
+
+// item takes the next item, which comes after all those of earlier slots, runs and workflows.
+func (c *checker) item(i store.Item) {
+	c.Commits++
+	if i.Workflow != c.workflow || i.Run != c.run || c.Runs == 0 {
+		c.endRun()
+		c.Runs++
+		c.workflow, c.run, c.next, c.gap, c.expires, c.decoder = i.Workflow, i.Run, 0, nil, false, history.Decoder{}
+	}
+	c.expires = c.expires || !i.Expires.IsZero()
+	if i.Slot != c.next && c.gap == nil {
+		c.gap = fmt.Errorf("%w: commits %d to %d of the run are missing or damaged", disk.ErrCorrupt, c.next+1, i.Slot)
+	}
+	c.next = i.Slot + 1
+	p := storeembedded.Place{Workflow: i.Workflow, Run: i.Run, Commit: i.Slot + 1}
+	if !c.opened(p, c.sealer.OpenItem(c.ctx, &i)) {
+		return
+	}
+	commit, err := c.decoder.Decode(i.Slot, i.Body)
+	if err != nil {
+		c.find(p, err)
+		return
+	}
+	c.expires = c.expires || commit.Expires != 0
+}
+
+// endRun reports the gap in the slots of a run whose last item has come. A run with an expiry has gaps while the store deletes it.
+func (c *checker) endRun() {
+	if c.gap != nil && !c.expires {
+		c.find(storeembedded.Place{Workflow: c.workflow, Run: c.run}, c.gap)
+	}
+	c.gap = nil
+}
+
+// opened reports whether a body was opened, and finds what is wrong with it.
+func (c *checker) opened(p storeembedded.Place, err error) bool {
+	switch {
+	case errors.Is(err, seal.ErrKey):
+		c.Sealed++
+	case err != nil && !errors.Is(err, disk.ErrCorrupt): // which the directory reports
+		c.find(p, err)
+	}
+	return err == nil
+}
+
+func (c *checker) attempt(a store.Attempt) {
+	c.Attempts++
+	p := storeembedded.Place{Workflow: a.Workflow, Run: a.Run}
+	if !c.opened(p, c.sealer.OpenAttempt(c.ctx, &a)) {
+		return
+	}
+	if err := turn.CheckAttempt(a); err != nil {
+		c.find(p, fmt.Errorf("an attempt at event %d: %w", a.Event, err))
+	}
+}
+
+func (c *checker) timer(t store.Timer) {
+	c.Timers++
+	if c.opened(storeembedded.Place{}, c.sealer.OpenTimer(c.ctx, &t)) {
+		c.decodeMessage(fmt.Sprintf("the timer %q", t.ID), t.Body)
+	}
+}
+
+func (c *checker) message(id uint64, queue string, body []byte) {
+	c.Messages++
+	body, err := c.sealer.OpenMessage(c.ctx, body)
+	if c.opened(storeembedded.Place{}, err) {
+		c.decodeMessage(fmt.Sprintf("the message %d of the queue %q", id, queue), body)
+	}
+}
+
+func (c *checker) decodeMessage(what string, body []byte) {
+	m, err := turn.DecodeMessage(body)
+	if err == nil {
+		return
+	}
+	var about engine.Message
+	if m != nil {
+		about = *m
+	}
+	c.find(storeembedded.Place{Workflow: about.WorkflowID, Run: about.RunID.Number()}, fmt.Errorf("%s: %w", what, err))
+}
+
+// Terminate terminates the latest run of a workflow, or the one with this id, in a data directory that no process has open. No code of the
+// run is needed. What follows from it is sent when a server starts. The termination is on the disk when Terminate returns nil.
+func Terminate(ctx context.Context, workflowID, runID, reason string, o Options) (err error) {
+	if err := disk.Exists(o.Dir); err != nil {
+		return err
+	}
+	s, err := Open(&engine.Registry{}, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason)
+}

@@ -1,0 +1,171 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Place is what a key of the data directory is about. Workflow is empty if it is about no workflow, Run is 0 if it is about no run, and
+// Commit is 0 if it is about no commit, or else one more than the commit's slot.
+type Place struct {
+	Workflow    string
+	Run, Commit uint32
+}
+
+// Visitor takes what VisitAll finds. A nil function takes nothing.
+type Visitor struct {
+	Item    func(store.Item)
+	Attempt func(store.Attempt)
+	Timer   func(store.Timer)
+	// Finding takes what is wrong, and what it is about.
+	Finding func(Place, error)
+}
+
+// VisitAll reads everything that the store keeps: items in the order of workflows, runs and slots. What cannot be read goes to v.Finding
+// or, if the data directory finds it first, to disk.Options.Damage. It checks that expiries, rows and the list fit together.
+func (s *Store) VisitAll(ctx context.Context, v Visitor) error {
+	return s.read(ctx, func(tx *disk.Tx) error {
+		return errors.Join(v.items(ctx, tx), v.attempts(ctx, tx), v.timers(ctx, tx), v.expiries(ctx, tx), v.rows(ctx, tx), v.list(ctx, tx))
+	})
+}
+
+func (v *Visitor) finding(space disk.Space, key []byte, err error) {
+	v.Finding(PlaceOf(space, key), err)
+}
+
+// each calls fn with the keys and values of a space until ctx ends.
+func each(ctx context.Context, tx *disk.Tx, space disk.Space, fn func(k, v []byte)) error {
+	err := tx.AscendSound(space, nil, nil, func(k, v []byte) bool {
+		fn(k, v)
+		return ctx.Err() == nil
+	})
+	return errors.Join(err, ctx.Err())
+}
+
+func (v *Visitor) items(ctx context.Context, tx *disk.Tx) error {
+	return each(ctx, tx, disk.Log, func(k, value []byte) {
+		item, err := decodeAny(k, value)
+		switch {
+		case err != nil:
+			v.finding(disk.Log, k, err)
+		case item.Summary == nil && hasSummary(value):
+			v.finding(disk.Log, k, fmt.Errorf("%w: the summary of the item cannot be read", disk.ErrCorrupt))
+		default:
+			v.Item(item)
+		}
+	})
+}
+
+// hasSummary reports whether an item that decodeItem reads has a summary.
+func hasSummary(value []byte) bool {
+	const fixed = 16 + 8
+	length, _ := binary.Uvarint(value[fixed:])
+	return length > 0
+}
+
+func (v *Visitor) attempts(ctx context.Context, tx *disk.Tx) error {
+	return each(ctx, tx, disk.Attempts, func(k, value []byte) {
+		a, err := decodeAttempt(k, value)
+		if err != nil {
+			v.finding(disk.Attempts, k, err)
+			return
+		}
+		p := PlaceOf(disk.Attempts, k)
+		a.Workflow, a.Run, a.Event = p.Workflow, p.Run, int64(binary.BigEndian.Uint64(k[len(k)-8:]))
+		v.Attempt(a)
+	})
+}
+
+func (v *Visitor) timers(ctx context.Context, tx *disk.Tx) error {
+	return each(ctx, tx, disk.Timers, func(k, value []byte) {
+		if len(k) < 8 {
+			v.finding(disk.Timers, k, malformed(disk.Timers, k))
+			return
+		}
+		due := int64(binary.BigEndian.Uint64(k) ^ 1<<63)
+		v.Timer(store.Timer{ID: string(k[8:]), Due: fromMicros(due), Body: bytes.Clone(value)})
+	})
+}
+
+func (v *Visitor) expiries(ctx context.Context, tx *disk.Tx) error {
+	return each(ctx, tx, disk.Expiry, func(k, _ []byte) {
+		expires, key, err := decodeExpiry(k)
+		if err != nil {
+			v.finding(disk.Expiry, k, err)
+			return
+		}
+		if item, err := getAt(tx, key); err == nil && item != nil && !item.Expires.Equal(expires) { // of what is damaged, items says so
+			v.finding(disk.Expiry, k, fmt.Errorf("%w: the item expires at %v, and its expiry says %v", disk.ErrCorrupt, item.Expires, expires))
+		}
+	})
+}
+
+// rows checks that each run has its row in the list.
+func (v *Visitor) rows(ctx context.Context, tx *disk.Tx) error {
+	return each(ctx, tx, disk.Rows, func(k, row []byte) {
+		if !isOfWorkflow(k, 4) || !isRowKey(row) {
+			v.finding(disk.Rows, k, malformed(disk.Rows, k))
+			return
+		}
+		if value, err := tx.Get(disk.List, row); err == nil && value == nil {
+			v.finding(disk.Rows, k, fmt.Errorf("%w: the run is missing in the list of runs", disk.ErrCorrupt))
+		}
+	})
+}
+
+func (v *Visitor) list(ctx context.Context, tx *disk.Tx) error {
+	return each(ctx, tx, disk.List, func(k, value []byte) {
+		if !isRowKey(k) || decodeSummary(value) == nil {
+			v.finding(disk.List, k, malformed(disk.List, k))
+		}
+	})
+}
+
+// PlaceOf returns what a key of one of the store's spaces is about, as far as the key is readable.
+func PlaceOf(space disk.Space, key []byte) (p Place) {
+	more := 0 // bytes behind the workflow
+	switch space {
+	case disk.Log, disk.Rows, disk.Attempts:
+		more = map[disk.Space]int{disk.Log: 8, disk.Rows: 4, disk.Attempts: 12}[space]
+	case disk.List, disk.Expiry:
+		if len(key) < 8 {
+			return p
+		}
+		more = map[disk.Space]int{disk.List: 4, disk.Expiry: 8}[space]
+		key = key[8:]
+	}
+	if more == 0 || !isOfWorkflow(key, more) {
+		return p
+	}
+	rest := key[len(key)-more:]
+	p.Workflow, p.Run = string(key[2:len(key)-more]), binary.BigEndian.Uint32(rest)
+	if space == disk.List {
+		p.Run = ^p.Run
+	}
+	if more == 8 {
+		p.Commit = binary.BigEndian.Uint32(rest[4:]) + 1
+	}
+	return p
+}
+
+// RunID returns the id of a run, as the list of runs has it; empty if the list does not.
+func (s *Store) RunID(ctx context.Context, workflow string, run uint32) (id string) {
+	_ = s.read(ctx, func(tx *disk.Tx) error { // without it, there is none
+		row, err := tx.Get(disk.Rows, binary.BigEndian.AppendUint32(workflowPrefix(workflow), run))
+		if err != nil || row == nil {
+			return err
+		}
+		value, err := tx.Get(disk.List, row)
+		if summary := decodeSummary(value); summary != nil {
+			id = summary.RunID
+		}
+		return err
+	})
+	return id
+}
