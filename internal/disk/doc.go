@@ -64,6 +64,22 @@
 // A damaged file of the tables cannot be merged with others. That is tried once a minute at most, and the tables grow until the directory
 // is restored from a backup.
 //
+// # Files that are gone
+//
+// A file that is deleted or replaced while the directory is open ends all writing (ErrGone), and reads go on as far as they can. The
+// current segment is looked for after each flush, and before anybody is answered. Everything else is looked for every few seconds (see
+// looker), so up to lookEvery of acknowledged writes may be lost with another file.
+//
+// # Backups
+//
+// Backup writes the keys and values of one moment as a stream that any later version can read; Restore makes a directory of it. OpenToRead
+// opens a directory without changing it, with what is in its log.
+//
+// # Panics
+//
+// An operation that panics has refused. A panic in a goroutine of this package ends all writing, and not the process. Pebble's own
+// goroutines are not contained.
+//
 // # Failures
 //
 // A group whose flush fails may be on the disk or not: nobody can tell, and trying again cannot help. Those that wait get ErrUnknown, and

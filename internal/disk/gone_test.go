@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // replace puts a copy of a file in its place.
@@ -77,7 +75,7 @@ func TestAFileIsGone(t *testing.T) {
 			if _, _, err := Compact(t.Context(), dir); err != nil { // into one table
 				t.Fatal(err)
 			}
-			synctest.Test(t, func(t *testing.T) {
+			func() {
 				r := &reports{}
 				d, err := Open(dir, Options{Log: slog.New(r)})
 				if err != nil {
@@ -88,9 +86,9 @@ func TestAFileIsGone(t *testing.T) {
 					t.Fatal(err)
 				}
 				writeNumbers(t, d, 0, 2) // whatever becomes of the tables, these are in memory
-				time.Sleep(3 * lookEvery)
+				d.look()
 				c.change(t, dir)
-				time.Sleep(2 * lookEvery)
+				d.look() // as the timer does
 				err = d.Write(put(2))
 				if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrGone) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.want)) {
 					t.Errorf("a write: %v, want %q", err, c.want)
@@ -101,7 +99,7 @@ func TestAFileIsGone(t *testing.T) {
 				if got := numbers(t, d); c.want != "" && len(got) != 2 {
 					t.Errorf("%v can be read", got)
 				}
-			})
+			}()
 		})
 	}
 }
