@@ -42,8 +42,9 @@ type Coroutine struct {
 	unwound  bool  // it has been told so by a panic once
 	err      error // why it ended, nil for a plain return
 
-	scope *Scope      // while it waits: the scope whose cancellation wakes it
-	await func() bool // while it waits for a condition
+	scope  *Scope      // while it waits: the scope whose cancellation wakes it
+	await  func() bool // while it waits for a condition
+	listed bool        // on the scheduler's list of those that wait for a condition
 }
 
 // New returns a coroutine that will run fn when it is first executed.

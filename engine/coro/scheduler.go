@@ -16,7 +16,7 @@ import (
 // Scheduler runs the coroutines of one run. Its zero value is ready to use; it is not safe for concurrent use.
 type Scheduler struct {
 	all     []*Coroutine              // those that have not ended, oldest first
-	awaits  []*Coroutine              // those that wait for a condition
+	awaits  []*Coroutine              // those that wait for a condition, and some that have since stopped waiting
 	front   []*Coroutine              // ready, before all others, in this order
 	ready   readyQueue                // ready, by round and age
 	running atomic.Pointer[Coroutine] // atomic only because Stuck reads it from another goroutine
@@ -195,15 +195,13 @@ func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
 	for _, l := range lists {
 		l.add(c)
 	}
-	if condition != nil {
+	if condition != nil && !c.listed {
+		c.listed = true
 		s.awaits = append(s.awaits, c)
 	}
 	c.scope, c.await = scope, condition
 	c.Yield()
-	c.scope, c.await = nil, nil
-	if condition != nil {
-		s.awaits = slices.DeleteFunc(s.awaits, func(w *Coroutine) bool { return w == c })
-	}
+	c.scope, c.await = nil, nil // askConditions removes c from awaits: doing it here would cost a pass for each wakeup
 	for _, l := range lists {
 		l.remove(c)
 	}
@@ -315,6 +313,10 @@ func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
 
 // askConditions wakes the coroutines whose condition has become true, and reports whether there was one.
 func (s *Scheduler) askConditions() bool {
+	s.awaits = slices.DeleteFunc(s.awaits, func(c *Coroutine) bool {
+		c.listed = !c.finished && c.await != nil
+		return !c.listed
+	})
 	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return cmp.Compare(a.age, b.age) })
 	woken := false
 	for _, c := range s.awaits {
