@@ -52,10 +52,17 @@ func (q readyQueue) Less(i, j int) bool {
 }
 
 // Swap implements heap.Interface.
-func (q readyQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q readyQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].heaped, q[j].heaped = i, j
+}
 
 // Push implements heap.Interface.
-func (q *readyQueue) Push(x any) { *q = append(*q, x.(*Coroutine)) }
+func (q *readyQueue) Push(x any) {
+	c := x.(*Coroutine)
+	c.heaped = len(*q)
+	*q = append(*q, c)
+}
 
 // Pop implements heap.Interface.
 func (q *readyQueue) Pop() any {
@@ -192,32 +199,52 @@ func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
 // may return for no reason: callers ask again for what they wait for.
 func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
 	c := s.MustRun("wait")
+	for _, p := range c.places {
+		p.waitsAgain()
+	}
+	var few [4]*place
+	places := few[:0]
 	for _, l := range lists {
-		l.add(c)
+		places = append(places, l.add(c))
 	}
 	if condition != nil && !c.listed {
 		c.listed = true
 		s.awaits = append(s.awaits, c)
 	}
-	c.scope, c.await = scope, condition
-	c.Yield()
-	c.scope, c.await = nil, nil // askConditions removes c from awaits: doing it here would cost a pass for each wakeup
-	for _, l := range lists {
-		l.remove(c)
+	c.stopWaiting() // it still waits if it is being closed, and its deferred functions wait again
+	c.await = condition
+	if c.scope = scope; scope != nil {
+		scope.enter(c)
 	}
+	c.Yield()
+	c.stopWaiting() // askConditions removes c from awaits: doing it here would cost a pass for each wakeup
+	for _, p := range places {
+		p.leave()
+	}
+}
+
+// stopWaiting notes that the coroutine waits neither for a condition nor under a scope.
+func (c *Coroutine) stopWaiting() {
+	if c.scope != nil {
+		c.scope.leave(c)
+	}
+	c.scope, c.await = nil, nil
 }
 
 // Enlist puts the running coroutine on lists until leave is called, however often it parks in between: so it keeps its
 // place on a list where it was woken and found nothing. It must do nothing but look and park until then.
 func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 	c := s.MustRun("wait")
+	before := len(c.places)
 	for _, l := range lists {
-		l.add(c)
+		c.places = append(c.places, l.add(c))
 	}
 	return func() {
-		for _, l := range lists {
-			l.remove(c)
+		for _, p := range c.places[before:] {
+			p.leave()
 		}
+		clear(c.places[before:])
+		c.places = c.places[:before]
 	}
 }
 
@@ -225,8 +252,7 @@ func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 // called from a coroutine.
 func (s *Scheduler) Hasten(coroutines ...*Coroutine) {
 	for _, c := range coroutines {
-		i := slices.Index(s.ready, c)
-		if i >= 0 {
+		if i := c.heaped; i < len(s.ready) && s.ready[i] == c {
 			heap.Remove(&s.ready, i)
 			s.front = append(s.front, c)
 		}
@@ -346,14 +372,12 @@ func (s *Scheduler) OnCancel(fn func()) { s.onCancel = fn }
 func (s *Scheduler) SkipConditions(unchanged func() bool) { s.unchanged = unchanged }
 
 // wakeCanceled wakes those that wait under a scope that has been canceled.
-func (s *Scheduler) wakeCanceled() {
+func (s *Scheduler) wakeCanceled(scope *Scope) {
 	if s.onCancel != nil {
 		s.onCancel()
 	}
-	for _, c := range s.all {
-		if c.blocked && c.scope.Err() != nil {
-			s.wake(c)
-		}
+	if !s.closed {
+		scope.wakeAll(s)
 	}
 }
 
@@ -373,12 +397,33 @@ func (c *Coroutine) under(root *Coroutine) bool {
 // Kill ends a coroutine and all that it has started, the youngest first: their deferred functions run. What these panic with is
 // dropped. It must be called while nothing runs and nothing is ready.
 func (s *Scheduler) Kill(root *Coroutine) {
-	for _, c := range slices.Backward(slices.Clone(s.all)) {
-		if !c.finished && c.under(root) {
+	var doomed []*Coroutine
+	known := map[*Coroutine]bool{root: true, nil: false}
+	for _, c := range s.all {
+		if c.startedBy(known) && !c.finished {
+			doomed = append(doomed, c)
+		}
+	}
+	for _, c := range slices.Backward(doomed) {
+		if !c.finished {
 			s.kill(c)
 		}
 	}
 	s.sweep()
+}
+
+// startedBy reports whether a coroutine, or one that has started it, is known as true. It adds to what is known.
+func (c *Coroutine) startedBy(known map[*Coroutine]bool) bool {
+	var path []*Coroutine
+	for ; ; c = c.parent {
+		if yes, ok := known[c]; ok {
+			for _, on := range path {
+				known[on] = yes
+			}
+			return yes
+		}
+		path = append(path, c)
+	}
 }
 
 func (s *Scheduler) kill(c *Coroutine) {
@@ -386,7 +431,7 @@ func (s *Scheduler) kill(c *Coroutine) {
 	defer func() {
 		s.running.Store(nil)
 		s.ended++
-		s.awaits = slices.DeleteFunc(s.awaits, func(w *Coroutine) bool { return w == c })
+		c.stopWaiting() // askConditions removes c from awaits
 	}()
 	c.Close()
 }
@@ -404,13 +449,17 @@ func (s *Scheduler) Close() {
 }
 
 func closeAll(s *Scheduler, all []*Coroutine) {
-	if len(all) == 0 {
-		return
+	defer func() {
+		if len(all) > 0 { // code that refuses to end has ended this goroutine
+			closeAll(s, all)
+		}
+	}()
+	for len(all) > 0 {
+		c := all[len(all)-1]
+		all = all[:len(all)-1]
+		s.running.Store(c)
+		c.Close()
 	}
-	defer closeAll(s, all[:len(all)-1]) // runs even if the next line ends this goroutine
-	c := all[len(all)-1]
-	s.running.Store(c)
-	c.Close()
 }
 
 // Stuck returns the stack of the coroutine that runs now, for a caller on another goroutine that has waited for Run for
@@ -427,13 +476,15 @@ func (s *Scheduler) Stacks() []string {
 func stacks(coroutines ...*Coroutine) []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
-	dump := strings.Split(string(buf), "\n\n")
+	at := map[string]string{}
+	for dump := range strings.SplitSeq(string(buf), "\n\n") {
+		if _, rest, ok := strings.Cut(dump, "coro.(*Coroutine).call("); ok {
+			at[rest[:strings.IndexFunc(rest+")", func(r rune) bool { return r == ',' || r == ')' || r == '?' })]] = dump
+		}
+	}
 	found := make([]string, len(coroutines))
 	for i, c := range coroutines {
-		mark := fmt.Sprintf("coro.(*Coroutine).call(%p", c)
-		if at := slices.IndexFunc(dump, func(stack string) bool { return strings.Contains(stack, mark) }); at >= 0 {
-			found[i] = dump[at]
-		}
+		found[i] = at[fmt.Sprintf("%p", c)]
 	}
 	return found
 }
