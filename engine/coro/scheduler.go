@@ -30,6 +30,9 @@ type Scheduler struct {
 	err     error
 	culprit *Coroutine // whose panic is err; nil where nobody's is
 
+	asked   int // conditions asked since LimitConditions
+	mostAsk int // how many may be asked; 0 is no limit
+
 	forbidden string // who may only look now; empty for nobody
 	misuse    *failure.OtherError
 	abandoned bool // code that Forbid called still runs: nothing that it may read changes any more
@@ -345,6 +348,11 @@ func (s *Scheduler) askConditions() bool {
 	})
 	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return cmp.Compare(a.age, b.age) })
 	woken := false
+	if s.asked += len(s.awaits); s.mostAsk > 0 && s.asked > s.mostAsk && s.err == nil {
+		s.err = misuse("the code has had its conditions asked more than %d times in one task, which is the limit of conditions asked: "+
+			"let the coroutines wait for futures or channels, or fewer of them for conditions", s.mostAsk)
+		return false
+	}
 	for _, c := range s.awaits {
 		if !c.queued && s.ask(c) {
 			s.wake(c)
@@ -370,6 +378,11 @@ func (s *Scheduler) OnCancel(fn func()) { s.onCancel = fn }
 // SkipConditions sets what reports whether all code that has run since conditions were asked last may only look: none of them can have
 // become true, so they are not asked.
 func (s *Scheduler) SkipConditions(unchanged func() bool) { s.unchanged = unchanged }
+
+// LimitConditions bounds how many conditions are asked from now on while nothing is ready; 0 is no limit. Each time that code has run,
+// the conditions of all that wait are asked: if they become true one at a time, that takes time quadratic in their number. Run returns
+// a misuse failure then.
+func (s *Scheduler) LimitConditions(most int) { s.asked, s.mostAsk = 0, most }
 
 // wakeCanceled wakes those that wait under a scope that has been canceled.
 func (s *Scheduler) wakeCanceled(scope *Scope) {

@@ -2,10 +2,12 @@ package turn_test
 
 import (
 	"flag"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -117,6 +119,8 @@ var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 	},
 }
 
+var many = workflow.Declare[int, int]("many")
+
 // waitFor has n coroutines wait, releases them a second later, and returns how many went on.
 func waitFor(ctx workflow.Context, n int, wait, release func(workflow.Context) error) (passed int, err error) {
 	var all workflow.WaitGroup
@@ -146,7 +150,6 @@ func TestManyCoroutines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
 			synctest.Test(t, func(t *testing.T) {
-				many := workflow.Declare[int, int]("many")
 				code := workflow.Bind(many, func(ctx workflow.Context, n int) (int, error) {
 					return way(ctx, n)
 				})
@@ -162,4 +165,43 @@ func TestManyCoroutines(t *testing.T) {
 			t.Logf("%v", time.Since(began))
 		})
 	}
+}
+
+// oneByOne has coroutines whose conditions become true one after the other.
+func oneByOne(ctx workflow.Context, n int) (int, error) {
+	next := 0
+	return waitFor(ctx, n, func(ctx workflow.Context) error {
+		number := next
+		next++
+		err := workflow.Await(ctx, func() bool { return next == 2*n-number })
+		next++
+		return err
+	}, func(workflow.Context) error { next++; return nil })
+}
+
+// A task that has too many conditions asked fails with the name of the limit. The run goes on under a build that needs fewer, and a replay
+// has no limit.
+func TestTooManyConditions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 100 // n²/2 questions, and some
+		d := turntest.New(t)
+		code := workflow.Bind(many, oneByOne)
+		first := d.Start(turn.Options{Engine: engine.Options{MaxConditions: n * n / 4}}, code)
+		_, err := many.Start(t.Context(), first.Client, "w", n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		task := d.Runs("w")[0].State.LastTask.Task
+		if task.Failure == nil || !strings.Contains(task.Failure.Message, "limit of conditions asked") {
+			t.Fatalf("the task has failed with %v, want the name of the limit", task.Failure)
+		}
+		first.Stop()
+		second := d.Start(turn.Options{Build: "build-2"}, code)
+		run := many.Get(second.Client, "w")
+		if got, err := run.Result(t.Context()); err != nil || got != n {
+			t.Errorf("%d of %d coroutines went on, %v", got, n, err)
+		}
+	})
 }
