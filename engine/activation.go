@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,6 +32,8 @@ type Activation struct {
 	// MaxBytes and MaxStarts bound what the task writes, in bytes and in what it starts: the rest is the next task's. 0 is no limit,
 	// and 5,000.
 	MaxBytes, MaxStarts int
+	// MaxConditions is that of Options. It does not count where the task is done again.
+	MaxConditions int
 	// HistoryBytes and SuggestContinueAsNew are what code can read.
 	HistoryBytes         int64
 	SuggestContinueAsNew bool
@@ -268,6 +271,7 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
 	in.updates.limits = a.Limits
 	in.splits.begin(a)
+	in.limitConditions(a)
 	in.finished = in.finished || in.ending // its function returned in the task before
 	in.ending = false
 	in.markers.begin(in.replaying || a.Recorded != nil, a.Recorded)
@@ -303,6 +307,19 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 		in.hastenUpdates() // the workflow's function may return at once: they have their outcome before that
 	}
 	return delivered, nil
+}
+
+// maxConditions is how many conditions a task may have asked: those of 14,000 coroutines that become true one at a time. It takes a few
+// seconds, less than a task may.
+const maxConditions = 100_000_000
+
+// limitConditions bounds the conditions that are asked in a new task. One that is in history was within its time.
+func (in *Instance) limitConditions(a *Activation) {
+	if in.replaying || a.Recorded != nil {
+		in.s.LimitConditions(0)
+		return
+	}
+	in.s.LimitConditions(cmp.Or(a.MaxConditions, maxConditions))
 }
 
 // run runs the code until it waits. It returns the local activities that are to be run before it can go on.

@@ -95,6 +95,9 @@ type Options struct {
 	// MaxCommit is the largest commit, in bytes: a task that writes more goes on in another. 0 is no limit. MaxStarts is the same for
 	// what a task starts; 0 is 5,000.
 	MaxCommit, MaxStarts int
+	// MaxConditions is how many conditions a new task may have asked while its code waits: one that has more asked fails. 0 is 100
+	// million. A replay has no limit.
+	MaxConditions int
 	// TaskQueues are the task queues of the deployment, besides the default one. A task whose code starts an activity on
 	// another one fails.
 	TaskQueues []string

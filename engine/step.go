@@ -207,7 +207,7 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	in.updates.inFlight, in.updates.bytes, in.updates.accepted = r.State.UpdatesInFlight, r.State.UpdateBytesInFlight, len(r.State.Updates)
 	result, err := in.Activate(&Activation{
 		FirstEventID: c.FirstEventID, Time: c.Time, Brought: task.Brought, Updates: task.Updates, Limits: w.Options.Limits, Rules: c.Task.Rules,
-		MaxBytes: w.Options.MaxCommit, MaxStarts: w.Options.MaxStarts,
+		MaxBytes: w.Options.MaxCommit, MaxStarts: w.Options.MaxStarts, MaxConditions: w.Options.MaxConditions,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,
 	})
 	if err == nil {

@@ -1,9 +1,6 @@
 package coro
 
-import (
-	"errors"
-	"slices"
-)
+import "errors"
 
 // ErrClosed is what a channel that was closed answers, to a receiver once it is empty, to a sender at once.
 var ErrClosed = errors.New("the channel is closed")
@@ -15,8 +12,8 @@ var ErrClosed = errors.New("the channel is closed")
 // what is there wakes the next (PassOn).
 type Channel[T any] struct {
 	capacity  int
-	values    []T         // sent and not received
-	offers    []*offer[T] // of senders that wait for room, in their order
+	values    []T             // sent and not received
+	offers    line[*offer[T]] // of senders that wait for room, in their order
 	closed    bool
 	receivers List
 }
@@ -35,7 +32,7 @@ func NewChannel[T any](capacity int) *Channel[T] { return &Channel[T]{capacity: 
 func (c *Channel[T]) Len() int { return len(c.values) }
 
 // Readable reports whether a receive would not wait.
-func (c *Channel[T]) Readable() bool { return len(c.values) > 0 || len(c.offers) > 0 || c.closed }
+func (c *Channel[T]) Readable() bool { return len(c.values) > 0 || !c.offers.empty() || c.closed }
 
 // Receivers are those that wait for a value.
 func (c *Channel[T]) Receivers() *List { return &c.receivers }
@@ -44,7 +41,7 @@ func (c *Channel[T]) Receivers() *List { return &c.receivers }
 // woken for another value, makes room for one.
 func (c *Channel[T]) room() bool {
 	switch {
-	case c.closed || len(c.offers) > 0:
+	case c.closed || !c.offers.empty():
 		return false
 	case c.capacity == 0:
 		return c.receivers.idle() != nil
@@ -75,7 +72,7 @@ func (c *Channel[T]) Send(s *Scheduler, scope *Scope, v T) error {
 		return err
 	}
 	o := &offer[T]{value: v}
-	c.offers = append(c.offers, o)
+	place := c.offers.add(o)
 	c.receivers.WakeOne(s)
 	for !o.taken && !c.closed && scope.Err() == nil {
 		s.Park(scope, nil, &o.sender)
@@ -86,7 +83,7 @@ func (c *Channel[T]) Send(s *Scheduler, scope *Scope, v T) error {
 	case c.closed:
 		return ErrClosed
 	}
-	c.offers = slices.DeleteFunc(c.offers, func(other *offer[T]) bool { return other == o })
+	place.leave()
 	return scope.Err()
 }
 
@@ -95,11 +92,11 @@ func (c *Channel[T]) TryReceive(s *Scheduler) (v T, ok bool) {
 	switch {
 	case len(c.values) > 0:
 		v, c.values = first(c.values)
-		if len(c.offers) > 0 && len(c.values) < c.capacity {
+		if !c.offers.empty() && len(c.values) < c.capacity {
 			c.values = append(c.values, c.accept(s))
 		}
 		return v, true
-	case len(c.offers) > 0:
+	case !c.offers.empty():
 		return c.accept(s), true
 	}
 	return v, false
@@ -107,8 +104,9 @@ func (c *Channel[T]) TryReceive(s *Scheduler) (v T, ok bool) {
 
 // accept takes the oldest offer, and lets its sender go on.
 func (c *Channel[T]) accept(s *Scheduler) T {
-	var o *offer[T]
-	o, c.offers = first(c.offers)
+	oldest := c.offers.head
+	oldest.leave()
+	o := oldest.value
 	o.taken = true
 	o.sender.WakeAll(s)
 	return o.value
@@ -154,9 +152,9 @@ func (c *Channel[T]) PassOn(s *Scheduler) {
 // nothing.
 func (c *Channel[T]) Close(s *Scheduler) {
 	c.closed = true
-	for _, o := range c.offers {
-		o.sender.WakeAll(s)
+	for e := c.offers.head; e != nil; e = e.next {
+		e.value.sender.WakeAll(s)
 	}
-	c.offers = nil
+	c.offers = line[*offer[T]]{}
 	c.receivers.WakeAll(s)
 }

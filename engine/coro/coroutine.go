@@ -42,8 +42,12 @@ type Coroutine struct {
 	unwound  bool  // it has been told so by a panic once
 	err      error // why it ended, nil for a plain return
 
-	scope *Scope      // while it waits: the scope whose cancellation wakes it
-	await func() bool // while it waits for a condition
+	heaped int         // while it stands in the scheduler's heap: its index there
+	places []*place    // on the lists that it stays on until it leaves: see Enlist
+	scope  *Scope      // while it waits: the scope whose cancellation wakes it
+	at     int         // while it waits: its index among those that wait under the scope
+	await  func() bool // while it waits for a condition
+	listed bool        // on the scheduler's list of those that wait for a condition
 }
 
 // New returns a coroutine that will run fn when it is first executed.

@@ -1,32 +1,82 @@
 package coro
 
-import "slices"
-
 // List are the coroutines that wait for one thing, those that have waited longest first. The zero value is empty. A List must not be
-// copied.
+// copied. Each of its operations takes constant time, or time for those that it wakes.
 type List struct {
-	waiting []*Coroutine
-	first   [1]*Coroutine // where the first one stands: most lists never have a second
+	head, tail *place
+	// idleFrom is the first place that may have a coroutine that is not ready: those of all places before it are, or have ended. It is
+	// nil if there is none.
+	idleFrom *place
+	added    uint64 // places so far
+	own      place  // used when it is free: most lists never have a second place
 }
 
-func (l *List) add(c *Coroutine) {
-	if l.waiting == nil {
-		l.waiting = l.first[:0]
+// place is a coroutine's place on a list.
+type place struct {
+	list       *List // nil: it is on none
+	c          *Coroutine
+	number     uint64 // places of a list have ascending numbers
+	prev, next *place
+}
+
+// empty reports whether nobody is on the list.
+func (l *List) empty() bool { return l.head == nil }
+
+// add puts a coroutine at the end. The same one may have several places.
+func (l *List) add(c *Coroutine) *place {
+	p := &l.own
+	if p.list != nil {
+		p = &place{}
 	}
-	l.waiting = append(l.waiting, c)
+	l.added++
+	*p = place{list: l, c: c, number: l.added, prev: l.tail}
+	if l.tail == nil {
+		l.head = p
+	} else {
+		l.tail.next = p
+	}
+	l.tail = p
+	if l.idleFrom == nil {
+		l.idleFrom = p
+	}
+	return p
 }
 
-func (l *List) remove(c *Coroutine) {
-	if i := slices.Index(l.waiting, c); i >= 0 {
-		l.waiting = slices.Delete(l.waiting, i, i+1)
+// leave takes the place off its list, if it is on one.
+func (p *place) leave() {
+	l := p.list
+	if l == nil {
+		return
+	}
+	if l.idleFrom == p {
+		l.idleFrom = p.next
+	}
+	if p.prev == nil {
+		l.head = p.next
+	} else {
+		p.prev.next = p.next
+	}
+	if p.next == nil {
+		l.tail = p.prev
+	} else {
+		p.next.prev = p.prev
+	}
+	*p = place{}
+}
+
+// waitsAgain says that the coroutine of the place, which was ready, waits.
+func (p *place) waitsAgain() {
+	if l := p.list; l != nil && (l.idleFrom == nil || p.number < l.idleFrom.number) {
+		l.idleFrom = p
 	}
 }
 
 // WakeAll makes all that wait ready.
 func (l *List) WakeAll(s *Scheduler) {
-	for _, c := range l.waiting {
-		s.wake(c)
+	for p := l.idleFrom; p != nil; p = p.next {
+		s.wake(p.c)
 	}
+	l.idleFrom = nil
 }
 
 // WakeOne makes ready the one that has waited longest and is not ready yet.
@@ -38,10 +88,11 @@ func (l *List) WakeOne(s *Scheduler) {
 
 // idle is the one that has waited longest and is not ready yet, or nil.
 func (l *List) idle() *Coroutine {
-	for _, c := range l.waiting {
-		if !c.queued && !c.finished {
-			return c
-		}
+	for l.idleFrom != nil && (l.idleFrom.c.queued || l.idleFrom.c.finished) {
+		l.idleFrom = l.idleFrom.next
 	}
-	return nil
+	if l.idleFrom == nil {
+		return nil
+	}
+	return l.idleFrom.c
 }

@@ -96,10 +96,10 @@ func (x *exchange) outcome(on int, v string, sent bool) {
 // check is what must hold whenever nothing is ready.
 func (x *exchange) check(t *rapid.T) {
 	for i, c := range x.channels {
-		if len(c.receivers.waiting) > 0 && c.Readable() {
-			t.Fatalf("channel %d: a receiver waits, and there are %q and %d offers", i, c.values, len(c.offers))
+		if !c.receivers.empty() && c.Readable() {
+			t.Fatalf("channel %d: a receiver waits, and there are %q, or offers", i, c.values)
 		}
-		if len(c.offers) > 0 && (c.capacity < 0 || len(c.values) < c.capacity) {
+		if !c.offers.empty() && (c.capacity < 0 || len(c.values) < c.capacity) {
 			t.Fatalf("channel %d: a sender waits, and there is room", i)
 		}
 		if c.capacity > 0 && len(c.values) > c.capacity {
@@ -112,8 +112,8 @@ func (x *exchange) check(t *rapid.T) {
 			t.Fatalf("channel %d: %d were sent, %d were received or are held", i, len(x.sent[i]), n)
 		}
 	}
-	if q := x.units.queue; len(q) > 0 && q[0].n <= x.units.free || x.held != 0 && x.units.free+x.held != 2 {
-		t.Fatalf("semaphore: %d free, %d held, %d wait", x.units.free, x.held, len(q))
+	if first := x.units.queue.head; first != nil && first.value.n <= x.units.free || x.held != 0 && x.units.free+x.held != 2 {
+		t.Fatalf("semaphore: %d free, %d held, one waits: %v", x.units.free, x.held, first != nil)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // Scheduler runs the coroutines of one run. Its zero value is ready to use; it is not safe for concurrent use.
 type Scheduler struct {
 	all     []*Coroutine              // those that have not ended, oldest first
-	awaits  []*Coroutine              // those that wait for a condition
+	awaits  []*Coroutine              // those that wait for a condition, and some that have since stopped waiting
 	front   []*Coroutine              // ready, before all others, in this order
 	ready   readyQueue                // ready, by round and age
 	running atomic.Pointer[Coroutine] // atomic only because Stuck reads it from another goroutine
@@ -29,6 +29,9 @@ type Scheduler struct {
 	closed  bool
 	err     error
 	culprit *Coroutine // whose panic is err; nil where nobody's is
+
+	asked   int // conditions asked since LimitConditions
+	mostAsk int // how many may be asked; 0 is no limit
 
 	forbidden string // who may only look now; empty for nobody
 	misuse    *failure.OtherError
@@ -52,10 +55,17 @@ func (q readyQueue) Less(i, j int) bool {
 }
 
 // Swap implements heap.Interface.
-func (q readyQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q readyQueue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].heaped, q[j].heaped = i, j
+}
 
 // Push implements heap.Interface.
-func (q *readyQueue) Push(x any) { *q = append(*q, x.(*Coroutine)) }
+func (q *readyQueue) Push(x any) {
+	c := x.(*Coroutine)
+	c.heaped = len(*q)
+	*q = append(*q, c)
+}
 
 // Pop implements heap.Interface.
 func (q *readyQueue) Pop() any {
@@ -192,34 +202,52 @@ func (s *Scheduler) Running() *Coroutine { return s.running.Load() }
 // may return for no reason: callers ask again for what they wait for.
 func (s *Scheduler) Park(scope *Scope, condition func() bool, lists ...*List) {
 	c := s.MustRun("wait")
-	for _, l := range lists {
-		l.add(c)
+	for _, p := range c.places {
+		p.waitsAgain()
 	}
-	if condition != nil {
+	var few [4]*place
+	places := few[:0]
+	for _, l := range lists {
+		places = append(places, l.add(c))
+	}
+	if condition != nil && !c.listed {
+		c.listed = true
 		s.awaits = append(s.awaits, c)
 	}
-	c.scope, c.await = scope, condition
+	c.stopWaiting() // it still waits if it is being closed, and its deferred functions wait again
+	c.await = condition
+	if c.scope = scope; scope != nil {
+		scope.enter(c)
+	}
 	c.Yield()
+	c.stopWaiting() // askConditions removes c from awaits: doing it here would cost a pass for each wakeup
+	for _, p := range places {
+		p.leave()
+	}
+}
+
+// stopWaiting notes that the coroutine waits neither for a condition nor under a scope.
+func (c *Coroutine) stopWaiting() {
+	if c.scope != nil {
+		c.scope.leave(c)
+	}
 	c.scope, c.await = nil, nil
-	if condition != nil {
-		s.awaits = slices.DeleteFunc(s.awaits, func(w *Coroutine) bool { return w == c })
-	}
-	for _, l := range lists {
-		l.remove(c)
-	}
 }
 
 // Enlist puts the running coroutine on lists until leave is called, however often it parks in between: so it keeps its
 // place on a list where it was woken and found nothing. It must do nothing but look and park until then.
 func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 	c := s.MustRun("wait")
+	before := len(c.places)
 	for _, l := range lists {
-		l.add(c)
+		c.places = append(c.places, l.add(c))
 	}
 	return func() {
-		for _, l := range lists {
-			l.remove(c)
+		for _, p := range c.places[before:] {
+			p.leave()
 		}
+		clear(c.places[before:])
+		c.places = c.places[:before]
 	}
 }
 
@@ -227,8 +255,7 @@ func (s *Scheduler) Enlist(lists ...*List) (leave func()) {
 // called from a coroutine.
 func (s *Scheduler) Hasten(coroutines ...*Coroutine) {
 	for _, c := range coroutines {
-		i := slices.Index(s.ready, c)
-		if i >= 0 {
+		if i := c.heaped; i < len(s.ready) && s.ready[i] == c {
 			heap.Remove(&s.ready, i)
 			s.front = append(s.front, c)
 		}
@@ -315,8 +342,17 @@ func (s *Scheduler) Await(scope *Scope, condition func() bool) error {
 
 // askConditions wakes the coroutines whose condition has become true, and reports whether there was one.
 func (s *Scheduler) askConditions() bool {
+	s.awaits = slices.DeleteFunc(s.awaits, func(c *Coroutine) bool {
+		c.listed = !c.finished && c.await != nil
+		return !c.listed
+	})
 	slices.SortFunc(s.awaits, func(a, b *Coroutine) int { return cmp.Compare(a.age, b.age) })
 	woken := false
+	if s.asked += len(s.awaits); s.mostAsk > 0 && s.asked > s.mostAsk && s.err == nil {
+		s.err = misuse("the code has had its conditions asked more than %d times in one task, which is the limit of conditions asked: "+
+			"let the coroutines wait for futures or channels, or fewer of them for conditions", s.mostAsk)
+		return false
+	}
 	for _, c := range s.awaits {
 		if !c.queued && s.ask(c) {
 			s.wake(c)
@@ -343,15 +379,18 @@ func (s *Scheduler) OnCancel(fn func()) { s.onCancel = fn }
 // become true, so they are not asked.
 func (s *Scheduler) SkipConditions(unchanged func() bool) { s.unchanged = unchanged }
 
+// LimitConditions bounds how many conditions are asked from now on while nothing is ready; 0 is no limit. Each time that code has run,
+// the conditions of all that wait are asked: if they become true one at a time, that takes time quadratic in their number. Run returns
+// a misuse failure then.
+func (s *Scheduler) LimitConditions(most int) { s.asked, s.mostAsk = 0, most }
+
 // wakeCanceled wakes those that wait under a scope that has been canceled.
-func (s *Scheduler) wakeCanceled() {
+func (s *Scheduler) wakeCanceled(scope *Scope) {
 	if s.onCancel != nil {
 		s.onCancel()
 	}
-	for _, c := range s.all {
-		if c.blocked && c.scope.Err() != nil {
-			s.wake(c)
-		}
+	if !s.closed {
+		scope.wakeAll(s)
 	}
 }
 
@@ -371,12 +410,33 @@ func (c *Coroutine) under(root *Coroutine) bool {
 // Kill ends a coroutine and all that it has started, the youngest first: their deferred functions run. What these panic with is
 // dropped. It must be called while nothing runs and nothing is ready.
 func (s *Scheduler) Kill(root *Coroutine) {
-	for _, c := range slices.Backward(slices.Clone(s.all)) {
-		if !c.finished && c.under(root) {
+	var doomed []*Coroutine
+	known := map[*Coroutine]bool{root: true, nil: false}
+	for _, c := range s.all {
+		if c.startedBy(known) && !c.finished {
+			doomed = append(doomed, c)
+		}
+	}
+	for _, c := range slices.Backward(doomed) {
+		if !c.finished {
 			s.kill(c)
 		}
 	}
 	s.sweep()
+}
+
+// startedBy reports whether a coroutine, or one that has started it, is known as true. It adds to what is known.
+func (c *Coroutine) startedBy(known map[*Coroutine]bool) bool {
+	var path []*Coroutine
+	for ; ; c = c.parent {
+		if yes, ok := known[c]; ok {
+			for _, on := range path {
+				known[on] = yes
+			}
+			return yes
+		}
+		path = append(path, c)
+	}
 }
 
 func (s *Scheduler) kill(c *Coroutine) {
@@ -384,7 +444,7 @@ func (s *Scheduler) kill(c *Coroutine) {
 	defer func() {
 		s.running.Store(nil)
 		s.ended++
-		s.awaits = slices.DeleteFunc(s.awaits, func(w *Coroutine) bool { return w == c })
+		c.stopWaiting() // askConditions removes c from awaits
 	}()
 	c.Close()
 }
@@ -402,13 +462,17 @@ func (s *Scheduler) Close() {
 }
 
 func closeAll(s *Scheduler, all []*Coroutine) {
-	if len(all) == 0 {
-		return
+	defer func() {
+		if len(all) > 0 { // code that refuses to end has ended this goroutine
+			closeAll(s, all)
+		}
+	}()
+	for len(all) > 0 {
+		c := all[len(all)-1]
+		all = all[:len(all)-1]
+		s.running.Store(c)
+		c.Close()
 	}
-	defer closeAll(s, all[:len(all)-1]) // runs even if the next line ends this goroutine
-	c := all[len(all)-1]
-	s.running.Store(c)
-	c.Close()
 }
 
 // Stuck returns the stack of the coroutine that runs now, for a caller on another goroutine that has waited for Run for
@@ -425,13 +489,15 @@ func (s *Scheduler) Stacks() []string {
 func stacks(coroutines ...*Coroutine) []string {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]
-	dump := strings.Split(string(buf), "\n\n")
+	at := map[string]string{}
+	for dump := range strings.SplitSeq(string(buf), "\n\n") {
+		if _, rest, ok := strings.Cut(dump, "coro.(*Coroutine).call("); ok {
+			at[rest[:strings.IndexFunc(rest+")", func(r rune) bool { return r == ',' || r == ')' || r == '?' })]] = dump
+		}
+	}
 	found := make([]string, len(coroutines))
 	for i, c := range coroutines {
-		mark := fmt.Sprintf("coro.(*Coroutine).call(%p", c)
-		if at := slices.IndexFunc(dump, func(stack string) bool { return strings.Contains(stack, mark) }); at >= 0 {
-			found[i] = dump[at]
-		}
+		found[i] = at[fmt.Sprintf("%p", c)]
 	}
 	return found
 }

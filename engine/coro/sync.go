@@ -2,7 +2,6 @@ package coro
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 )
@@ -12,7 +11,7 @@ import (
 type Semaphore struct {
 	size  int
 	free  int
-	queue []*ticket
+	queue line[*ticket]
 }
 
 type ticket struct {
@@ -39,7 +38,7 @@ func misuse(format string, args ...any) error {
 // TryAcquire takes n units if they are free and nobody waits.
 func (m *Semaphore) TryAcquire(n int) bool {
 	m.check(n)
-	if len(m.queue) > 0 || m.free < n {
+	if !m.queue.empty() || m.free < n {
 		return false
 	}
 	m.free -= n
@@ -52,10 +51,11 @@ func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
 		return nil
 	}
 	t := &ticket{n: n, scope: scope}
-	m.queue = append(m.queue, t)
+	place := m.queue.add(t)
 	defer func() {
 		if !t.granted { // it was canceled, or the coroutine is killed: those behind it must not wait for it
-			m.leave(s, t)
+			place.leave()
+			m.grant(s) // those behind it may fit now
 		}
 	}()
 	for !t.granted {
@@ -65,12 +65,6 @@ func (m *Semaphore) Acquire(s *Scheduler, scope *Scope, n int) error {
 		s.Park(scope, nil, &t.list)
 	}
 	return nil
-}
-
-// leave takes a ticket out of the queue; those behind it may fit now.
-func (m *Semaphore) leave(s *Scheduler, t *ticket) {
-	m.queue = slices.DeleteFunc(m.queue, func(q *ticket) bool { return q == t })
-	m.grant(s)
 }
 
 // Release gives n units back. It panics with a misuse failure where that is more than were taken.
@@ -84,10 +78,16 @@ func (m *Semaphore) Release(s *Scheduler, n int) {
 
 // grant serves those who wait, in their order, but for those who were canceled and have not had their turn to leave.
 func (m *Semaphore) grant(s *Scheduler) {
-	m.queue = slices.DeleteFunc(m.queue, func(t *ticket) bool { return t.scope.Err() != nil })
-	for len(m.queue) > 0 && m.queue[0].n <= m.free {
-		t := m.queue[0]
-		m.queue = m.queue[1:]
+	for e := m.queue.head; e != nil; e = m.queue.head {
+		t := e.value
+		canceled := t.scope.Err() != nil
+		if !canceled && t.n > m.free {
+			return
+		}
+		e.leave()
+		if canceled {
+			continue
+		}
 		m.free -= t.n
 		t.granted = true
 		t.list.WakeAll(s)

@@ -113,6 +113,9 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		o.Turn.Build = buildID()
 	}
 	o.Turn.Logger = o.Log
+	if o.Turn.Memory == nil {
+		o.Turn.Memory = processMemory{}
+	}
 	open := onDisk
 	if o.Dir == "" {
 		open = inMemory

@@ -1,7 +1,9 @@
 package local
 
 import (
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -27,4 +29,31 @@ func TuneMemory(getenv func(string) string) {
 			memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)),
 		)
 	}
+}
+
+// processMemory measures this process for the cache of runs.
+type processMemory struct{}
+
+// InUse implements turn.Memory.
+func (processMemory) InUse() int64 {
+	return readMetrics("/memory/classes/heap/objects:bytes", "/memory/classes/heap/stacks:bytes")
+}
+
+// Allocated implements turn.Memory.
+func (processMemory) Allocated() int64 { return readMetrics("/gc/heap/allocs:bytes") }
+
+// Collect implements turn.Memory.
+func (processMemory) Collect() { runtime.GC() }
+
+// readMetrics returns the sum of metrics of the runtime.
+func readMetrics(names ...string) (sum int64) {
+	samples := make([]metrics.Sample, len(names))
+	for i, name := range names {
+		samples[i].Name = name
+	}
+	metrics.Read(samples)
+	for _, s := range samples {
+		sum += int64(s.Value.Uint64())
+	}
+	return sum
 }

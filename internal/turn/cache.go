@@ -29,8 +29,10 @@ type entry struct {
 	besideAt history.Timestamp
 	// proved is when what is known was last the truth: it was read, or a put of its next commit landed.
 	proved time.Time
-	// size is about how many bytes it keeps.
+	// size is about how many bytes it keeps, besides what the code keeps in variables.
 	size int
+	// grown is how many bytes the process has allocated while the instance's code ran: at least what the code keeps. See pressure.
+	grown int64
 }
 
 // maxAge is how long an entry is used after it was proved: an hour. A run is deleted two hours after it has closed at the earliest, so

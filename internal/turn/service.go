@@ -61,6 +61,9 @@ type Options struct {
 	CacheEntries int
 	CacheBytes   int
 	CacheAge     time.Duration
+	// Memory measures the process. What runs in memory keep is bounded by CacheBytes then, too, as measured: the process grows by no
+	// more than about twice that for them. Nil measures nothing, and variables of workflow code do not count.
+	Memory Memory
 	// CheckLooks is how many tasks after each validator and query handler are checked for a change of state that it made: see
 	// engine.Check. A check replays the run, so none is made in a run with more than maxChecked events or maxCheckedBytes. 0 is no check.
 	CheckLooks int
@@ -108,6 +111,7 @@ type Service struct {
 	world    World
 	options  Options
 	cache    *cache
+	pressure pressure
 	gates    gates
 	results  results
 	watchers watchers
@@ -145,7 +149,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	}
 	return &Service{
 		Ports: counted(ports), registry: registry, world: world, options: o,
-		cache: newCache(o.CacheEntries, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
+		cache: newCache(o.CacheEntries, o.CacheBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
 	}
 }
 

@@ -38,6 +38,8 @@ type session struct {
 	gateless bool
 	// began is when the session did.
 	began time.Time
+	// active says that code has run.
+	active bool
 	// tasks are those that were run, and of which it is not known yet what comes of them: see told.
 	tasks []ranTask
 }
@@ -93,6 +95,9 @@ func (t *session) close() {
 		}
 	}
 	t.leave()
+	if t.active {
+		t.relieve()
+	}
 }
 
 // ahead reports whether the code in memory has failed, is ahead of the log of the run that is known, or is that of another run.
@@ -136,7 +141,7 @@ func (t *session) dropInstance() {
 
 func (s *Service) closeInstance(e *entry) {
 	in := e.instance
-	e.instance = nil
+	e.instance, e.grown = nil, 0
 	if in != nil && !s.world.Guard(s.options.DeadlockAfter, in.Close) {
 		s.hangs(e.workflowID, in)
 	}
@@ -217,6 +222,13 @@ func (t *session) came(in *engine.Instance, run *engine.Run, w *engine.Writer, t
 // the instance then, and the run that it holds. The instance is closed when the code comes back.
 func (t *session) guard(in *engine.Instance, fn func()) bool {
 	in.Enter()
+	t.active = true
+	before := t.pressure.allocated()
+	defer func() {
+		if t.entry.instance == in {
+			t.entry.grown += t.pressure.allocated() - before
+		}
+	}()
 	if t.world.Guard(t.options.DeadlockAfter, fn) {
 		return true
 	}
