@@ -252,10 +252,10 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	limited = attempt.With(limited, attempt.Info{
 		WorkflowID: w.delivery.WorkflowID, RunID: string(w.delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.number,
 	}, w.heart)
-	o, ended := s.guardAttempt(w.limit, func() attemptOutcome {
+	o, hung := s.guardAttempt(w.limit, func() attemptOutcome {
 		return callActivity(header.Into(limited, a.Header), s.registry.Code(code), a.Input)
 	})
-	if !ended {
+	if hung != nil {
 		s.options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
