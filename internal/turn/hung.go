@@ -104,7 +104,7 @@ func (b *blocks) find(key runKey) (what string, since time.Time, blocked bool) {
 	return one.what, one.since, true
 }
 
-// blocked returns why the code of a run is not run now, as the failure of its task. It is nil if the code may run.
+// blocked returns why the code of a run is not run while some of it hangs, as the failure of its task. It is nil if the code may run.
 func (s *Service) blocked(workflowID string, runID history.RunID) *failure.Failure {
 	what, since, blocked := s.blocks.find(runKey{workflowID, runID})
 	if !blocked {
@@ -117,9 +117,17 @@ func (s *Service) blocked(workflowID string, runID history.RunID) *failure.Failu
 	}
 }
 
-// refused returns the refusal of a request that needs the code of a run which is not run now; nil if the code may run.
-func (t *session) refused(run *engine.Run) error {
-	f := t.blocked(t.workflowID, run.State.RunID)
+// barred returns why code of a run is not run, because it is parked, or hangs. It is nil if the code may run.
+func (s *Service) barred(kind CodeKind, workflowID string, runID history.RunID) *failure.Failure {
+	if f := s.parkedFailure(kind, workflowID, runID); f != nil {
+		return f
+	}
+	return s.blocked(workflowID, runID)
+}
+
+// refused returns the refusal of a request that needs code of a run which is not run now; nil if the code may run.
+func (t *session) refused(run *engine.Run, kind CodeKind) error {
+	f := t.barred(kind, t.workflowID, run.State.RunID)
 	if f == nil {
 		return nil
 	}
@@ -133,7 +141,7 @@ func (t *session) passOver(run *engine.Run, w *engine.Writer, task engine.Task) 
 	if len(run.Log) == 0 {
 		id = w.RunID
 	}
-	f := t.blocked(t.workflowID, id)
+	f := t.barred(CodeTask, t.workflowID, id)
 	if f == nil {
 		return nil
 	}

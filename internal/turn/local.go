@@ -49,7 +49,8 @@ func (t *session) locals(ctx context.Context, in *engine.Instance, run *engine.R
 			}
 		}
 		results := l.all(ctx, due)
-		transition = t.came(in, run, w, task, t.guard(in, func() { defer in.Leave(); resumed = run.Resume(in, waiting, results) }), &resumed)
+		note := t.noteTask(in, task.Updates)
+		transition = t.came(in, run, w, task, t.guard(in, func() { defer t.leaves(in, note); resumed = run.Resume(in, waiting, results) }), &resumed)
 	}
 	return transition
 }
@@ -115,7 +116,9 @@ func (l *localTask) carryOut(ctx context.Context, a *engine.LocalActivity, numbe
 	within = header.Into(attempt.With(within, attempt.Info{
 		WorkflowID: l.run.WorkflowID, RunID: string(l.run.RunID), ActivityType: a.ActivityType, Attempt: number, Local: true,
 	}, nil), a.Header)
+	note := l.noteBegin(CodeLocal, l.workflowID, l.run.RunID, hash(a.ActivityType))
 	o, hung := l.guardAttempt(limit, func() attemptOutcome {
+		defer l.noteEnd(note)
 		return callActivity(within, l.registry.Code(l.registry.Activity(a.ActivityType)), a.Input)
 	})
 	switch {

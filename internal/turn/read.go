@@ -232,7 +232,7 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 		if err := t.mine(ctx, run); err != nil {
 			return err
 		}
-		if err := t.refused(run); err != nil {
+		if err := t.refused(run, CodeQuery); err != nil {
 			return err
 		}
 		if f := run.NotReady(s.options.Build); f != nil {
@@ -267,8 +267,9 @@ func (t *session) query(run *engine.Run, name string, input history.Payload) (hi
 	if err := t.readyForQuery(in, run, w); err != nil {
 		return nil, err
 	}
+	note := t.noteBegin(CodeQuery, t.workflowID, in.RunID(), hash(name))
 	ended := t.guardFor(t.options.QueryFor, in, func() {
-		defer in.Leave()
+		defer t.leaves(in, note)
 		answer.result, answer.err = in.Query(name, input)
 		answer.returned = true
 	})
@@ -286,7 +287,8 @@ func (t *session) readyForQuery(in *engine.Instance, run *engine.Run, w *engine.
 		return nil // it is there
 	}
 	came := make(chan error, 1) // not a variable: code that does not come back may still write to it
-	ended := t.guard(in, func() { defer in.Leave(); came <- run.Ready(in, w) })
+	note := t.noteBegin(CodeQuery, t.workflowID, in.RunID(), 0)
+	ended := t.guard(in, func() { defer t.leaves(in, note); came <- run.Ready(in, w) })
 	if !ended || len(came) == 0 {
 		return t.lost(in, ended, t.options.DeadlockAfter).Err()
 	}

@@ -75,6 +75,8 @@ type Options struct {
 	SendsAtOnce int
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
+	// Recorder records which code runs, for the process after one that code has ended; nil records nothing.
+	Recorder Recorder
 	// Observe is told what happens; nil is nobody.
 	Observe *observe.Hub
 }

@@ -198,7 +198,8 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	before := in.Looked()
 	t.unsettled = true
 	var stepped *engine.Transition
-	transition := t.came(in, run, w, task, t.guard(in, func() { defer in.Leave(); stepped = run.Step(in, w, task) }), &stepped)
+	note := t.noteTask(in, task.Updates)
+	transition := t.came(in, run, w, task, t.guard(in, func() { defer t.leaves(in, note); stepped = run.Step(in, w, task) }), &stepped)
 	transition = t.locals(ctx, in, run, w, task, transition)
 	transition = t.checkLooks(ctx, in, before, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)

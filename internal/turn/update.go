@@ -311,7 +311,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	if err := t.mine(ctx, run); err != nil {
 		return err
 	}
-	if err := t.refused(run); err != nil {
+	if err := t.refused(run, CodeUpdate); err != nil {
 		return t.final(ctx, err)
 	}
 	if f := run.NotReady(t.options.Build); f != nil {
