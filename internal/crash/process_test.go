@@ -52,17 +52,17 @@ var (
 	works     = activity.New("works", func(_ context.Context, n int) (int, error) { return n + 1, nil })
 
 	badCode = workflow.Bind(bad, func(ctx workflow.Context, how string) (int, error) {
-		badQuery.Handle(ctx, func(workflow.None) (int, error) { os.Exit(3); return 0, nil })
-		badUpdate.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { os.Exit(3); return 0, nil })
+		badQuery.Handle(ctx, func(workflow.None) (int, error) { os.Exit(3); return 0, nil })                    //weftvet:ignore io it ends the process, as it must not
+		badUpdate.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { os.Exit(3); return 0, nil }) //weftvet:ignore io it ends the process, as it must not
 		if how == "start" {
-			os.Exit(3)
+			os.Exit(3) //weftvet:ignore io it ends the process, as it must not
 		}
 		if err := workflow.Sleep(ctx, time.Millisecond); err != nil {
 			return 0, err
 		}
 		switch how {
 		case "task":
-			os.Exit(3)
+			os.Exit(3) //weftvet:ignore io it ends the process, as it must not
 		case "overflow":
 			return overflow(1), nil
 		case "activity":
@@ -84,7 +84,13 @@ var (
 	})
 )
 
-func overflow(n int) int { return 1 + overflow(n+overflow(n)) }
+// overflow uses up the stack.
+func overflow(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return 1 + overflow(n+1)
+}
 
 // child is a process that serves, and ends by itself again and again.
 type child struct {
