@@ -160,14 +160,6 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 			return err
 		}
 	}
-	for _, a := range r.types.LongerThan(longestOnLambda) {
-		o.Log.Warn("an activity may take longer than any Lambda function: it runs here, and would be held on AWS; give it a shorter StartToClose, or complete it from outside (activity.ErrPending)",
-			"activityType", a.Name, "startToClose", a.StartToClose, "allowed", longestOnLambda)
-	}
-	if types := r.longerByDefault(); len(types) > 0 {
-		o.Log.Info("these activities need a longer activity time-out than the templates' default: set ActivityTimeout (SAM) or activity_timeout (Terraform)",
-			"activityTypes", types, "default", longestByDefault)
-	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {
 		return err
@@ -184,8 +176,21 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	r.warnOfLong(o.Log) // after what is parked
 	o.Greeting(os.Stdout, "http://"+listener.Addr().String())
 	return errors.Join(server.Serve(ctx, listener), server.Close())
+}
+
+// warnOfLong logs which activities may take longer than Lambda functions allow.
+func (r *Registry) warnOfLong(log *slog.Logger) {
+	for _, a := range r.types.LongerThan(longestOnLambda) {
+		log.Warn("an activity may take longer than any Lambda function: it runs here, and would be held on AWS; give it a shorter StartToClose, or complete it from outside (activity.ErrPending)",
+			"activityType", a.Name, "startToClose", a.StartToClose, "allowed", longestOnLambda)
+	}
+	if types := r.longerByDefault(); len(types) > 0 {
+		log.Info("these activities need a longer activity time-out than the templates' default: set ActivityTimeout (SAM) or activity_timeout (Terraform)",
+			"activityTypes", types, "default", longestByDefault)
+	}
 }
 
 // checkedLooks is how many tasks after each validator and query handler the server checks for a change of state: enough to find one

@@ -17,7 +17,9 @@ import (
 type Instance struct {
 	s coro.Scheduler
 	// users are its owner, until Close, and the goroutines that use it: see Enter.
-	users    atomic.Int32
+	users atomic.Int32
+	// gone is set when the last user has left and the code is unwound.
+	gone     atomic.Bool
 	root     *coro.Scope
 	workflow *Workflow
 	id       string        // the workflow's id
@@ -176,9 +178,13 @@ func (in *Instance) Enter() { in.users.Add(1) }
 // Leave is the end of Enter. If the owner has closed the instance meanwhile, the last goroutine to leave unwinds the code.
 func (in *Instance) Leave() {
 	if in.users.Add(-1) == 0 {
+		defer in.gone.Store(true)
 		in.s.Close()
 	}
 }
+
+// Gone reports whether the instance is closed, all goroutines that used it have left, and its code is unwound: none of it runs any more.
+func (in *Instance) Gone() bool { return in.gone.Load() }
 
 // Close unwinds the code: its deferred functions run, and nothing they do has any effect. While another goroutine still uses the
 // instance, Close leaves that to it. If code refuses to end, the goroutine that unwinds it ends with it. The owner calls Close once.

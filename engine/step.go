@@ -260,12 +260,16 @@ func (r *Run) NotReady(build string) *failure.Failure {
 // what waits for a start delay, is run first: the instance must be closed then. Otherwise it is at the end of the log, and stays good. An
 // error that is not a QueryError says that the code fails, and the instance must be closed.
 func (r *Run) Query(in *Instance, w *Writer, name string, input history.Payload) (history.Payload, error) {
-	if r.State.Pending != history.PendingNone {
-		if t := r.Step(in, w, Task{}); t.Failure != nil {
-			return nil, t.Failure.Err()
-		}
-	} else if err := r.CatchUp(in); err != nil {
+	if err := r.Ready(in, w); err != nil {
 		return nil, err
 	}
 	return in.Query(name, input)
+}
+
+// Ready brings the code of a run to where it answers queries, as Query does before it asks. An error says that the code fails.
+func (r *Run) Ready(in *Instance, w *Writer) error {
+	if r.State.Pending == history.PendingNone {
+		return r.CatchUp(in)
+	}
+	return r.Step(in, w, Task{}).Failure.Err()
 }

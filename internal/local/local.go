@@ -143,6 +143,9 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		_, err := sealer.Tidy(ctx, b.ports.Log)
 		return errors.Join(err, tidy(ctx))
 	}
+	if recorder := recordCrashes(o.Dir, o.Turn.Build, o.Log); recorder != nil {
+		o.Turn.Recorder, b.close = recorder, closeAfter(recorder, b.close)
+	}
 	world := world{turn.NewRealWorld(), o.now}
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	handler, err := forPages(withBackup(httpapi.New(service, o.Log), b.backup, o.Log), o.Origins)

@@ -107,17 +107,10 @@ func later(m *engine.Message, at history.Timestamp) engine.Message {
 // work makes an attempt and commits its result. It returns the work that is to be done next in the same invocation, if
 // there is any. The gate is open while the activity runs: it may take long, and may itself talk to the workflow.
 func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
-	if lease := w.lease(); w.delivery.Extend != nil && lease > 0 {
-		if err := w.delivery.Extend(ctx, lease); err != nil {
-			return nil, err
-		}
-	}
-	if begun, err := s.beginAttempt(ctx, w); err != nil {
+	ctx, result, f, err := s.recordedAttempt(ctx, w)
+	if err != nil {
 		return nil, err
-	} else if !begun {
-		return nil, errBegun
 	}
-	ctx, result, f := s.attempt(ctx, w)
 	ctx = context.WithoutCancel(ctx)
 	if w.pending {
 		err = s.pend(ctx, w)
@@ -128,6 +121,28 @@ func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
 		err = s.drop(ctx, w.delivery.Message)
 	}
 	return next, err
+}
+
+// recordedAttempt makes an attempt, which is on record while it runs. It returns an error if the attempt cannot begin. A suspect of the
+// recorder waits for its turn before the lease begins.
+func (s *Service) recordedAttempt(ctx context.Context, w *work) (within context.Context, result history.Payload, f *failure.Failure, err error) {
+	m := w.delivery.Message
+	note := s.noteBegin(CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+	defer s.noteEnd(note)
+	if lease := w.lease(); w.delivery.Extend != nil && lease > 0 {
+		if err := w.delivery.Extend(ctx, lease); err != nil {
+			return ctx, nil, nil, err
+		}
+	}
+	begun, err := s.beginAttempt(ctx, w)
+	if err == nil && !begun {
+		err = errBegun
+	}
+	if err != nil {
+		return ctx, nil, nil, err
+	}
+	within, result, f = s.attempt(ctx, w)
+	return within, result, f, nil
 }
 
 // admit decides what a message that asks for an attempt comes to: an attempt, or a result without one.
@@ -168,6 +183,9 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	}
 	if f := w.waited(t.now()); f != nil {
 		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, f))
+	}
+	if reason := t.parked(CodeActivity, t.workflowID, run.State.RunID, uint64(a.EventID)); reason != "" {
+		return nil, t.holdFor(ctx, run, w, reason)
 	}
 	if d.late(w.limit, t.now()) {
 		return nil, errLate
@@ -252,10 +270,10 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	limited = attempt.With(limited, attempt.Info{
 		WorkflowID: w.delivery.WorkflowID, RunID: string(w.delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.number,
 	}, w.heart)
-	o, ended := s.guardAttempt(w.limit, func() attemptOutcome {
+	o, hung := s.guardAttempt(w.limit, func() attemptOutcome {
 		return callActivity(header.Into(limited, a.Header), s.registry.Code(code), a.Input)
 	})
-	if !ended {
+	if hung != nil {
 		s.options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}

@@ -253,6 +253,9 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 			t.entry.noteVanishing(c.run.Number, []store.Item{{Commit: c.commit.ID}})
 			continue // a void run never was
 		}
+		if t.options.Recorder != nil && c.commit.Status.Closed() {
+			t.options.Recorder.Forget(t.workflowID, c.run.Number)
+		}
 		if before := t.entry.run; before != nil && c.run.State.Started.ContinuedFrom == before.State.RunID {
 			t.entry.before, t.entry.looked = before, before.State.RunID
 		}

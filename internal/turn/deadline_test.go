@@ -40,7 +40,7 @@ func sluggishScene(t *testing.T, fn func(t *testing.T, p *turntest.Process)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
-		p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
+		p := d.Start(turn.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish)) // its queries take long on purpose
 		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +132,7 @@ func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
 		hooks := d.Hook()
-		p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
+		p := d.Start(turn.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
 		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -188,17 +188,21 @@ func TestPollsBesideABusyRun(t *testing.T) {
 	})
 }
 
-// A validator that does not come back within its budget fails its update, visibly, and leaves the run to others.
+// A validator that does not come back within its budget fails its update, visibly. Other updates of the run are refused at once until
+// it does.
 func TestValidatorThatTakesTooLong(t *testing.T) {
 	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
 		_, took, err := sent(p, "add", "u", "60000000000")
 		if !errors.Is(err, api.NotReady) || took != time.Second || p.Service.Hung() != 1 {
 			t.Errorf("answered %v after %v, with %d hung", err, took, p.Service.Hung())
 		}
+		if a, took, err := sent(p, "add", "early", "0"); !errors.Is(err, api.NotReady) || took != 0 {
+			t.Errorf("another update before it comes back: %+v, %v, after %v; want 409 at once", a, err, took)
+		}
+		time.Sleep(time.Hour) // the validator comes back, and nothing follows from that but that the run goes on
 		if a, took, err := sent(p, "add", "other", "0"); err != nil || string(a.Result) != "1" || took != 0 {
 			t.Errorf("another update: %+v, %v, after %v", a, err, took)
 		}
-		time.Sleep(time.Hour) // the validator comes back, and nothing follows from that
 		if n := adds(t, p); n != 1 {
 			t.Errorf("%d updates were accepted", n)
 		}
@@ -248,7 +252,7 @@ func startSluggish(t *testing.T) (*turntest.Process, *silentLog) {
 	d := turntest.New(t)
 	log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
 	d.Ports.Log = log
-	p := d.Start(turn.Options{}, workflow.Bind(sluggish, runSluggish))
+	p := d.Start(turn.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
 	if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,8 @@
 //   - The process dies: see the two orders.
 //   - The code fails: the task fails, not the run. See engine.Run.Step.
 //   - The code hangs, or takes its goroutine with it: the same, with the stack where it hangs. The instance is abandoned and
-//     counted. Whoever still uses it closes it when it comes back (engine.Instance.Enter).
+//     counted. Whoever still uses it closes it when it comes back (engine.Instance.Enter). Until then the run is blocked: none of its
+//     code runs, updates and queries are refused, and the tasks that messages bring fail, and are tried again (blocks).
 //
 // # One process
 //

@@ -11,6 +11,9 @@ func (s *Service) SendTogether(ctx context.Context, m engine.Message) error {
 	return s.sendTogether(ctx, m)
 }
 
+// HungRetry is the longest delay between two looks at a run whose code hangs.
+const HungRetry = hungRetry
+
 // Watched is how many workflows somebody watches.
 func (s *Service) Watched() int {
 	s.watchers.mu.Lock()

@@ -49,7 +49,8 @@ func (t *session) locals(ctx context.Context, in *engine.Instance, run *engine.R
 			}
 		}
 		results := l.all(ctx, due)
-		transition = t.came(in, run, w, task, t.guard(in, func() { defer in.Leave(); resumed = run.Resume(in, waiting, results) }), &resumed)
+		note := t.noteTask(in, task.Updates)
+		transition = t.came(in, run, w, task, t.guard(in, func() { defer t.leaves(in, note); resumed = run.Resume(in, waiting, results) }), &resumed)
 	}
 	return transition
 }
@@ -88,7 +89,8 @@ func (l *localTask) one(ctx context.Context, a *engine.LocalActivity) engine.Loc
 			return engine.LocalResult{Number: a.Number, Attempt: number, Failure: f}
 		}
 		wait := at.Sub(now)
-		if wait > a.WaitInTask || wait > l.end.Sub(now) || l.world.Wait(ctx, wait, nil) != nil {
+		hangs := l.blocked(l.workflowID, l.run.RunID) != nil
+		if hangs || wait > a.WaitInTask || wait > l.end.Sub(now) || l.world.Wait(ctx, wait, nil) != nil {
 			light := *f
 			light.Stack = truncate(f.Stack)
 			return engine.LocalResult{Number: a.Number, Attempt: number, Failure: &light, RetryAt: at}
@@ -114,11 +116,14 @@ func (l *localTask) carryOut(ctx context.Context, a *engine.LocalActivity, numbe
 	within = header.Into(attempt.With(within, attempt.Info{
 		WorkflowID: l.run.WorkflowID, RunID: string(l.run.RunID), ActivityType: a.ActivityType, Attempt: number, Local: true,
 	}, nil), a.Header)
-	o, ended := l.guardAttempt(limit, func() attemptOutcome {
+	note := l.noteBegin(CodeLocal, l.workflowID, l.run.RunID, hash(a.ActivityType))
+	o, hung := l.guardAttempt(limit, func() attemptOutcome {
+		defer l.noteEnd(note)
 		return callActivity(within, l.registry.Code(l.registry.Activity(a.ActivityType)), a.Input)
 	})
 	switch {
-	case !ended:
+	case hung != nil:
+		l.blocks.add(runKey{l.workflowID, l.run.RunID}, "a local activity", l.world.Now(), hung)
 		l.options.Logger.ErrorContext(ctx, "a local activity does not heed the end of its context; it is given up", "workflowId", l.workflowID, "activityType", a.ActivityType)
 		return nil, timeout(limited, "the attempt took longer than "+limit.String()+", and did not end with its context", nil)
 	case o.pending:
@@ -129,8 +134,9 @@ func (l *localTask) carryOut(ctx context.Context, a *engine.LocalActivity, numbe
 	return o.result, o.failure
 }
 
-// guardAttempt calls an activity's code, and waits for it a little longer than it may take. It reports whether it has ended.
-func (s *Service) guardAttempt(limit time.Duration, call func() attemptOutcome) (attemptOutcome, bool) {
+// guardAttempt calls an activity's code, and waits for it a little longer than it may take. If the code has not ended by then,
+// guardAttempt returns what reports whether it has; otherwise hung is nil.
+func (s *Service) guardAttempt(limit time.Duration, call func() attemptOutcome) (o attemptOutcome, hung func() bool) {
 	outcome := make(chan attemptOutcome, 1) // not a variable: an attempt that does not come back may still write to it
 	ended := s.world.Guard(limit+attemptGrace, func() {
 		o := attemptOutcome{failure: &failure.Failure{Kind: failure.KindMisuse, Message: "the activity ended its goroutine"}}
@@ -138,9 +144,9 @@ func (s *Service) guardAttempt(limit time.Duration, call func() attemptOutcome) 
 		o = call()
 	})
 	if !ended {
-		return attemptOutcome{}, false
+		return attemptOutcome{}, func() bool { return len(outcome) > 0 }
 	}
-	return <-outcome, true
+	return <-outcome, nil
 }
 
 func unregistered(activityType string) *failure.Failure {

@@ -137,7 +137,9 @@ func (t *session) trials(in *engine.Instance) func(fn func(in *engine.Instance))
 			return false
 		}
 		fresh := engine.NewInstance(workflow, t.workflowID, id)
+		note := t.noteBegin(CodeTask, t.workflowID, id, 0)
 		ended := t.world.Guard(t.options.DeadlockAfter, func() {
+			defer t.noteEnd(note)
 			defer fresh.Close()
 			fn(fresh)
 		})

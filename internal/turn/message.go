@@ -364,6 +364,10 @@ func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Mess
 	t.discard()
 	next := *m
 	next.Attempt++
-	next.Due, next.Sent = t.now().Add(engine.TaskRetryDelay(m.Attempt)), 0
+	delay := engine.TaskRetryDelay(m.Attempt)
+	if t.blocked(t.workflowID, run.State.RunID) != nil {
+		delay = min(delay, hungRetry) // the code may come back at any moment
+	}
+	next.Due, next.Sent = t.now().Add(delay), 0
 	return t.nextAttempt(ctx, m, run.State.LastTask.TaskScheduledID(), next, transition.Failure)
 }

@@ -232,6 +232,9 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 		if err := t.mine(ctx, run); err != nil {
 			return err
 		}
+		if err := t.refused(run, CodeQuery); err != nil {
+			return err
+		}
 		if f := run.NotReady(s.options.Build); f != nil {
 			return notReady(f)
 		}
@@ -261,17 +264,35 @@ func (t *session) query(run *engine.Run, name string, input history.Payload) (hi
 		err      error
 		returned bool
 	}
-	ended := t.guard(in, func() {
-		defer in.Leave()
-		answer.result, answer.err = run.Query(in, w, name, input)
+	if err := t.readyForQuery(in, run, w); err != nil {
+		return nil, err
+	}
+	note := t.noteBegin(CodeQuery, t.workflowID, in.RunID(), hash(name))
+	ended := t.guardFor(t.options.QueryFor, in, func() {
+		defer t.leaves(in, note)
+		answer.result, answer.err = in.Query(name, input)
 		answer.returned = true
 	})
 	if !ended || !answer.returned {
-		return nil, t.lost(in, ended).Err()
+		return nil, t.lost(in, ended, t.options.QueryFor).Err()
 	}
 	var refused *engine.QueryError
 	keep = run == t.run() && run.State.Pending == history.PendingNone && (answer.err == nil || errors.As(answer.err, &refused))
 	return answer.result, answer.err
+}
+
+// readyForQuery brings the code of a run to where it answers queries. That may replay a long history, and has the time of a task.
+func (t *session) readyForQuery(in *engine.Instance, run *engine.Run, w *engine.Writer) error {
+	if run.State.Pending == history.PendingNone && in.Slot() == run.State.NextSlot {
+		return nil // it is there
+	}
+	came := make(chan error, 1) // not a variable: code that does not come back may still write to it
+	note := t.noteBegin(CodeQuery, t.workflowID, in.RunID(), 0)
+	ended := t.guard(in, func() { defer t.leaves(in, note); came <- run.Ready(in, w) })
+	if !ended || len(came) == 0 {
+		return t.lost(in, ended, t.options.DeadlockAfter).Err()
+	}
+	return <-came
 }
 
 func queryProblem(err error) error {

@@ -45,6 +45,8 @@ type Options struct {
 	DeadlockAfter time.Duration
 	// ValidateFor is how long a validator may run before its task fails.
 	ValidateFor time.Duration
+	// QueryFor is how long the handler of a query may run before the query fails. Replaying the run before has DeadlockAfter.
+	QueryFor time.Duration
 	// Grace is how long a message waits for the commit that schedules it before its slot is fenced.
 	Grace time.Duration
 	// LongTimer is the delay from which a message is kept in the store until it is near.
@@ -76,6 +78,8 @@ type Options struct {
 	SendsAtOnce int
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
+	// Recorder records which code runs, for the process after one that code has ended; nil records nothing.
+	Recorder Recorder
 	// Observe is told what happens; nil is nobody.
 	Observe *observe.Hub
 }
@@ -90,6 +94,7 @@ func Defaults() Options {
 		SoftLimit:     20 * time.Second,
 		DeadlockAfter: 10 * time.Second,
 		ValidateFor:   time.Second,
+		QueryFor:      time.Second,
 		Grace:         time.Minute,
 		LongTimer:     queue.MaxDelay,
 		Retention:     7 * 24 * time.Hour,
@@ -117,6 +122,7 @@ type Service struct {
 	watchers watchers
 	looks    looks
 	hung     atomic.Int64
+	blocks   blocks
 	signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
 
@@ -126,6 +132,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.SoftLimit, d.SoftLimit)
 	setDefault(&o.DeadlockAfter, d.DeadlockAfter)
 	setDefault(&o.ValidateFor, d.ValidateFor)
+	setDefault(&o.QueryFor, d.QueryFor)
 	setDefault(&o.Grace, d.Grace)
 	setDefault(&o.LongTimer, d.LongTimer)
 	setDefault(&o.Retention, d.Retention)

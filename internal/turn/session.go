@@ -195,12 +195,16 @@ func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, t
 	if started == nil {
 		started = task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
 	}
+	if passed := t.passOver(run, w, task); passed != nil {
+		return passed
+	}
 	in, began := t.instance(run, w, started), t.world.Now()
 	in.BoundValidators(t.options.ValidateFor, func(fn func()) bool { return t.validated(in, fn) })
 	before := in.Looked()
 	t.unsettled = true
 	var stepped *engine.Transition
-	transition := t.came(in, run, w, task, t.guard(in, func() { defer in.Leave(); stepped = run.Step(in, w, task) }), &stepped)
+	note := t.noteTask(in, task.Updates)
+	transition := t.came(in, run, w, task, t.guard(in, func() { defer t.leaves(in, note); stepped = run.Step(in, w, task) }), &stepped)
 	transition = t.locals(ctx, in, run, w, task, transition)
 	transition = t.checkLooks(ctx, in, before, run, w, task, transition)
 	t.ran(ctx, run, w, task, began, transition)
@@ -213,14 +217,20 @@ func (t *session) came(in *engine.Instance, run *engine.Run, w *engine.Writer, t
 	if ended && *to != nil {
 		return *to
 	}
-	failed := run.Fail(w, task, t.lost(in, ended))
+	failed := run.Fail(w, task, t.lost(in, ended, t.options.DeadlockAfter))
 	failed.Blamed = in.RunningUpdate()
 	return failed
 }
 
-// guard runs code of an instance, which it leaves at its end. guard returns false for code that did not come back: the session has lost
-// the instance then, and the run that it holds. The instance is closed when the code comes back.
+// guard runs code of an instance, which it leaves at its end, for DeadlockAfter at most: see guardFor.
 func (t *session) guard(in *engine.Instance, fn func()) bool {
+	return t.guardFor(t.options.DeadlockAfter, in, fn)
+}
+
+// guardFor runs code of an instance, which the code leaves at its end. guardFor returns false for code that did not come back within
+// limit: the session has lost the instance then, and the run that it holds, and the run is blocked until the code comes back. The
+// instance is closed then.
+func (t *session) guardFor(limit time.Duration, in *engine.Instance, fn func()) bool {
 	in.Enter()
 	t.active = true
 	before := t.pressure.allocated()
@@ -229,7 +239,7 @@ func (t *session) guard(in *engine.Instance, fn func()) bool {
 			t.entry.grown += t.pressure.allocated() - before
 		}
 	}()
-	if t.world.Guard(t.options.DeadlockAfter, fn) {
+	if t.world.Guard(limit, fn) {
 		return true
 	}
 	t.hangs(t.workflowID, in)
@@ -245,13 +255,14 @@ func (t *session) validated(in *engine.Instance, fn func()) bool {
 		return true
 	}
 	t.hung.Add(1)
+	t.blocks.add(runKey{t.workflowID, in.RunID()}, "a validator", t.world.Now(), in.Gone)
 	t.Observed().Observe(context.Background(), &observe.Hung{WorkflowID: t.workflowID})
 	t.options.Logger.Error("a validator does not come back; its instance is abandoned", "workflowId", t.workflowID, "after", t.options.ValidateFor)
 	return false
 }
 
 // lost is the failure of code that did not come back (a deadlock), or that took its goroutine with it.
-func (t *session) lost(in *engine.Instance, ended bool) *failure.Failure {
+func (t *session) lost(in *engine.Instance, ended bool, limit time.Duration) *failure.Failure {
 	if ended {
 		if f := failure.FromError(in.Err()); f != nil {
 			return f
@@ -260,14 +271,16 @@ func (t *session) lost(in *engine.Instance, ended bool) *failure.Failure {
 	}
 	return &failure.Failure{
 		Kind:    failure.KindDeadlock,
-		Message: "workflow code did not come back within " + t.options.DeadlockAfter.String() + ": it blocks on something that is not the engine's",
+		Message: "workflow code did not come back within " + limit.String() + ": it blocks on something that is not the engine's",
 		Stack:   in.Stuck(),
 	}
 }
 
-// hangs counts and reports code that did not come back. A Lambda process with hung code ends after it has answered.
+// hangs counts and reports code that did not come back, and blocks its run until it does. The code is that of an instance which is
+// closed, or is about to be. A Lambda process with hung code ends after it has answered.
 func (s *Service) hangs(workflowID string, in *engine.Instance) {
 	s.hung.Add(1)
+	s.blocks.add(runKey{workflowID, in.RunID()}, "workflow code", s.world.Now(), in.Gone)
 	s.Observed().Observe(context.Background(), &observe.Hung{WorkflowID: workflowID})
 	s.options.Logger.Error("workflow code does not come back; its instance is abandoned", "workflowId", workflowID, "stack", in.Stuck())
 }

@@ -311,6 +311,9 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	if err := t.mine(ctx, run); err != nil {
 		return err
 	}
+	if err := t.refused(run, CodeUpdate); err != nil {
+		return t.final(ctx, err)
+	}
 	if f := run.NotReady(t.options.Build); f != nil {
 		for _, c := range calls {
 			c.err = notReady(f)

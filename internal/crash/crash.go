@@ -1,0 +1,316 @@
+// Package crash finds out which code of users ends the process: with os.Exit, by a stack overflow, by using up the memory. Go can
+// recover from none of these.
+//
+// A [Recorder] notes in a file of the data directory which code runs. The notes are written to the page cache and not flushed: they
+// survive the death of the process, and after a power failure nobody is to blame. The next process reads them. What ran when a process
+// died is a suspect. Suspects run one at a time, so that the next death names the culprit, and a suspect whose code returns is cleared.
+// What ran at three deaths is parked for this build: its code does not run.
+//
+//	running          every note of a process that died, and was not closed
+//	  └─▶ suspect    its code waits for its turn; cleared when it returns
+//	        └─▶ parked   after three deaths; until the build is another, or the run closes
+//
+// Nothing rests on a note for correctness. Without one, code that ends the process does so again.
+package crash
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+const (
+	// enough is how many deaths park what ran.
+	enough = 3
+	// turnFor is how long a suspect has its turn. Then the next one begins, and the death of the process is not held against the former.
+	turnFor = 5 * time.Second
+	// notesName and suspectsName are the files.
+	notesName, suspectsName = "crash.notes", "crash.suspects"
+	// noNote is the note of code that is not recorded.
+	noNote = -1
+)
+
+// key names code.
+type key struct {
+	kind       turn.CodeKind
+	workflowID string
+	run        uint32 // its number: a start that never landed has the same when it is tried again
+	part       uint64
+}
+
+// runKey names a run.
+type runKey struct {
+	workflowID string
+	run        uint32
+}
+
+func keyOf(c turn.Code) key { return key{c.Kind, c.WorkflowID, c.RunID.Number(), c.Part} }
+
+func (k key) of() runKey { return runKey{k.workflowID, k.run} }
+
+// suspect is code that ran when a process died.
+type suspect struct {
+	runID  history.RunID
+	deaths int
+}
+
+func (s *suspect) parked() bool { return s.deaths >= enough }
+
+// Recorder implements turn.Recorder with two files of a data directory, which its owner holds alone.
+type Recorder struct {
+	dir, build string
+	log        *slog.Logger
+	notes      *notes
+	failed     atomic.Bool  // a write has failed, and that was logged
+	watched    atomic.Int32 // suspects, those that are parked included; spares the lock while there are none
+
+	mu       sync.Mutex
+	suspects map[key]*suspect
+	runs     map[runKey]int // how many of the suspects a run has
+	turn     int            // the note of the suspect whose turn it is, or noNote
+	change   chan struct{}  // closed when the turn is free; nil while nobody waits
+}
+
+var _ turn.Recorder = (*Recorder)(nil)
+
+// Open opens the recorder of a data directory, which the caller holds alone. It counts what ran when the last process died, and logs
+// what is parked.
+func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
+	r := &Recorder{dir: dir, build: build, log: log, suspects: map[key]*suspect{}, runs: map[runKey]int{}, turn: noNote}
+	known, err := readSuspects(filepath.Join(dir, suspectsName), build)
+	if err != nil {
+		log.Warn("the record of what ended the process cannot be read: it begins anew", "error", err)
+	}
+	died, err := readNotes(filepath.Join(dir, notesName), build)
+	if err != nil {
+		log.Warn("what ran when the last process ended cannot be read", "error", err)
+	}
+	r.suspects = judged(known, died)
+	for k := range r.suspects {
+		r.runs[k.of()]++
+	}
+	r.watched.Store(int32(len(r.suspects)))
+	r.announce() // before anything that may fail
+	if len(died) > 0 {
+		if err := r.save(); err != nil {
+			return nil, err
+		}
+	}
+	if r.notes, err = createNotes(filepath.Join(dir, notesName), build); err != nil {
+		return nil, fmt.Errorf("create the file of notes: %w", err)
+	}
+	return r, nil
+}
+
+// judged returns the suspects after a death. A death counts for all code that ran, except for suspects whose turn was over.
+func judged(known map[key]*suspect, died []note) map[key]*suspect {
+	for _, n := range died {
+		k := keyOf(n.code)
+		s := known[k]
+		if s == nil {
+			if len(known) >= mostSuspects {
+				continue
+			}
+			s = &suspect{}
+			known[k] = s
+		}
+		s.runID = n.code.RunID
+		if !n.passed || s.deaths == 0 {
+			s.deaths++
+		}
+	}
+	return known
+}
+
+// announce logs what is parked, in one line.
+func (r *Recorder) announce() {
+	var parked []string
+	for k, s := range r.suspects {
+		if s.parked() {
+			parked = append(parked, fmt.Sprintf("workflow %q run %q (%s)", k.workflowID, s.runID, what(k)))
+		}
+	}
+	if len(parked) == 0 {
+		return
+	}
+	r.log.Error("parked: code of these runs has ended the process each time that it ran, and does not run under this build; start a fixed build, or terminate or reset the runs",
+		"runs", parked, "deaths", enough)
+}
+
+func what(k key) string {
+	if k.kind == turn.CodeActivity {
+		return fmt.Sprintf("activity of event %d", k.part)
+	}
+	return k.kind.String()
+}
+
+// Begin implements turn.Recorder. It allocates nothing for code that is no suspect.
+func (r *Recorder) Begin(c turn.Code) int {
+	if r.watched.Load() > 0 {
+		return r.beginSuspect(c)
+	}
+	return r.write(c)
+}
+
+// write notes that code runs.
+func (r *Recorder) write(c turn.Code) int {
+	n, err := r.notes.write(c)
+	r.complain(err)
+	return n
+}
+
+// complain logs the first write that fails: from then on deaths may go unexplained.
+func (r *Recorder) complain(err error) {
+	if err != nil && !r.failed.Swap(true) {
+		r.log.Warn("code that ends the process may not be found out: the crash recorder cannot write", "error", err)
+	}
+}
+
+// beginSuspect is Begin while there are suspects. One of them waits until no other has its turn, for turnFor at most.
+func (r *Recorder) beginSuspect(c turn.Code) int {
+	r.mu.Lock()
+	if r.suspects[keyOf(c)] == nil {
+		r.mu.Unlock()
+		return r.write(c)
+	}
+	end := time.Now().Add(turnFor)
+	for r.turn != noNote {
+		before := r.turn
+		if r.change == nil {
+			r.change = make(chan struct{})
+		}
+		change := r.change
+		r.mu.Unlock()
+		timer := time.NewTimer(time.Until(end))
+		over := false
+		select {
+		case <-change:
+		case <-timer.C:
+			over = true
+		}
+		timer.Stop()
+		r.mu.Lock()
+		switch {
+		case r.turn != before: // it is another's turn by now, who has all of his time
+			end = time.Now().Add(turnFor)
+		case over && r.turn != noNote:
+			r.complain(r.notes.pass(r.turn))
+			r.turn = noNote
+		}
+	}
+	defer r.mu.Unlock()
+	n := r.write(c)
+	r.turn = n
+	return n
+}
+
+// End implements turn.Recorder.
+func (r *Recorder) End(n int) {
+	if n == noNote {
+		return
+	}
+	if r.watched.Load() > 0 {
+		r.clear(n)
+	}
+	r.complain(r.notes.clear(n))
+}
+
+// clear clears a suspect whose code has returned, and lets the next one begin.
+func (r *Recorder) clear(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.turn == n {
+		r.turn = noNote
+		if r.change != nil {
+			close(r.change)
+			r.change = nil
+		}
+	}
+	if k := keyOf(r.notes.code(n)); r.suspects[k] != nil {
+		r.drop(k)
+		r.complain(r.save())
+	}
+}
+
+func (r *Recorder) drop(k key) {
+	delete(r.suspects, k)
+	if r.runs[k.of()]--; r.runs[k.of()] == 0 {
+		delete(r.runs, k.of())
+	}
+	r.watched.Store(int32(len(r.suspects)))
+}
+
+// Parked implements turn.Recorder. An activity is parked alone, and queries are; other code is parked with all code of its run.
+func (r *Recorder) Parked(c turn.Code) string {
+	if r.watched.Load() == 0 {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := keyOf(c)
+	if r.runs[own.of()] == 0 {
+		return ""
+	}
+	for k, s := range r.suspects {
+		if k.of() == own.of() && s.parked() && bars(k, own) {
+			return fmt.Sprintf("parked: %s ended the process %d times in a row, so it does not run under this build (%s): start a fixed build, or terminate or reset the run",
+				what(k), s.deaths, r.build)
+		}
+	}
+	return ""
+}
+
+// bars reports whether code that is parked keeps other code of its run from running.
+func bars(parked, other key) bool {
+	switch {
+	case parked.kind == turn.CodeActivity || other.kind == turn.CodeActivity:
+		return parked == other
+	case parked.kind == turn.CodeQuery:
+		return other.kind == turn.CodeQuery
+	}
+	return true
+}
+
+// Forget implements turn.Recorder.
+func (r *Recorder) Forget(workflowID string, run uint32) {
+	if r.watched.Load() == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.runs[runKey{workflowID, run}] == 0 {
+		return
+	}
+	for k := range r.suspects {
+		if k.workflowID == workflowID && k.run == run {
+			r.drop(k)
+		}
+	}
+	r.complain(r.save())
+}
+
+// Close notes that the process ends as it should: what still runs is no suspect.
+func (r *Recorder) Close() error {
+	r.failed.Store(true) // what still runs may end later, and cannot be written any more
+	return r.notes.close()
+}
+
+// save writes the suspects. The caller holds the lock, or is alone. A crash on the way leaves the file of before.
+func (r *Recorder) save() error {
+	path := filepath.Join(r.dir, suspectsName)
+	body, err := encodeSuspects(r.build, r.suspects)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", body, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

@@ -1,0 +1,249 @@
+package crash
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// process is a recorder of a process that ends by itself: nobody closes it.
+type process struct {
+	*Recorder
+	log *bytes.Buffer
+}
+
+func open(t *testing.T, dir, build string) *process {
+	t.Helper()
+	log := &bytes.Buffer{}
+	r, err := Open(dir, build, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &process{r, log}
+}
+
+// die closes the file as the death of a process does.
+func (p *process) die(t *testing.T) {
+	t.Helper()
+	if err := p.notes.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func code(kind turn.CodeKind, id string, part uint64) turn.Code {
+	return turn.Code{Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{7}), Part: part}
+}
+
+// Code that runs at three deaths is parked, for this build, and named in the first line of the log. Code that ran beside it at the first
+// death and returns under the next process is cleared.
+func TestParkedAfterThreeDeaths(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bad, good := code(turn.CodeTask, "bad", 0), code(turn.CodeActivity, "good", 5)
+	for death := range enough {
+		p := open(t, dir, "b1")
+		if p.log.Len() > 0 || p.Parked(bad) != "" {
+			t.Errorf("after %d deaths: parked for %q, with the log %q", death, p.Parked(bad), p.log)
+		}
+		n := p.Begin(good)
+		if death > 0 {
+			p.End(n)
+		}
+		p.Begin(bad)
+		p.die(t)
+	}
+	p := open(t, dir, "b1")
+	for c, want := range map[turn.Code]bool{
+		bad: true, code(turn.CodeQuery, "bad", 1): true, code(turn.CodeUpdate, "bad", 1): true, code(turn.CodeActivity, "bad", 1): false,
+		good: false, code(turn.CodeTask, "good", 0): false,
+	} {
+		if reason := p.Parked(c); strings.HasPrefix(reason, "parked:") != want {
+			t.Errorf("%v: %q; want it parked: %v", c, reason, want)
+		}
+	}
+	line, _, _ := strings.Cut(p.log.String(), "\n")
+	for _, want := range []string{"level=ERROR", "parked", "bad", string(bad.RunID), "terminate or reset", "start a fixed build"} {
+		if !strings.Contains(line, want) || strings.Contains(line, "good") {
+			t.Errorf("the first line has no %q, or names a good run: %s", want, line)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p = open(t, dir, "b1"); p.Parked(bad) == "" {
+		t.Error("a clean end has freed it")
+	}
+	p.Forget("bad", 1)
+	p.die(t)
+	if p = open(t, dir, "b1"); p.Parked(bad) != "" || p.log.Len() > 0 {
+		t.Errorf("it is parked although its run has closed: %s", p.log)
+	}
+}
+
+// Another build runs what was parked.
+func TestAnotherBuildFrees(t *testing.T) {
+	t.Parallel()
+	dir, bad := t.TempDir(), code(turn.CodeQuery, "bad", 9)
+	for range enough {
+		p := open(t, dir, "b1")
+		p.Begin(bad)
+		p.die(t)
+	}
+	if p := open(t, dir, "b2"); p.Parked(bad) != "" || p.log.Len() > 0 {
+		t.Errorf("another build has it parked: %s", p.log)
+	}
+}
+
+// What runs when a process is closed is no suspect, and what is kept after a failure is as before.
+func TestCleanEnd(t *testing.T) {
+	t.Parallel()
+	dir, c := t.TempDir(), code(turn.CodeActivity, "w", 5)
+	for range 2 * enough {
+		p := open(t, dir, "b1")
+		n := p.Begin(c)
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p.End(n)
+		if p.Parked(c) != "" || p.log.Len() > 0 {
+			t.Fatalf("parked for %q, with the log %q", p.Parked(c), p.log)
+		}
+	}
+}
+
+// Suspects run one at a time. After its time the next one begins, and a death is not held against the one before.
+func TestSuspectsTakeTurns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	slow, bad := code(turn.CodeActivity, "slow", 5), code(turn.CodeTask, "bad", 0)
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, dir, "b1")
+		p.Begin(slow)
+		p.Begin(bad)
+		p.die(t)
+		for range enough - 1 {
+			p := open(t, dir, "b1")
+			n := p.Begin(slow)
+			began := time.Now()
+			done := make(chan int)
+			go func() { done <- p.Begin(bad) }()
+			synctest.Wait()
+			select {
+			case <-done:
+				t.Error("two suspects run at once")
+			default:
+			}
+			<-done
+			if waited := time.Since(began); waited != turnFor || n == noNote {
+				t.Errorf("the second waited for %v, want %v", waited, turnFor)
+			}
+			p.die(t)
+		}
+		p = open(t, dir, "b1")
+		if p.Parked(slow) != "" || p.Parked(bad) == "" {
+			t.Errorf("slow is parked for %q, and bad for %q; want bad alone", p.Parked(slow), p.Parked(bad))
+		}
+		n := p.Begin(slow)
+		p.End(n)
+		if len(p.suspects) != 1 || p.turn != noNote {
+			t.Errorf("%d suspects, and the turn is of %d; want the parked one alone, and nobody's", len(p.suspects), p.turn)
+		}
+		p.die(t)
+	})
+}
+
+// A recorder whose file takes no more says so once, and the code runs.
+func TestRecorderThatCannotWrite(t *testing.T) {
+	t.Parallel()
+	p := open(t, t.TempDir(), "b1")
+	p.die(t) // its file is closed
+	for range 3 {
+		p.End(p.Begin(code(turn.CodeTask, "w", 0)))
+	}
+	if n := strings.Count(p.log.String(), "cannot write"); n != 1 {
+		t.Errorf("%d warnings, want one: %s", n, p.log)
+	}
+}
+
+// Whatever stands in the files, the recorder opens, and takes nothing for a note that is none.
+func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := open(t, dir, "b1")
+	p.Begin(code(turn.CodeTask, "w", 3))
+	p.die(t)
+	path := filepath.Join(dir, notesName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes, err := readNotes(path, "b1"); err != nil || len(notes) != 1 || notes[0].code != code(turn.CodeTask, "w", 3) {
+		t.Fatalf("%v, %v; want the note", notes, err)
+	}
+	for at := headerSize; at < headerSize+idsAt+40; at++ {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 0x80
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		notes, err := readNotes(path, "b1")
+		inside := at < headerSize+idsAt+len("w")+len(history.NewRunID(1, [8]byte{}))
+		if err != nil || len(notes) != map[bool]int{true: 0, false: 1}[inside] {
+			t.Errorf("with byte %d changed: %v, %v", at-headerSize, notes, err)
+		}
+	}
+	if err := os.WriteFile(path, whole[:headerSize+9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, suspectsName), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if p = open(t, dir, "b1"); len(p.suspects) != 0 || !strings.Contains(p.log.String(), "begins anew") {
+		t.Errorf("%d suspects, and the log: %s", len(p.suspects), p.log)
+	}
+	p.die(t)
+}
+
+// More code than there are places runs without a note. A note allocates nothing.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	p := open(t, t.TempDir(), "b1")
+	defer p.die(t)
+	var all []int
+	for i := range places {
+		all = append(all, p.Begin(code(turn.CodeTask, fmt.Sprint("w", i), 0)))
+	}
+	if n := p.Begin(code(turn.CodeTask, "one too many", 0)); n != noNote {
+		t.Errorf("one too many has note %d", n)
+	}
+	for _, n := range all {
+		p.End(n)
+	}
+	c := code(turn.CodeUpdate, "w", 1)
+	p.End(p.Begin(c))
+	if notes, err := readNotes(filepath.Join(p.dir, notesName), "b1"); err != nil || len(notes) != 0 {
+		t.Errorf("%d notes are left, %v", len(notes), err)
+	}
+}
+
+// BenchmarkNote is what the recorder costs for each piece of code.
+func BenchmarkNote(b *testing.B) {
+	r, err := Open(b.TempDir(), "b1", slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := code(turn.CodeUpdate, "workflow", 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.End(r.Begin(c))
+	}
+}

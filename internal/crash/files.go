@@ -1,0 +1,204 @@
+package crash
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn"
+)
+
+// The file of notes has a header and then a fixed number of places, one for each code that runs at the same time:
+//
+//	header   "weftnotes1", 1 if the process has ended as it should, the length of the build's name, the name
+//	place    state, kind, lengths of the ids (2), part (8), CRC-32 of what is before and after it (4), workflow id, run id
+const (
+	magic      = "weftnotes1"
+	headerSize = 512
+	places     = 1024
+	idsAt      = 16
+	placeSize  = idsAt + engine.MaxIDLength + maxRunID
+	maxRunID   = 49 // more than any run id has
+	// mostSuspects is how many suspects are kept.
+	mostSuspects = 2 * places
+
+	free, running, passed = 0, 1, 2
+)
+
+// notes is the file of notes of this process.
+type notes struct {
+	file *os.File
+
+	mu    sync.Mutex
+	empty []int // places, the one used last at the end
+
+	bodies [places][placeSize]byte
+	codes  [places]turn.Code
+}
+
+// createNotes replaces the file of notes by an empty one. It writes all of it: later writes need no room on the disk.
+func createNotes(path, build string) (*notes, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	body := make([]byte, headerSize+places*placeSize)
+	copy(body, magic)
+	body[len(magic)+1] = byte(copy(body[len(magic)+2:headerSize], build[:min(len(build), 255)]))
+	if _, err := f.WriteAt(body, 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	n := &notes{file: f}
+	for i := places - 1; i >= 0; i-- {
+		n.empty = append(n.empty, i)
+	}
+	return n, nil
+}
+
+// write notes that code runs. It returns noNote if more code runs than there are places, or the ids are too long.
+func (n *notes) write(c turn.Code) (int, error) {
+	if len(c.WorkflowID) > engine.MaxIDLength || len(c.RunID) > maxRunID {
+		return noNote, nil
+	}
+	n.mu.Lock()
+	if len(n.empty) == 0 {
+		n.mu.Unlock()
+		return noNote, nil
+	}
+	i := n.empty[len(n.empty)-1]
+	n.empty = n.empty[:len(n.empty)-1]
+	n.mu.Unlock()
+	n.codes[i] = c
+	b := n.bodies[i][:]
+	b[0], b[1], b[2], b[3] = running, byte(c.Kind), byte(len(c.WorkflowID)), byte(len(c.RunID))
+	binary.LittleEndian.PutUint64(b[4:], c.Part)
+	end := idsAt + copy(b[idsAt:], c.WorkflowID)
+	end += copy(b[end:], c.RunID)
+	binary.LittleEndian.PutUint32(b[12:], sum(b[:end]))
+	_, err := n.file.WriteAt(b[:end], at(i))
+	return i, err
+}
+
+// sum is the checksum of a note. The state may change after it was made.
+func sum(b []byte) uint32 {
+	return crc32.Update(crc32.ChecksumIEEE(b[1:12]), crc32.IEEETable, b[idsAt:])
+}
+
+func at(place int) int64 { return int64(headerSize + place*placeSize) }
+
+// code is what a note is about that was written and not cleared.
+func (n *notes) code(i int) turn.Code { return n.codes[i] }
+
+// pass notes that the turn of a suspect is over, although its code still runs.
+func (n *notes) pass(i int) error { return n.state(i, passed) }
+
+// clear notes that the code has returned.
+func (n *notes) clear(i int) error {
+	err := n.state(i, free)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.empty = append(n.empty, i)
+	return err
+}
+
+var states = [...][1]byte{free: {free}, running: {running}, passed: {passed}}
+
+func (n *notes) state(i int, state byte) error {
+	_, err := n.file.WriteAt(states[state][:], at(i))
+	return err
+}
+
+// close notes that the process ends as it should.
+func (n *notes) close() error {
+	_, err := n.file.WriteAt([]byte{1}, int64(len(magic)))
+	return errors.Join(err, n.file.Close())
+}
+
+// note is what a process has left.
+type note struct {
+	code   turn.Code
+	passed bool
+}
+
+// readNotes returns what ran when the last process died; nothing if there was none, it was closed, or it was of another build.
+func readNotes(path, build string) (left []note, err error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < headerSize || string(b[:len(magic)]) != magic || b[len(magic)] == 1 {
+		return nil, nil // the process died before it ran anything, or was closed
+	}
+	if name := b[len(magic)+2:]; string(name[:b[len(magic)+1]]) != build[:min(len(build), 255)] {
+		return nil, nil
+	}
+	for b = b[headerSize:]; len(b) >= placeSize; b = b[placeSize:] {
+		if n, ok := decodeNote(b[:placeSize]); ok {
+			left = append(left, n)
+		}
+	}
+	return left, nil
+}
+
+// decodeNote returns a note of code that ran. A note that was being written is none.
+func decodeNote(b []byte) (n note, ok bool) {
+	ids := idsAt + int(b[2])
+	end := ids + int(b[3])
+	if b[0] != running && b[0] != passed || end > len(b) || sum(b[:end]) != binary.LittleEndian.Uint32(b[12:]) {
+		return n, false
+	}
+	return note{turn.Code{
+		Kind: turn.CodeKind(b[1]), WorkflowID: string(b[idsAt:ids]), RunID: history.RunID(b[ids:end]), Part: binary.LittleEndian.Uint64(b[4:]),
+	}, b[0] == passed}, true
+}
+
+// suspectFile is the file of suspects.
+type suspectFile struct {
+	Build    string         `json:"build"`
+	Suspects []suspectEntry `json:"suspects"`
+}
+
+type suspectEntry struct {
+	Kind       turn.CodeKind `json:"kind"`
+	WorkflowID string        `json:"workflowId"`
+	RunID      history.RunID `json:"runId"`
+	Part       uint64        `json:"part,omitempty"`
+	Deaths     int           `json:"deaths"`
+}
+
+func encodeSuspects(build string, all map[key]*suspect) ([]byte, error) {
+	f := suspectFile{Build: build}
+	for k, s := range all {
+		f.Suspects = append(f.Suspects, suspectEntry{k.kind, k.workflowID, s.runID, k.part, s.deaths})
+	}
+	return json.MarshalIndent(f, "", "  ")
+}
+
+// readSuspects returns the suspects that the file has; none if another build wrote it.
+func readSuspects(path, build string) (map[key]*suspect, error) {
+	all := map[key]*suspect{}
+	body, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	var f suspectFile
+	if err == nil {
+		err = json.Unmarshal(body, &f)
+	}
+	if err != nil || f.Build != build {
+		return all, err
+	}
+	for _, e := range f.Suspects[:min(len(f.Suspects), mostSuspects)] {
+		all[keyOf(turn.Code{Kind: e.Kind, WorkflowID: e.WorkflowID, RunID: e.RunID, Part: e.Part})] = &suspect{e.RunID, e.Deaths}
+	}
+	return all, nil
+}

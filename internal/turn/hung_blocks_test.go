@@ -1,0 +1,54 @@
+package turn
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// No more runs than maxBlocked are remembered. Those whose code has ended make room first, and otherwise the oldest does.
+func TestBlocksAreBounded(t *testing.T) {
+	t.Parallel()
+	var b blocks
+	key := func(i int) runKey { return runKey{fmt.Sprint("w", i), history.NewRunID(1, [8]byte{})} }
+	blocked := func(i int) bool { _, _, blocked := b.find(key(i)); return blocked }
+	ended := false
+	for i := range maxBlocked {
+		over := func() bool { return false }
+		if i == 7 {
+			over = func() bool { return ended }
+		}
+		b.add(key(i), "code", time.Unix(int64(i), 0), over)
+	}
+	if !blocked(7) || len(b.of) != maxBlocked {
+		t.Fatalf("run 7 is blocked: %v, and %d are", blocked(7), len(b.of))
+	}
+	ended = true
+	b.add(key(maxBlocked), "code", time.Unix(maxBlocked, 0), func() bool { return false })
+	if !blocked(0) || blocked(7) || !blocked(maxBlocked) || len(b.of) != maxBlocked {
+		t.Errorf("one whose code has ended has not made room: %d are blocked", len(b.of))
+	}
+	b.add(key(maxBlocked+1), "code", time.Unix(maxBlocked+1, 0), func() bool { return false })
+	if blocked(0) || !blocked(1) || !blocked(maxBlocked+1) || len(b.of) != maxBlocked {
+		t.Errorf("the oldest has not made room: %d are blocked", len(b.of))
+	}
+}
+
+// A run is blocked until all of its code that hangs has ended.
+func TestBlockOfSeveral(t *testing.T) {
+	t.Parallel()
+	var b blocks
+	key, first, second := runKey{"w", "1-0"}, false, false
+	b.add(key, "code", time.Time{}, func() bool { return first })
+	b.add(key, "code", time.Time{}, func() bool { return second })
+	first = true
+	if _, _, blocked := b.find(key); !blocked {
+		t.Error("the block is lifted although the second hangs")
+	}
+	second = true
+	if _, _, blocked := b.find(key); blocked || b.n.Load() != 0 {
+		t.Error("the block is not lifted")
+	}
+}
