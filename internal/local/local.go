@@ -200,6 +200,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer abort()
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
@@ -211,7 +212,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Work(working)
 	}()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- server.Serve(progressListener{l}) }()
 	var err error
 	select {
 	case err = <-served:
