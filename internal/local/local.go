@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/engine"
@@ -49,6 +52,9 @@ type Options struct {
 	Compress bool
 	// LargePayloads keeps large payloads, and large commits, apart.
 	LargePayloads bool
+	// MemoryLimit is how many bytes of memory the process aims to stay within. It is set as GOMEMLIMIT, and the sizes of the cache of runs
+	// and of requests and answers follow from it. 0 keeps the limit that the process has.
+	MemoryLimit int64
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 }
@@ -90,6 +96,8 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		o.Turn.Build = buildID()
 	}
 	o.Turn.Logger = o.Log
+	cacheBytes, requestBytes := budgets(o.MemoryLimit)
+	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, cacheBytes)
 	open := onDisk
 	if o.Dir == "" {
 		open = inMemory
@@ -119,7 +127,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	world := turn.NewRealWorld()
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
-	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
+	handler, err := forPages(newBudget(requestBytes).bounded(httpapi.New(service, o.Log)), o.Origins)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
@@ -212,7 +220,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Work(working)
 	}()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(progressListener{l}) }()
+	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, maxConnections)}) }()
 	var err error
 	select {
 	case err = <-served:
