@@ -30,6 +30,7 @@ type flags struct {
 	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
+	local.MemoryFlags
 }
 
 // Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It ends the process:
@@ -51,6 +52,9 @@ func Main(r *Registry, options ...Options) {
 	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
 	o.KeyFile, o.Compress = f.KeyFile, f.Compress != "off"
 	o.SmallPayloads = !f.LargePayloads
+	if f.MemoryLimit > 0 {
+		o.MemoryLimit = int64(f.MemoryLimit)
+	}
 	if len(f.TaskQueues) > 0 {
 		o.TaskQueues = f.TaskQueues
 	}
@@ -100,6 +104,9 @@ type Options struct {
 	TaskQueues map[string]TaskQueue
 	// Rate is that of the default task queue.
 	Rate Rate
+	// MemoryLimit is how many bytes of memory the process aims to stay within: Serve sets it as GOMEMLIMIT, and the sizes of caches and
+	// buffers follow from it. 0 keeps the limit that the process has.
+	MemoryLimit int64
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -170,7 +177,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	}
 	defer stop()
 	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log,
+		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit,
 		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub, CheckLooks: checkedLooks},
 	})
 	if err != nil {

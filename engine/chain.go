@@ -59,10 +59,11 @@ func delay(now, at history.Timestamp) history.Duration {
 	return history.Duration(max(at.Sub(now), time.Millisecond))
 }
 
-// Waits reports whether an open run waits for its next attempt, or for the next moment of a cron expression.
+// Waits reports whether an open run waits for its next attempt, or for the next moment of a cron expression. A run that was slowed down
+// because its chain continues as new too fast does not: whatever comes to it runs its first task at once.
 func (r *Run) Waits() bool {
 	started := r.State.Started
-	return r.State.Pending == history.PendingStart && started.StartDelay > 0 && (started.ContinuedFrom != "" || started.Cron != "")
+	return r.State.Pending == history.PendingStart && started.StartDelay > 0 && started.Quick == 0 && (started.ContinuedFrom != "" || started.Cron != "")
 }
 
 // Keep returns the commit of an event that comes to a run which waits: no code is run. A signal waits with it, and with a
@@ -100,13 +101,40 @@ func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	next.ContinuedFrom, next.FirstRunID, next.OriginalRunID = c.RunID, cmp.Or(started.FirstRunID, c.RunID), ""
 	next.ExecutionDeadline = executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
 	next.StartDelay, next.Build, next.MaxPayload, next.Retention = 0, r.Pinned(c), w.Options.Largest(), history.Duration(w.Retention)
+	next.Quick = 0
 	if at := r.nextTime(w, c, &next); at != 0 {
 		next.StartDelay = delay(c.Time, at)
 	} else if c.Status != history.ContinuedAsNew {
 		return
+	} else {
+		r.slowDown(c, started, &next)
 	}
 	t.Next = append([]history.Event{history.Of(&next)}, unread...)
 	t.NextRunID = w.NextRunID
+}
+
+const (
+	// quickRun is how long a run lasts at least that continues as new and counts as slow.
+	quickRun = time.Second
+	// quickRuns is how many quick runs follow each other at once. Each run after them begins quickRun after the one before it began.
+	quickRuns = 10
+)
+
+// slowDown counts a quick run that continues as new, and delays the next one if quickRuns in a row were quick: a workflow that continues
+// as new without end and without waiting would fill the disk. Only times in the log decide, so the same log has the same delay. A run
+// that something woke in its start delay began when it was opened.
+func (r *Run) slowDown(c *history.Commit, started, next *history.WorkflowExecutionStarted) {
+	begun := cmp.Or(r.State.StartTime, c.Time)
+	if end := begun.Add(time.Duration(started.StartDelay)); r.State.Reset == nil && end <= c.Time {
+		begun = end
+	}
+	earliest := begun.Add(quickRun)
+	if c.Time >= earliest {
+		return
+	}
+	if next.Quick = min(started.Quick+1, quickRuns); started.Quick >= quickRuns {
+		next.StartDelay = delay(c.Time, earliest)
+	}
 }
 
 // nextTime is when the run begins that follows one which a commit closes, and fills in what it is opened with. 0 is at once

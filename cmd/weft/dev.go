@@ -24,6 +24,7 @@ type dev struct {
 	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
+	local.MemoryFlags
 }
 
 // Run runs the server until it is interrupted.
@@ -35,7 +36,7 @@ func (d *dev) Run(ctx context.Context) error {
 	slog.SetDefault(log)
 	local.TuneMemory(os.Getenv)
 	return weft.Serve(ctx, registry(), weft.Options{
-		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", SmallPayloads: !d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate,
+		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", SmallPayloads: !d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate, MemoryLimit: int64(d.MemoryLimit),
 		Greeting: greet, Log: log, Telemetry: weftotel.Open,
 	})
 }

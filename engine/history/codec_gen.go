@@ -1711,7 +1711,7 @@ func writeWorkflowExecutionStarted(w *wire.Writer, a *WorkflowExecutionStarted) 
 		w.Null()
 		return
 	}
-	at, n := w.Open(), 23
+	at, n := w.Open(), 24
 	w.Uint(1)
 	w.Text(a.WorkflowType)
 	if len(a.Input) == 0 {
@@ -1773,6 +1773,12 @@ func writeWorkflowExecutionStarted(w *wire.Writer, a *WorkflowExecutionStarted) 
 	} else {
 		w.Uint(26)
 		w.Int64(int64(a.Retention))
+	}
+	if a.Quick == 0 {
+		n--
+	} else {
+		w.Uint(27)
+		w.Int(a.Quick)
 	}
 	if len(a.Header) == 0 {
 		n--
@@ -1896,6 +1902,8 @@ func readWorkflowExecutionStarted(r *wire.Reader, a *WorkflowExecutionStarted) {
 			a.MaxPayload = r.Int()
 		case 26:
 			a.Retention = Duration(r.Int64())
+		case 27:
+			a.Quick = r.Int()
 		case 40:
 			if n, null := r.Array(5); !null {
 				a.Header = make(Header, n)

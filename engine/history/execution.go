@@ -28,6 +28,9 @@ type WorkflowExecutionStarted struct {
 	// Retention is how long the run is kept after it has closed. It is fixed when the run opens: a run that continues another, or goes
 	// on from it after a reset, gets that of the deployment which opens it. 0 is a run of an earlier version of Weft.
 	Retention Duration `cbor:"26,keyasint,omitempty" json:"-"`
+	// Quick counts the runs right before this one that continued as new within a second of their beginning, up to the number from which
+	// StartDelay slows the chain down. 0 also stands in a run of an earlier version of Weft.
+	Quick int `cbor:"27,keyasint,omitempty" json:"quickContinuations,omitempty"`
 	// Header travels on to activities, children and the runs that follow.
 	Header Header `cbor:"40,keyasint,omitempty" json:"header,omitempty"`
 	// Memo and SearchAttributes are what the run begins with of what those see who list it. The run of code that continued as

@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/engine"
@@ -49,6 +52,9 @@ type Options struct {
 	Compress bool
 	// LargePayloads keeps large payloads, and large commits, apart.
 	LargePayloads bool
+	// MemoryLimit is how many bytes of memory the process aims to stay within. It is set as GOMEMLIMIT, and the sizes of the cache of runs
+	// and of requests and answers follow from it. 0 keeps the limit that the process has.
+	MemoryLimit int64
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
@@ -116,6 +122,8 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	if o.Turn.Memory == nil {
 		o.Turn.Memory = processMemory{}
 	}
+	cacheBytes, requestBytes := budgets(o.MemoryLimit)
+	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, cacheBytes)
 	open := onDisk
 	if o.Dir == "" {
 		open = inMemory
@@ -148,7 +156,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	world := world{turn.NewRealWorld(), o.now}
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
-	handler, err := forPages(withBackup(httpapi.New(service, o.Log), b.backup, o.Log), o.Origins)
+	handler, err := forPages(withBackup(newBudget(requestBytes).bounded(httpapi.New(service, o.Log)), b.backup, o.Log), o.Origins)
 	if err != nil {
 		return nil, errors.Join(err, b.close())
 	}
@@ -244,6 +252,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer abort()
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
@@ -255,7 +264,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Work(working)
 	}()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, maxConnections)}) }()
 	var err error
 	select {
 	case err = <-served:

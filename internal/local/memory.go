@@ -1,9 +1,13 @@
 package local
 
 import (
+	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
+	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -56,4 +60,46 @@ func readMetrics(names ...string) (sum int64) {
 		sum += int64(s.Value.Uint64())
 	}
 	return sum
+}
+
+// Size is a number of bytes, written as GOMEMLIMIT is: 512MiB, 2GiB or 1000000.
+type Size int64
+
+// UnmarshalText reads a size. An error names what is wrong; 0 is no size, and a negative one is an error.
+func (s *Size) UnmarshalText(text []byte) error {
+	number, unit := string(text), int64(1)
+	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if n, found := strings.CutSuffix(number, suffix); found {
+			number, unit = n, 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(strings.TrimSuffix(number, "B"), 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return fmt.Errorf("%q is no size: give for example 512MiB or 2GiB", text)
+	}
+	*s = Size(n * unit)
+	return nil
+}
+
+// MemoryFlags are the flags of memory.
+type MemoryFlags struct {
+	MemoryLimit Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: it sets GOMEMLIMIT, and the sizes of caches and buffers follow from it. Without it the limit is half of the machine's or the container's memory."`
+}
+
+const (
+	// cacheShare and requestShare are the parts of the memory limit that the cache of runs, and the requests and answers, may take.
+	cacheShare, requestShare = 4, 8
+	// usualCache and usualRequests are the most they take, in bytes, if nobody has given a limit.
+	usualCache, usualRequests = 256 << 20, 256 << 20
+)
+
+// budgets returns how many bytes the cache of runs, and the requests and answers, may take. If given is not 0 it becomes the limit of the
+// process; otherwise they follow from the limit that the process has, and are bounded.
+func budgets(given int64) (cacheBytes int, requestBytes int64) {
+	if given > 0 {
+		debug.SetMemoryLimit(given)
+		return int(given / cacheShare), given / requestShare
+	}
+	limit := debug.SetMemoryLimit(-1)
+	return int(min(limit/cacheShare, usualCache)), min(limit/requestShare, usualRequests)
 }

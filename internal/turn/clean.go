@@ -74,7 +74,6 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	s.options.Logger.Info("deleted a run", "workflowId", last.Workflow, "run", last.Run)
 	return true, nil
 }
 

@@ -26,8 +26,10 @@ func (s *Service) Delete(ctx context.Context, workflowID string, runID history.R
 	if err != nil {
 		return s.problem(err)
 	}
-	_, err = s.clean(ctx, []store.Item{*last})
+	deleted, err := s.clean(ctx, []store.Item{*last})
 	switch {
+	case deleted:
+		s.options.Logger.InfoContext(ctx, "deleted a run on request", "workflowId", workflowID, "runId", runID)
 	case errors.Is(err, errAsked):
 		return api.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
 	case errors.Is(err, errAwaited):

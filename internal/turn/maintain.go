@@ -124,6 +124,9 @@ func (s *Service) Maintain(ctx context.Context) (did Upkeep, err error) {
 		return did, err
 	}
 	walkErr := s.walk(ctx, r, &did)
+	if did.Deleted > 0 {
+		s.options.Logger.InfoContext(ctx, "deleted closed runs whose retention is over", "runs", did.Deleted, "failed", did.Failed, "commitsSeen", did.Commits)
+	}
 	body, err := history.EncodeBody(r)
 	if err != nil {
 		return did, err
