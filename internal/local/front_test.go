@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,6 +82,38 @@ func TestToken(t *testing.T) {
 			t.Errorf("%q is answered %d %v %s", given, w.Code, w.Header(), w.Body)
 		}
 	}
+}
+
+// The document's example is what the server says.
+func TestNoTokenExample(t *testing.T) {
+	t.Parallel()
+	operations, err := apitest.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := apitest.Find(operations, http.MethodPost, "/v1/workflows")
+	w := httptest.NewRecorder()
+	(&token{text: newToken()}).demand(nil).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/workflows", nil))
+	var got any
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := o.Answered[http.StatusUnauthorized]["noToken"].Value; !reflect.DeepEqual(got, jsonOf(t, want)) {
+		t.Errorf("%v; openapi.yaml has %v", got, want)
+	}
+}
+
+// jsonOf is a value as JSON has it.
+func jsonOf(t *testing.T, value any) (plain any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
 }
 
 // A token is made once, and its file belongs to its owner alone.
