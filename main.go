@@ -150,7 +150,7 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 		o.Data = ".weft"
 	}
 	if o.Auth && o.NoAuth {
-		return errors.New("Auth and NoAuth are both set: choose one")
+		return errors.New("the options Auth and NoAuth are both set: choose one")
 	}
 	if o.Greeting == nil {
 		o.Greeting = r.greet

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/http"
@@ -21,9 +22,11 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/internal/apitest"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/store"
 )
 
 // The server answers to its own names alone, for reads as for writes.
@@ -236,4 +239,41 @@ func TestLoadTLS(t *testing.T) {
 			t.Errorf("%q: %v", files, err)
 		}
 	}
+}
+
+// fullLog is a log on a full disk.
+type fullLog struct{ store.Log }
+
+// Append implements store.Log.
+func (fullLog) Append(context.Context, ...store.Item) error {
+	return fmt.Errorf("%w: the log: %w", disk.ErrFull, &os.PathError{Op: "write", Path: "/secret", Err: syscall.ENOSPC})
+}
+
+// A caller whom a full disk refuses is told so at once.
+func TestFullDiskSaysWhy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, err := inMemory("", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.ports.Log = fullLog{b.ports.Log}
+		o := Options{Log: slog.New(slog.DiscardHandler)}
+		o.setDefaults()
+		s, err := o.serve(registry(t), b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		w := ask(t, s.Handler(), http.MethodPost, "")
+		if text := w.Body.String(); w.Code != http.StatusServiceUnavailable || !strings.Contains(text, "no space left on device") || strings.Contains(text, "secret") || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%d %v %s", w.Code, w.Header(), text)
+		}
+		if took := time.Since(began); took > 0 { // in the bubble's clock
+			t.Errorf("it waited for %v", took)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
