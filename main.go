@@ -2,10 +2,12 @@ package weft
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -22,25 +24,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
-// flags are the command line of a program that calls Main.
-type flags struct {
-	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
-	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
-	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
-	limits.QueueFlags
-	limits.Flags
-	seal.KeyFlags
-	local.MemoryFlags
-}
-
-// Main runs the local server with these workflows and activities, as the command line says, until it is interrupted. It ends the process:
-// with status 1, and the reason, if the server could not run. Options are what the command line does not say.
+// Main runs the local server with these workflows and activities until it is interrupted. It ends the process: with status 1, and the
+// reason, if the server could not run. What the options say holds, unless a flag or a variable of Flags was given in its place.
 //
 // Without a Log, a line of text for each message goes to the standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or
 // error; info). Unless GOGC or GOMEMLIMIT are set, the garbage collector runs when the heap has grown by 400 %, and more often above half
 // of the memory of the machine or the container.
 func Main(r *Registry, options ...Options) {
-	var f flags
+	var f Flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
 	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,19 +40,7 @@ func Main(r *Registry, options ...Options) {
 	if len(options) > 0 {
 		o = options[0]
 	}
-	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
-	o.KeyFile, o.Compress = f.KeyFile, f.Compress != "off"
-	o.SmallPayloads = !f.LargePayloads
-	if f.MemoryLimit > 0 {
-		o.MemoryLimit = int64(f.MemoryLimit)
-	}
-	if len(f.TaskQueues) > 0 {
-		o.TaskQueues = f.TaskQueues
-	}
-	if f.Rate.Limited() {
-		o.Rate = f.Rate
-	}
-	if err := serveTelling(ctx, r, o); err != nil {
+	if err := serveTelling(ctx, r, f.Over(o)); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
 	}
@@ -84,6 +63,22 @@ type Options struct {
 	Addr string
 	// Data is the directory in which everything is kept, by this process alone; empty is .weft.
 	Data string
+	// AllowedHosts are names by which the server may be asked, besides localhost, loopback addresses, the host of Addr, and the address
+	// that a connection came to. "*" is any name; web pages of others can then reach the server by DNS rebinding.
+	AllowedHosts []string
+	// Auth demands a bearer token, and NoAuth demands none. Without either, a server that is bound to anything but loopback demands it.
+	// The token is in the file token of Data, with mode 0600; the first start makes it and prints it once.
+	Auth, NoAuth bool
+	// TLSCert and TLSKey are files in PEM: a certificate chain and its private key. With both the server speaks HTTPS only, TLS 1.2 at
+	// least. They are read once.
+	TLSCert, TLSKey string
+	// Retention is how long a run is kept after it has closed, two hours at least; 0 is a week. A run keeps the retention with which it
+	// was opened.
+	Retention time.Duration
+	// DeleteEvery is how often the server looks for what has expired, a second at least; 0 is a minute. DeleteAtOnce is how many items
+	// one write deletes, 10,000 at most; 0 is 200. Other writes run in between.
+	DeleteEvery  time.Duration
+	DeleteAtOnce int
 	// CORSOrigins are the origins whose web pages may use the API, as http://localhost:5173, or * for all. Where there are none,
 	// a page of another origin can neither read an answer nor write anything.
 	CORSOrigins []string
@@ -142,6 +137,9 @@ func (r *Registry) longerByDefault() (types []string) {
 	return types
 }
 
+// defaultAddr is the address at which a server listens that is told none.
+const defaultAddr = "127.0.0.1:8080"
+
 // Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows go on when a server is started on
 // the same directory again, after a crash as well.
 func Serve(ctx context.Context, r *Registry, o Options) error {
@@ -149,10 +147,13 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 		return err
 	}
 	if o.Addr == "" {
-		o.Addr = "127.0.0.1:8080"
+		o.Addr = defaultAddr
 	}
 	if o.Data == "" {
 		o.Data = ".weft"
+	}
+	if o.Auth && o.NoAuth {
+		return errors.New("the options Auth and NoAuth are both set: choose one")
 	}
 	if o.Greeting == nil {
 		o.Greeting = r.greet
@@ -167,6 +168,10 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 			return err
 		}
 	}
+	pair, err := local.LoadTLS(o.TLSCert, o.TLSKey)
+	if err != nil {
+		return err
+	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {
 		return err
@@ -176,15 +181,16 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer stop()
-	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit,
-		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub, CheckLooks: checkedLooks},
-	})
+	server, err := local.Open(r.types, o.local(listener.Addr(), keys, hub))
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	r.warnOfLong(o.Log) // after what is parked
-	o.Greeting(os.Stdout, "http://"+listener.Addr().String())
+	o.Greeting(os.Stdout, local.URL(listener.Addr(), pair != nil))
+	o.tellToken(os.Stdout, server)
+	if pair != nil {
+		listener = tls.NewListener(listener, pair)
+	}
 	return errors.Join(server.Serve(ctx, listener), server.Close())
 }
 
@@ -197,6 +203,27 @@ func (r *Registry) warnOfLong(log *slog.Logger) {
 	if types := r.longerByDefault(); len(types) > 0 {
 		log.Info("these activities need a longer activity time-out than the templates' default: set ActivityTimeout (SAM) or activity_timeout (Terraform)",
 			"activityTypes", types, "default", longestByDefault)
+	}
+}
+
+// local returns the settings of the server that is bound to an address.
+func (o *Options) local(bound net.Addr, keys seal.Keys, hub *observe.Hub) local.Options {
+	return local.Options{
+		Dir: o.Data, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
+		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
+		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit,
+		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
+	}
+}
+
+// tellToken prints the token of a server that has just made it, and else where it is. It never prints a token twice.
+func (o *Options) tellToken(out io.Writer, server *local.Server) {
+	file, token := server.Token()
+	switch {
+	case token != "":
+		_, _ = fmt.Fprintf(out, "Callers need this token, which is shown once and kept in %s:\n  export WEFT_TOKEN=%s\n", file, token)
+	case file != "":
+		_, _ = fmt.Fprintf(out, "Callers need the token in %s: curl -H \"Authorization: Bearer $(cat %[1]s)\".\n", file)
 	}
 }
 

@@ -28,8 +28,11 @@ type Options struct {
 	// HTTP sends the requests; nil is a client without a time-out of its own: the context of each call bounds it. It keeps as many
 	// connections open as callers have used at once (http.DefaultTransport keeps two).
 	HTTP *http.Client
-	// Header is added to every request, for example for authorization.
+	// Header is added to every request.
 	Header http.Header
+	// Token is sent as a bearer token with every request, in place of an Authorization of Header; empty sends none. The local server keeps
+	// the one it demands in the file token of its data directory.
+	Token string
 	// NewID makes the ids of requests and updates that are given none; nil makes random ones. It is for tests that want the
 	// same ids each time: two requests with one id are one request.
 	NewID func() string
@@ -64,6 +67,13 @@ func New(address string, options ...Options) *Client {
 		}
 		if o.Header != nil {
 			c.header = o.Header
+		}
+		if o.Token != "" {
+			c.header = c.header.Clone()
+			if c.header == nil {
+				c.header = http.Header{}
+			}
+			c.header.Set("Authorization", "Bearer "+o.Token)
 		}
 		c.around = append(c.around, o.Interceptors...)
 		if o.NewID != nil {
@@ -118,6 +128,8 @@ func runQuery(runID string) url.Values {
 // The refusals that callers branch on; errors.Is matches a Problem against them.
 var (
 	ErrInvalid         error = api.Invalid
+	ErrUnauthorized    error = api.Unauthorized
+	ErrForbidden       error = api.Forbidden
 	ErrNotFound        error = api.NotFound
 	ErrAlreadyOpen     error = api.AlreadyOpen
 	ErrClosedRecently  error = api.ClosedRecently

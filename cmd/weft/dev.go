@@ -9,22 +9,14 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
-	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
 // dev runs the local server.
 type dev struct {
-	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
-	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
-	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
-	limits.QueueFlags
-	limits.Flags
-	seal.KeyFlags
-	local.MemoryFlags
+	weft.Flags `embed:""`
 }
 
 // Run runs the server until it is interrupted.
@@ -35,10 +27,7 @@ func (d *dev) Run(ctx context.Context) error {
 	}
 	slog.SetDefault(log)
 	local.TuneMemory(os.Getenv)
-	return weft.Serve(ctx, registry(), weft.Options{
-		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", SmallPayloads: !d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate, MemoryLimit: int64(d.MemoryLimit),
-		Greeting: greet, Log: log, Telemetry: weftotel.Open,
-	})
+	return weft.Serve(ctx, registry(), d.Over(weft.Options{Greeting: greet, Log: log, Telemetry: weftotel.Open}))
 }
 
 // registry has all the examples.

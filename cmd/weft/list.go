@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,15 +16,13 @@ import (
 // remote is where a command asks.
 type remote struct {
 	URL   string `default:"http://127.0.0.1:8080" env:"WEFT_URL" help:"Address of the API."`
-	Token string `env:"WEFT_TOKEN" help:"Bearer token, where the API asks for one."`
+	Token string `env:"WEFT_TOKEN" xor:"token" help:"Bearer token, if the API demands one."`
+
+	TokenFile kong.FileContentFlag `env:"WEFT_TOKEN_FILE" xor:"token" placeholder:"FILE" help:"File with the bearer token, as .weft/token."`
 }
 
 func (s remote) client() *client.Client {
-	var o client.Options
-	if s.Token != "" {
-		o.Header = map[string][]string{"Authorization": {"Bearer " + s.Token}}
-	}
-	return client.New(s.URL, o)
+	return client.New(s.URL, client.Options{Token: strings.TrimSpace(s.Token + string(s.TokenFile))})
 }
 
 // listCommand prints runs.

@@ -75,7 +75,7 @@ func TestStoppingDoesNotWaitForThoseWhoWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.Write([]byte("GET /v1/workflows/cart-1/result?wait=20s HTTP/1.1\r\nHost: weft\r\n\r\n")); err != nil {
+	if _, err := conn.Write([]byte("GET /v1/workflows/cart-1/result?wait=20s HTTP/1.1\r\nHost: localhost\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cart.Contents.Ask(t.Context(), c, "cart-1", struct{}{}); err != nil { // the server is past the request before

@@ -30,8 +30,10 @@ func kind(name string, status int, title string) *Problem {
 var (
 	// Invalid is a request that is wrong in itself.
 	Invalid = kind("invalid", http.StatusBadRequest, "The request is invalid")
-	// Forbidden is a web page that the local server does not know.
-	Forbidden = kind("forbidden", http.StatusForbidden, "This web page may not do that")
+	// Unauthorized is a request without the token that the local server demands.
+	Unauthorized = kind("unauthorized", http.StatusUnauthorized, "A token is needed")
+	// Forbidden is a request of a web page that the local server does not know, or to a host name that is not the server's.
+	Forbidden = kind("forbidden", http.StatusForbidden, "Not allowed here")
 	// NotFound is a workflow, run, update or query that there is not, and a run that has closed.
 	NotFound = kind("not-found", http.StatusNotFound, "Not found")
 	// MethodNotAllowed is a method that a path does not have.
@@ -60,6 +62,8 @@ var (
 	Busy = kind("busy", http.StatusServiceUnavailable, "Busy")
 	// OutcomeUnknown is a request of which is not known whether it was carried out: send it again with the same id.
 	OutcomeUnknown = kind("outcome-unknown", http.StatusServiceUnavailable, "The outcome is not known")
+	// NotServing is a local server that cannot carry out what writes for now.
+	NotServing = kind("not-serving", http.StatusServiceUnavailable, "The server takes no writes")
 	// Internal is a defect of the server.
 	Internal = kind("internal", http.StatusInternalServerError, "Internal error")
 )

@@ -210,7 +210,10 @@ func (s *story) compare(p *turntest.Process, o *apitest.Operation, step step) {
 }
 
 // elsewhere are the examples that another test compares.
-var elsewhere = map[string]string{"unknownPage": "internal/local, TestUnknownPageExample"}
+var elsewhere = map[string]string{
+	"unknownPage": "internal/local, TestUnknownPageExample",
+	"noToken":     "internal/local, TestNoTokenExample",
+}
 
 // isWhole reports examples that the story did not tell.
 func (s *story) isWhole() {

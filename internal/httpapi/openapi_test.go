@@ -78,6 +78,7 @@ func TestDocumentIsServed(t *testing.T) {
 
 // unscripted are what the document describes and no script shows, with what does.
 var unscripted = map[string]string{
+	"401 urn:weft:problem:unauthorized":                      "the local server alone: internal/local, TestToken",
 	"403 urn:weft:problem:forbidden":                         "the local server alone: internal/local, TestPages",
 	"500 urn:weft:problem:internal":                          "a defect: functions/adapter has a request that panics",
 	"409 urn:weft:problem:not-ready":                         "a run that a newer version wrote: TestNewerRuns",

@@ -15,15 +15,17 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// Flags are the limits on a command line, for kong. Their defaults are those of turn.Defaults.
+// Flags are the limits on a command line, for kong. One that is not given is 0, which is the default; the defaults are those of
+// turn.Defaults.
 type Flags struct {
-	UpdatesInFlight     Limit `default:"10" env:"WEFT_UPDATES_IN_FLIGHT" help:"How many updates of a run may be accepted and not completed: a number, or none for no limit."`
-	UpdateBytesInFlight Limit `default:"20971520" env:"WEFT_UPDATE_BYTES_IN_FLIGHT" help:"From how many bytes of their inputs on another one has to wait: a number, or none."`
-	UpdatesInTotal      Limit `default:"none" env:"WEFT_UPDATES_IN_TOTAL" help:"How many updates a run accepts in its life: a number, or none."`
+	UpdatesInFlight     Limit `env:"WEFT_UPDATES_IN_FLIGHT" placeholder:"N" help:"How many updates of a run may be accepted and not completed: a number, or none for no limit (10)."`
+	UpdateBytesInFlight Limit `env:"WEFT_UPDATE_BYTES_IN_FLIGHT" placeholder:"N" help:"From how many bytes of their inputs on another one has to wait: a number, or none (20971520)."`
+	UpdatesInTotal      Limit `env:"WEFT_UPDATES_IN_TOTAL" placeholder:"N" help:"How many updates a run accepts in its life: a number, or none (none)."`
 }
 
 // Engine is the limits for the engine.
@@ -72,5 +74,18 @@ func (l *Limit) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q: give a number above 0, or none for no limit", text)
 	}
 	*l = Limit(n)
+	return nil
+}
+
+// Duration is a time as an operator gives it, above 0. The zero Duration was not given.
+type Duration time.Duration
+
+// UnmarshalText reads a time as Go writes it: 90s, 10m, 48h.
+func (d *Duration) UnmarshalText(text []byte) error {
+	t, err := time.ParseDuration(string(text))
+	if err != nil || t <= 0 {
+		return fmt.Errorf("%q: give a time above 0, as 90s, 10m or 48h", text)
+	}
+	*d = Duration(t)
 	return nil
 }

@@ -1,6 +1,8 @@
 package limits_test
 
 import (
+	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,12 +27,20 @@ func parse(t *testing.T, args ...string) (engine.Limits, error) {
 	return program.Engine(), err
 }
 
-// The flags' defaults are those of a service that is given nothing.
+// A flag that is not given is 0, which a service takes for its default, and its help names that default.
 func TestDefaults(t *testing.T) {
-	got, err := parse(t)
-	want := turn.Defaults().Engine.Limits
-	if want.UpdatesInTotal = -1; err != nil || got != want {
-		t.Errorf("%+v, %v; want %+v", got, err, want)
+	if got, err := parse(t); err != nil || got != (engine.Limits{}) {
+		t.Errorf("%+v, %v; want nothing", got, err)
+	}
+	defaults := turn.Defaults().Engine.Limits
+	for name, want := range map[string]int{"UpdatesInFlight": defaults.UpdatesInFlight, "UpdateBytesInFlight": defaults.UpdateBytesInFlight, "UpdatesInTotal": defaults.UpdatesInTotal} {
+		text := "(" + strconv.Itoa(want) + ")"
+		if want == 0 {
+			text = "(none)"
+		}
+		if field, _ := reflect.TypeFor[limits.Flags]().FieldByName(name); !strings.Contains(field.Tag.Get("help"), text) {
+			t.Errorf("the help of %s is %q, and its default is %s", name, field.Tag.Get("help"), text)
+		}
 	}
 	if got, err := limits.Environment(func(string) string { return "" }); err != nil || got != (engine.Limits{}) {
 		t.Errorf("an empty environment: %+v, %v", got, err)

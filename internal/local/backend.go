@@ -24,7 +24,8 @@ func inMemory(_ *Options, taskQueues []string) (*backend, error) {
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: taskQueues,
 		blobs: blobmemory.New(nil),
-		tidy:  func(context.Context) error { return nil },
+		tidy:  func(context.Context, int) (int, error) { return 0, nil },
+		probe: func() error { return nil },
 		close: func() error { return nil },
 	}, nil
 }
@@ -50,19 +51,19 @@ func onDisk(o *Options, taskQueues []string) (*backend, error) {
 		receiver: q, taskQueues: q.TaskQueues(),
 		blobs: b, backup: db.Backup,
 		tick:  tick,
-		tidy:  func(ctx context.Context) error { return deleteExpired(ctx, s, o.now()) },
+		tidy:  func(ctx context.Context, atOnce int) (int, error) { return deleteExpired(ctx, s, o.now(), atOnce) },
+		probe: func() error { return db.Write(func(*disk.Tx) error { return nil }) },
 		close: db.Close,
 	}, nil
 }
 
-// expiredAtOnce is how many items one transaction deletes: few enough that nobody notices.
-const expiredAtOnce = 200
-
-func deleteExpired(ctx context.Context, s *storeembedded.Store, now time.Time) error {
+// deleteExpired deletes all that has expired, so many items in a write, and returns how many it deleted. Other writes run in between.
+func deleteExpired(ctx context.Context, s *storeembedded.Store, now time.Time, atOnce int) (deleted int, err error) {
 	for {
-		n, err := s.DeleteExpired(ctx, now, expiredAtOnce)
-		if err != nil || n < expiredAtOnce {
-			return err
+		n, err := s.DeleteExpired(ctx, now, atOnce)
+		deleted += n
+		if err != nil || n < atOnce {
+			return deleted, err
 		}
 	}
 }

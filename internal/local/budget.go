@@ -55,7 +55,7 @@ func (b *budget) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		held := b.before(r)
 		if !b.reserve(r.Context(), held) {
-			refuse(w, api.Busy.New(noRoom))
+			refuseBusy(w, api.Busy.New(noRoom))
 			return
 		}
 		answer := &boundedAnswer{ResponseWriter: w, budget: b, ctx: r.Context(), held: held, reads: r.Method == http.MethodGet || r.Method == http.MethodHead}
@@ -103,7 +103,7 @@ func (a *boundedAnswer) WriteHeader(status int) {
 			if !a.reads {
 				problem = api.OutcomeUnknown.New("%s; the operation may have been done", noRoom)
 			}
-			refuse(a.ResponseWriter, problem)
+			refuseBusy(a.ResponseWriter, problem)
 			return
 		}
 		a.held = size
@@ -124,8 +124,8 @@ func (a *boundedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 const noRoom = "the server's memory for requests and answers is in use: send the request again, or start the server with a larger --memory-limit"
 
-// refuse answers with a problem that this package finds.
-func refuse(w http.ResponseWriter, problem *api.Problem) {
+// refuseBusy answers with a problem that this package finds.
+func refuseBusy(w http.ResponseWriter, problem *api.Problem) {
 	body, err := json.Marshal(problem)
 	if err != nil {
 		body = nil // the status says it

@@ -47,6 +47,15 @@ type Options struct {
 	// Origins are the origins whose web pages may use the API, as http://localhost:5173, or * for all; the pages of none may
 	// where there are none.
 	Origins []string
+	// Hosts are the names by which the server may be asked, besides localhost, loopback addresses, and the address that a connection came
+	// to; * is any. Empty ones are skipped.
+	Hosts []string
+	// Auth demands the token of the data directory from callers.
+	Auth bool
+	// DeleteEvery is how often the server looks for what has expired; 0 is a minute. DeleteAtOnce is how many items one write deletes;
+	// 0 is 200.
+	DeleteEvery  time.Duration
+	DeleteAtOnce int
 	// Keys encrypts what is kept, and Compress compresses it; nil and false leave it plain.
 	Keys     seal.Keys
 	Compress bool
@@ -82,6 +91,10 @@ func (o *Options) now() time.Time {
 type Server struct {
 	Service *turn.Service
 	handler http.Handler
+	hosts   hosts
+	token   *token        // nil demands none
+	every   time.Duration // and atOnce: see Options.DeleteEvery
+	atOnce  int
 	pump    *pump.Pump
 	backend *backend
 	log     *slog.Logger
@@ -100,36 +113,24 @@ type backend struct {
 	blobs      blob.Blobs
 	// backup writes a backup; nil if everything is in memory.
 	backup backup
-	// tidy deletes what has expired.
-	tidy func(context.Context) error
+	// tidy deletes what has expired, so many items in a write, and returns how many it deleted.
+	tidy func(ctx context.Context, atOnce int) (int, error)
 	// tick has the queue look at its clock, if that is not the machine's; nil otherwise.
 	tick  func()
+	probe func() error // writes nothing, and returns why nothing can be written
 	close func() error
 }
 
 // Open opens the data directory, and takes it for this process alone. Nothing runs until Serve or Work is called.
 func Open(registry *engine.Registry, o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.Concurrency == 0 {
-		o.Concurrency = 64
-	}
-	if o.Turn.Build == "" {
-		o.Turn.Build = buildID()
-	}
-	o.Turn.Logger = o.Log
-	if o.Turn.Memory == nil {
-		o.Turn.Memory = processMemory{}
-	}
-	cacheBytes, requestBytes := budgets(o.MemoryLimit)
-	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, cacheBytes)
+	o.setDefaults()
 	open := onDisk
 	if o.Dir == "" {
 		open = inMemory
 	}
-	taskQueues, err := o.taskQueues(registry)
-	if err = errors.Join(err, o.checkRates()); err != nil {
+	names, err := newHosts(o.Hosts)
+	taskQueues, queuesErr := o.taskQueues(registry)
+	if err = errors.Join(err, queuesErr, o.checkRates(), o.checkDeletion()); err != nil {
 		return nil, err
 	}
 	o.Turn.Rate = o.rateOf
@@ -141,27 +142,91 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 		taskQueues[name] += 0 // one of before, whose messages are left over, runs too
 	}
 	o.Turn.Engine.TaskQueues = slices.Sorted(maps.Keys(taskQueues))
+	s, err := o.serve(registry, b, taskQueues)
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	s.hosts = names
+	return s, nil
+}
+
+func (o *Options) setDefaults() {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 64
+	}
+	if o.DeleteEvery == 0 {
+		o.DeleteEvery = time.Minute
+	}
+	if o.DeleteAtOnce == 0 {
+		o.DeleteAtOnce = 200
+	}
+	if o.Turn.Build == "" {
+		o.Turn.Build = buildID()
+	}
+	o.Turn.Logger = o.Log
+	if o.Turn.Memory == nil {
+		o.Turn.Memory = processMemory{}
+	}
+}
+
+// leastRetention is the least time that a closed run is kept: see turn.Options.
+const leastRetention = 2 * time.Hour
+
+// checkDeletion reports what is wrong with the retention and its pace.
+func (o *Options) checkDeletion() error {
+	const leastEvery, mostAtOnce = time.Second, 10_000
+	switch {
+	case o.Turn.Retention != 0 && o.Turn.Retention < leastRetention:
+		return fmt.Errorf("a retention of %v is too short: give %v or more", o.Turn.Retention, leastRetention)
+	case o.DeleteEvery < leastEvery:
+		return fmt.Errorf("what has expired is to be deleted every %v: give %v or more", o.DeleteEvery, leastEvery)
+	case o.DeleteAtOnce < 1 || o.DeleteAtOnce > mostAtOnce:
+		return fmt.Errorf("%d expired items are to be deleted at once: give 1 to %d", o.DeleteAtOnce, mostAtOnce)
+	}
+	return nil
+}
+
+// serve returns the server over a backend.
+func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[string]int) (*Server, error) {
+	cacheBytes, requestBytes := budgets(o.MemoryLimit)
+	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, cacheBytes)
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = b.blobs
 	}
 	sealer := seal.New(kept)
 	tidy := b.tidy
-	b.tidy = func(ctx context.Context) error {
+	b.tidy = func(ctx context.Context, atOnce int) (int, error) {
 		_, err := sealer.Tidy(ctx, b.ports.Log)
-		return errors.Join(err, tidy(ctx))
+		n, tidyErr := tidy(ctx, atOnce)
+		return n, errors.Join(err, tidyErr)
+	}
+	var t *token
+	if o.Auth {
+		var err error
+		if t, err = openToken(o.Dir); err != nil {
+			return nil, err
+		}
 	}
 	if recorder := recordCrashes(o.Dir, o.Turn.Build, o.Log); recorder != nil {
 		o.Turn.Recorder, b.close = recorder, closeAfter(recorder, b.close)
 	}
 	world := world{turn.NewRealWorld(), o.now}
+	o.Turn.WhyRefused = whyRefused
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
-	handler, err := forPages(withBackup(newBudget(requestBytes).bounded(httpapi.New(service, o.Log)), b.backup, o.Log), o.Origins)
+	handler := withBackup(newBudget(requestBytes).bounded(httpapi.New(service, o.Log)), b.backup, o.Log)
+	if t != nil {
+		handler = t.demand(handler)
+	}
+	handler, err := forPages(&health{next: handler, probe: b.probe}, o.Origins)
 	if err != nil {
-		return nil, errors.Join(err, b.close())
+		return nil, err
 	}
 	return &Server{
-		Service: service, handler: handler, backend: b, log: o.Log, world: world,
+		Service: service, handler: handler, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world,
 		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
 	}, nil
 }
@@ -205,7 +270,7 @@ func (o *Options) checkRates() error {
 	return nil
 }
 
-// Handler is the HTTP API.
+// Handler is the HTTP API, for callers in this process: Serve also checks which host was asked.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 // Work delivers messages, sweeps timers and deletes what has expired until ctx ends, and returns when what was being
@@ -233,9 +298,12 @@ func (s *Server) tick(ctx context.Context) {
 }
 
 func (s *Server) tidy(ctx context.Context) {
-	const every = time.Minute
-	for ticks := time.Tick(every); ; {
-		if err := s.backend.tidy(ctx); err != nil && ctx.Err() == nil {
+	for ticks := time.Tick(s.every); ; {
+		n, err := s.backend.tidy(ctx, s.atOnce)
+		if n > 0 {
+			s.log.Info("what has expired was deleted", "items", n)
+		}
+		if err != nil && ctx.Err() == nil {
 			s.log.Error("what has expired could not be deleted", "error", err)
 		}
 		select {
@@ -251,7 +319,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	requests, abort := context.WithCancel(context.Background())
 	defer abort()
 	server := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		Handler: s.hosts.only(s.handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),

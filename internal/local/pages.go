@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rs/cors"
 
@@ -17,12 +19,10 @@ import (
 // anyOrigin stands for the pages of all origins.
 const anyOrigin = "*"
 
-// forPages returns h as web pages may use it: those of the origins, and of the server's own. Of others a browser would show
-// no answer to the page, but it would send some requests all the same: those that write are refused here. Programs say no
-// origin, and are not concerned.
+// forPages returns h as web pages may use it: those of the origins, and of the server's own. It refuses what the pages of others ask,
+// reads as well as writes. It lets through what says neither an origin nor where it comes from: programs do not.
 func forPages(h http.Handler, origins []string) (http.Handler, error) {
 	protection := http.NewCrossOriginProtection()
-	protection.SetDenyHandler(http.HandlerFunc(deny))
 	for _, origin := range origins {
 		if origin == anyOrigin {
 			continue
@@ -36,7 +36,7 @@ func forPages(h http.Handler, origins []string) (http.Handler, error) {
 		}
 	}
 	if !slices.Contains(origins, anyOrigin) {
-		h = protection.Handler(h)
+		h = onlyPages(h, protection)
 	}
 	if len(origins) == 0 {
 		return h, nil
@@ -48,14 +48,36 @@ func forPages(h http.Handler, origins []string) (http.Handler, error) {
 	}).Handler(h), nil
 }
 
-func deny(w http.ResponseWriter, r *http.Request) {
-	problem := api.Forbidden.New("this server does not know the web pages of %s: start it with --cors-origins, or WEFT_CORS_ORIGINS", r.Header.Get("Origin"))
+// onlyPages refuses requests that the protection does not allow. The protection takes a GET to be harmless; here it is checked as a POST is.
+func onlyPages(h http.Handler, protection *http.CrossOriginProtection) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		checked := *r
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			checked.Method = http.MethodPost
+		}
+		if protection.Check(&checked) == nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		who := "the web pages of " + r.Header.Get("Origin")
+		if r.Header.Get("Origin") == "" {
+			who = "the web page that asks, which is of another origin"
+		}
+		refuse(w, api.Forbidden.New("this server does not know %s: start it with --cors-origins, or WEFT_CORS_ORIGINS", who))
+	})
+}
+
+// refuse answers with a problem document.
+func refuse(w http.ResponseWriter, problem *api.Problem) {
 	body, err := json.Marshal(problem)
 	if err != nil {
 		body = nil // the status says it
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set(httpapi.CostHeader, "writes=0, reads=0, messages=0")
+	if problem.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(problem.RetryAfter/time.Second)))
+	}
 	w.WriteHeader(problem.Status)
-	_, _ = w.Write(append(body, '\n')) // the caller has gone: there is nobody to tell
+	_, _ = w.Write(append(body, '\n')) // if this fails, the caller has gone
 }

@@ -199,6 +199,8 @@ func (s *Service) problem(err error) error {
 	switch {
 	case err == nil || errors.As(err, &p):
 		return err
+	case errors.Is(err, errBusy) && s.whyRefused(err) != "":
+		return api.Busy.New("%s; nothing was written: send the request again", s.whyRefused(err))
 	case errors.Is(err, errBusy), errors.Is(err, errLost), errors.Is(err, errStale):
 		return api.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
 	case errors.Is(err, errUnknown):
@@ -211,6 +213,13 @@ func (s *Service) problem(err error) error {
 		return api.NotReady.New("this run's history is encrypted, and cannot be opened: its key is missing or may not be used, or it was changed; the log of the server says which")
 	}
 	return err
+}
+
+func (s *Service) whyRefused(err error) string {
+	if s.options.WhyRefused == nil {
+		return ""
+	}
+	return s.options.WhyRefused(err)
 }
 
 // readProblem is what the failure of a read is to whoever needed it: nothing was written.

@@ -1,0 +1,279 @@
+package local
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/apitest"
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// The server answers to its own names alone, for reads as for writes.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	own, err := newHosts([]string{"", "Weft.Example.", "10.0.0.9"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &net.TCPAddr{IP: net.ParseIP("192.168.1.5"), Port: 8080}
+	for host, want := range map[string]bool{
+		"localhost": true, "localhost:8080": true, "LOCALHOST:9999": true, "localhost.": true, "localhost.:80": true, "127.0.0.1": true, "127.9.9.9:1": true,
+		"[::1]": true, "[::1]:8080": true, "[::1%lo]:8080": true, "[::ffff:127.0.0.1]:80": true, "::1": true,
+		"192.168.1.5:8080": true, "[::ffff:192.168.1.5]": true, "weft.example": true, "WEFT.example.:443": true, "10.0.0.9": true,
+		"": false, ":8080": false, "evil.example": false, "evil.example:8080": false, "localhost.evil.example": false, "127.0.0.1.evil.example": false,
+		"192.168.1.6": false, "0.0.0.0": false, "[::]": false, "[::1": false, "127.1": false, "2130706433": false, "null": false, "x.localhost": false,
+	} {
+		h := own.only(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodOptions} {
+			r := httptest.NewRequest(method, "/v1/workflows", nil)
+			r.Host = host
+			r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(at)))
+			w := httptest.NewRecorder()
+			if h.ServeHTTP(w, r); (w.Code == http.StatusOK) != want || !want && !strings.Contains(w.Body.String(), "--allowed-hosts") {
+				t.Errorf("%s as %q is answered %d %s", method, host, w.Code, w.Body)
+			}
+		}
+	}
+	for _, name := range []string{"http://weft.example", "*.example", "a b", ":80"} {
+		if _, err := newHosts([]string{name}); err == nil {
+			t.Errorf("%q is taken for a name", name)
+		}
+	}
+	if any, err := newHosts([]string{"*"}); err != nil || !any.isOwn("evil.example", nil) || any.isOwn("", nil) {
+		t.Errorf("* is not every name: %v", err)
+	}
+}
+
+// Who does not show the token may ask for the health and nothing else.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	secret := newToken()
+	inner := serve(t)
+	h := apitest.Handler(t, (&token{text: secret}).demand(inner))
+	for given, want := range map[string]int{
+		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer " + secret[1:]: 401, "Bearer " + secret + "x": 401, "Basic " + secret: 401, secret: 401,
+		"Bearer " + secret: 200, "bearer  " + secret: 200,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/workflows", nil)
+		if given != "" {
+			r.Header.Set("Authorization", given)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != want || (want == 401) != strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer ") || strings.Contains(w.Body.String(), secret) {
+			t.Errorf("%q is answered %d %v %s", given, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+// The document's example is what the server says.
+func TestNoTokenExample(t *testing.T) {
+	t.Parallel()
+	operations, err := apitest.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, _ := apitest.Find(operations, http.MethodPost, "/v1/workflows")
+	w := httptest.NewRecorder()
+	(&token{text: newToken()}).demand(nil).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/workflows", nil))
+	var got any
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := o.Answered[http.StatusUnauthorized]["noToken"].Value; !reflect.DeepEqual(got, jsonOf(t, want)) {
+		t.Errorf("%v; openapi.yaml has %v", got, want)
+	}
+}
+
+// jsonOf is a value as JSON has it.
+func jsonOf(t *testing.T, value any) (plain any) {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &plain)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+// A token is made once, and its file belongs to its owner alone.
+func TestTokenFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "token")
+	if err := os.WriteFile(file+".new", []byte("left by a crash"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first, err := openToken(dir)
+	if err != nil || !first.made || len(first.text) != 43 {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if again, err := openToken(dir); err != nil || again.made || again.text != first.text {
+		t.Errorf("opened again: %+v, %v", again, err)
+	}
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o660} {
+		if err := os.Chmod(file, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openToken(dir); err == nil || !strings.Contains(err.Error(), "chmod 600") || strings.Contains(err.Error(), first.text) {
+			t.Errorf("mode %o: %v", mode, err)
+		}
+	}
+	for _, text := range []string{"", "short", strings.Repeat("x", 600), strings.Repeat("a b", 20)} {
+		if err := errors.Join(os.Chmod(file, 0o600), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openToken(dir); err == nil || !strings.Contains(err.Error(), "delete it") {
+			t.Errorf("%q is taken for a token: %v", text, err)
+		}
+	}
+}
+
+// /readyz says why nothing can be written, and /healthz that the process answers.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	var fails error
+	h := &health{next: http.NotFoundHandler(), probe: func() error { return fails }}
+	full := fmt.Errorf("%w: the log: %w", disk.ErrFull, &os.PathError{Op: "write", Path: "/secret", Err: syscall.ENOSPC})
+	for _, c := range []struct {
+		fails        error
+		path, detail string
+		status       int
+	}{
+		{nil, "/readyz", "", 200},
+		{full, "/readyz", "no space left on device", 503},
+		{full, "/healthz", "", 200},
+		{errors.New("broken: /secret"), "/readyz", "start it again", 503},
+		{nil, "/readyz", "", 200},
+		{nil, "/other", "", 404},
+	} {
+		fails = c.fails
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.detail) || strings.Contains(w.Body.String(), "secret") {
+			t.Errorf("%v: %s is answered %d %s", c.fails, c.path, w.Code, w.Body)
+		}
+	}
+}
+
+// A disk that hangs makes the server not ready, and holds one probe however many ask.
+func TestHealthOfADiskThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hang, probes := make(chan struct{}), 0
+		h := &health{probe: func() error { probes++; <-hang; return nil }}
+		for range 3 {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+			if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "has not answered") {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		}
+		close(hang)
+		synctest.Wait()
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil)); w.Code != http.StatusOK || probes != 2 {
+			t.Errorf("%d after %d probes", w.Code, probes)
+		}
+	})
+}
+
+func TestLoadTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	err = errors.Join(
+		os.WriteFile(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600),
+		os.WriteFile(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := LoadTLS(certFile, keyFile); err != nil || c == nil {
+		t.Errorf("%v, %v", c, err)
+	}
+	if c, err := LoadTLS("", ""); err != nil || c != nil {
+		t.Errorf("%v, %v", c, err)
+	}
+	for _, files := range [][2]string{{certFile, ""}, {"", keyFile}, {certFile, certFile}, {keyFile, certFile}, {filepath.Join(dir, "none"), keyFile}} {
+		if _, err := LoadTLS(files[0], files[1]); err == nil || !strings.Contains(err.Error(), "give") {
+			t.Errorf("%q: %v", files, err)
+		}
+	}
+}
+
+// fullLog is a log on a full disk.
+type fullLog struct{ store.Log }
+
+// Append implements store.Log.
+func (fullLog) Append(context.Context, ...store.Item) error {
+	return fmt.Errorf("%w: the log: %w", disk.ErrFull, &os.PathError{Op: "write", Path: "/secret", Err: syscall.ENOSPC})
+}
+
+// A caller whom a full disk refuses is told so at once.
+func TestFullDiskSaysWhy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, err := inMemory(&Options{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.ports.Log = fullLog{b.ports.Log}
+		o := Options{Log: slog.New(slog.DiscardHandler)}
+		o.setDefaults()
+		s, err := o.serve(registry(t), b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		w := ask(t, s.Handler(), http.MethodPost, "")
+		if text := w.Body.String(); w.Code != http.StatusServiceUnavailable || !strings.Contains(text, "no space left on device") || strings.Contains(text, "secret") || w.Header().Get("Retry-After") == "" {
+			t.Errorf("%d %v %s", w.Code, w.Header(), text)
+		}
+		if took := time.Since(began); took > 0 { // in the bubble's clock
+			t.Errorf("it waited for %v", took)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package local
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/disk"
+)
+
+// probeTime is how long the disk has to take a write before the server is not ready.
+const probeTime = 2 * time.Second
+
+// errSlow is a disk that does not answer.
+var errSlow = errors.New("the disk has not answered for " + probeTime.String())
+
+// health answers GET /healthz and GET /readyz, and hands on all else. Nobody needs a token for them.
+type health struct {
+	next  http.Handler
+	probe func() error // writes nothing, and returns why nothing can be written
+
+	mu      sync.Mutex
+	running *probing // the probe that is under way; nil if there is none
+}
+
+// probing is a probe that is under way.
+type probing struct {
+	done chan struct{} // closed when err is set
+	err  error
+}
+
+// ServeHTTP implements http.Handler.
+func (h *health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	var err error
+	switch r.URL.Path {
+	case "/healthz": // the process answers
+	case "/readyz":
+		err = h.check(r)
+	default:
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if err != nil {
+		refuse(w, api.NotServing.New("%s", notServing(err)))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"status":"ok"}`+"\n") // if this fails, the caller has gone
+}
+
+// check returns why nothing can be written for now. Callers share a probe, so that a disk that hangs holds one goroutine.
+func (h *health) check(r *http.Request) error {
+	h.mu.Lock()
+	p := h.running
+	if p == nil {
+		p = &probing{done: make(chan struct{})}
+		h.running = p
+		go h.run(p)
+	}
+	h.mu.Unlock()
+	late := time.NewTimer(probeTime)
+	defer late.Stop()
+	select {
+	case <-p.done:
+		return p.err
+	case <-late.C:
+		return errSlow
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+func (h *health) run(p *probing) {
+	p.err = h.probe()
+	h.mu.Lock()
+	h.running = nil
+	h.mu.Unlock()
+	close(p.done)
+}
+
+// notServing says to a caller why the server takes no writes, and what to do.
+func notServing(err error) string {
+	if text := whyRefused(err); text != "" {
+		return text
+	}
+	switch {
+	case errors.Is(err, errSlow):
+		return err.Error() + ": look at the disk of the data directory"
+	case errors.Is(err, disk.ErrClosed):
+		return "the server stops"
+	}
+	return "the server can no longer write to its data directory, and its log says why: start it again"
+}
+
+// whyRefused says to a caller why the disk takes no writes for now; empty if that is not what an error says. It has no path and no payload.
+func whyRefused(err error) string {
+	if !errors.Is(err, disk.ErrFull) {
+		return ""
+	}
+	reason := "its log says why"
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		reason = number.Error()
+	}
+	return "the disk of the server's data directory takes no writes for now (" + reason + "); it goes on by itself when it can: make room on it"
+}

@@ -1,0 +1,135 @@
+package local
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+)
+
+// anyHost stands for all host names.
+const anyHost = "*"
+
+// hosts are the names that a server answers to, in the form of hostName, besides those that isOwn always accepts.
+type hosts map[string]bool
+
+// newHosts returns an error if one of the names is not a host name or an IP address. It skips empty names.
+func newHosts(names []string) (hosts, error) {
+	all := hosts{}
+	for _, name := range names {
+		switch {
+		case name == "":
+		case name == anyHost:
+			all[anyHost] = true
+		case strings.ContainsAny(name, "/*@ ") || hostName(name) == "":
+			return nil, fmt.Errorf("the server cannot be asked by the name %q: give a host name or an IP address, as weft.example, or %s for any", name, anyHost)
+		default:
+			all[hostName(name)] = true
+		}
+	}
+	return all, nil
+}
+
+// hostName returns the host of a Host header in the one form that names are compared in: without port, zone, brackets and final dot, in
+// lower case. It returns "" if there is none.
+func hostName(host string) string {
+	if ip, ok := ipOf(host); ok {
+		return ip.String()
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if ip, ok := ipOf(host); ok {
+		return ip.String()
+	}
+	if strings.ContainsAny(host, ":[]") {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// ipOf reads an IP address, which may have brackets.
+func ipOf(text string) (netip.Addr, bool) {
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+			return netip.Addr{}, false
+		}
+		text = inner
+	}
+	ip, err := netip.ParseAddr(text)
+	return ip.Unmap().WithZone(""), err == nil
+}
+
+// isOwn reports whether a Host header names this server: as loopback, as one of the hosts, or by the address that the connection came to,
+// which is nil if it is not known. The port is not compared: it differs behind a forwarded port.
+func (all hosts) isOwn(host string, local net.Addr) bool {
+	name := hostName(host)
+	if name == "" {
+		return false
+	}
+	if all[anyHost] || all[name] || name == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	if err != nil {
+		return false // a name that anybody's DNS may resolve to this machine
+	}
+	if ip.IsLoopback() {
+		return true
+	}
+	at, ok := ipAt(local)
+	return ok && ip == at
+}
+
+// ipAt returns the IP address of a TCP address.
+func ipAt(address net.Addr) (netip.Addr, bool) {
+	tcp, ok := address.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}, false
+	}
+	ip, ok := netip.AddrFromSlice(tcp.IP)
+	return ip.Unmap(), ok
+}
+
+// only refuses requests whose Host header does not name this server. A page whose name was made to resolve to this machine (DNS rebinding)
+// is of the same origin to the browser; only its Host header gives it away.
+func (all hosts) only(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if all.isOwn(r.Host, local) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		refuse(w, api.Forbidden.New("this server does not answer to the host %q: ask it as localhost or by its address, or start it with --allowed-hosts, or WEFT_ALLOWED_HOSTS", r.Host))
+	})
+}
+
+// IsLoopback reports whether a listener at this address is reached from this machine alone.
+func IsLoopback(address net.Addr) bool {
+	ip, ok := ipAt(address)
+	return ok && ip.IsLoopback()
+}
+
+// HostOf returns the host of an address to listen at; empty if it has none.
+func HostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// URL returns the URL of a listener: at 127.0.0.1 if that is one of many addresses.
+func URL(address net.Addr, secure bool) string {
+	scheme, at := "http://", address.String()
+	if secure {
+		scheme = "https://"
+	}
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		at = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
+	}
+	return scheme + at
+}

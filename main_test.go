@@ -1,0 +1,37 @@
+package weft_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft"
+)
+
+// asProgram is the variable that makes this test a program whose options name a key file.
+const asProgram = "TEST_MAIN_KEY_FILE"
+
+// A key file that the program passes and that cannot be read ends the process with status 1, and nothing is kept in plain text.
+func TestMainWithoutItsKeys(t *testing.T) {
+	if file := os.Getenv(asProgram); file != "" {
+		os.Args = os.Args[:1]
+		weft.Main(weft.Register(), weft.Options{Addr: "127.0.0.1:0", Data: filepath.Join(filepath.Dir(file), "data"), KeyFile: file})
+		return
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "keys")
+	program := exec.Command(os.Args[0], "-test.run=^TestMainWithoutItsKeys$")
+	program.Env = append(os.Environ(), asProgram+"="+file, "WEFT_KEY_FILE=")
+	out, err := program.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), file) {
+		t.Errorf("it ended with %v and said\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a data directory: %v", err)
+	}
+}
