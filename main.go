@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
@@ -27,6 +28,7 @@ type flags struct {
 	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
 	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
 	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
+	isolate.ProcessFlags
 	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
@@ -51,6 +53,9 @@ func Main(r *Registry, options ...Options) {
 	o.Addr, o.Data, o.CORSOrigins, o.Limits = f.Addr, f.Data, f.CORSOrigins, f.Engine()
 	o.KeyFile, o.Compress = f.KeyFile, f.Compress != "off"
 	o.SmallPayloads = !f.LargePayloads
+	if f.Isolate > 0 {
+		o.Isolate = f.Isolation()
+	}
 	if len(f.TaskQueues) > 0 {
 		o.TaskQueues = f.TaskQueues
 	}
@@ -100,6 +105,9 @@ type Options struct {
 	TaskQueues map[string]TaskQueue
 	// Rate is that of the default task queue.
 	Rate Rate
+	// Isolate runs the code of workflows and activities in child processes, which are this program executed again; the zero value runs
+	// it in this process. docs/operations.md has what that costs, and what it protects.
+	Isolate Isolation
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -108,6 +116,10 @@ type Options struct {
 	// Telemetry opens what exports spans and metrics: weftotel.Open, which the program has to import. nil exports nothing.
 	Telemetry observe.Open
 }
+
+// Isolation is how code is isolated: Children is the number of child processes, 0 for none, MemoryMiB the hard limit of the memory of each
+// in MiB, 0 for half of the machine's divided by Children, and CPUs the GOMAXPROCS of each, 0 for Go's default.
+type Isolation = isolate.Limits
 
 // TaskQueue is what a server does of a task queue: AtOnce is how many of its activities it runs at once, 0 for 64, and Rate how
 // many it lets begin.
@@ -168,6 +180,14 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 		o.Log.Info("these activities need a longer activity time-out than the templates' default: set ActivityTimeout (SAM) or activity_timeout (Terraform)",
 			"activityTypes", types, "default", longestByDefault)
 	}
+	settings := local.Options{
+		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log,
+		Turn:    turn.Options{Engine: engine.Options{Limits: o.Limits}, CheckLooks: checkedLooks},
+		Isolate: o.Isolate.Options(),
+	}
+	if isolate.IsChild() {
+		return o.serveChild(ctx, r, settings)
+	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {
 		return err
@@ -177,15 +197,24 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer stop()
-	server, err := local.Open(r.types, local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log,
-		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Observe: hub, CheckLooks: checkedLooks},
-	})
+	settings.Turn.Observe = hub
+	server, err := local.Open(r.types, settings)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	o.Greeting(os.Stdout, "http://"+listener.Addr().String())
 	return errors.Join(server.Serve(ctx, listener), server.Close())
+}
+
+// serveChild serves as a child of a server with the same options.
+func (o *Options) serveChild(ctx context.Context, r *Registry, settings local.Options) error {
+	hub, stop, err := o.observe(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	settings.Turn.Observe = hub
+	return local.OpenChild(r.types, settings)
 }
 
 // checkedLooks is how many tasks after each validator and query handler the server checks for a change of state: enough to find one

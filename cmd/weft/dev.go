@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/examples"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
@@ -21,6 +22,7 @@ type dev struct {
 	Addr        string   `default:"127.0.0.1:8080" env:"WEFT_ADDR" help:"Address to serve the HTTP API at."`
 	Data        string   `default:".weft" env:"WEFT_DATA" help:"Directory in which everything is kept."`
 	CORSOrigins []string `name:"cors-origins" env:"WEFT_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose web pages may use the API, as http://localhost:5173, or * for all."`
+	isolate.ProcessFlags
 	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
@@ -35,7 +37,7 @@ func (d *dev) Run(ctx context.Context) error {
 	slog.SetDefault(log)
 	local.TuneMemory(os.Getenv)
 	return weft.Serve(ctx, registry(), weft.Options{
-		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", SmallPayloads: !d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate,
+		Addr: d.Addr, Data: d.Data, CORSOrigins: d.CORSOrigins, Limits: d.Engine(), KeyFile: d.KeyFile, Compress: d.Compress != "off", SmallPayloads: !d.LargePayloads, TaskQueues: d.TaskQueues, Rate: d.Rate, Isolate: d.Isolation(),
 		Greeting: greet, Log: log, Telemetry: weftotel.Open,
 	})
 }

@@ -19,8 +19,10 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/blob"
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -49,6 +51,8 @@ type Options struct {
 	Compress bool
 	// LargePayloads keeps large payloads, and large commits, apart.
 	LargePayloads bool
+	// Isolate runs the code of workflows and activities in child processes, if it has Children; see package isolate.
+	Isolate isolate.Options
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 }
@@ -61,6 +65,7 @@ type Server struct {
 	backend *backend
 	log     *slog.Logger
 	world   turn.RealWorld
+	pool    *isolate.Pool // nil if nothing is isolated
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -119,14 +124,36 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	world := turn.NewRealWorld()
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
-	handler, err := forPages(httpapi.New(service, o.Log), o.Origins)
-	if err != nil {
-		return nil, errors.Join(err, b.close())
-	}
-	return &Server{
-		Service: service, handler: handler, backend: b, log: o.Log, world: world,
+	s := &Server{
+		Service: service, backend: b, log: o.Log, world: world,
 		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
-	}, nil
+	}
+	api := httpapi.New(service, o.Log)
+	if o.Isolate.Children > 0 {
+		o.Isolate.TaskQueues, o.Isolate.Log = o.Turn.Engine.TaskQueues, o.Log
+		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.pump.Receiver
+		if s.pool, err = isolate.Start(o.Isolate); err != nil {
+			return nil, errors.Join(err, b.close())
+		}
+		api, s.pump.Hand = s.pool, s.pool.Deliver
+	}
+	if s.handler, err = forPages(api, o.Origins); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// OpenChild serves as a child of a server that isolates, until the parent ends it: see isolate.ServeChild.
+func OpenChild(registry *engine.Registry, o Options) error {
+	if o.Turn.Build == "" {
+		o.Turn.Build = buildID()
+	}
+	o.Turn.Rate = o.rateOf
+	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
+	if o.LargePayloads {
+		kept.Blobs = blobmemory.New(nil) // the parent seals: only the limits of payloads count here
+	}
+	return isolate.ServeChild(registry, seal.New(kept).Options(o.Turn), o.Log)
 }
 
 // taskQueues are the task queues that are asked for, with how many of their activities are run at once.
@@ -235,9 +262,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // Close closes the data directory. Call it after Serve or Work has returned.
 func (s *Server) Close() error {
+	var err error
+	if s.pool != nil {
+		err = s.pool.Close()
+	}
 	s.Service.Close()
 	s.world.End()
-	return s.backend.close()
+	return errors.Join(err, s.backend.close())
 }
 
 // buildID names the program that runs by a hash of its file: another build is another name, also of the same version.
