@@ -62,6 +62,7 @@ func registry() *weft.Registry {
 	return weft.Register(
 		workflow.Bind(good, func(ctx workflow.Context, n int) (int, error) { return double.Run(ctx, n) }),
 		workflow.Bind(bad, runBad),
+		workflow.Bind(counter, count),
 		workflow.Bind(fatal, func(ctx workflow.Context, n int) (int, error) { return exit.Run(ctx, n) }),
 		double, exit)
 }
@@ -110,16 +111,17 @@ type server struct {
 	c   *client.Client
 }
 
-// serve runs a server that isolates, until the test ends.
-func serve(t *testing.T) *server {
+// serve runs a server with this many child processes, until the test ends.
+func serve(t testing.TB, children int) *server {
 	t.Helper()
 	const records = 100_000
 	s := &server{log: make(lines, records)}
 	ctx, stop := context.WithCancel(context.Background())
+	dir := t.TempDir() // its removal is after the server's end
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- weft.Serve(ctx, registry(), weft.Options{
-			Addr: "127.0.0.1:0", Data: t.TempDir(), Isolate: weft.Isolation{Children: 2, MemoryMiB: 512},
+			Addr: "127.0.0.1:0", Data: dir, Isolate: weft.Isolation{Children: children, MemoryMiB: 512},
 			Greeting: func(_ io.Writer, url string) { ready <- url },
 			Log:      slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
@@ -188,7 +190,7 @@ func (s *server) postQuietly(id string, n int) bool {
 func TestCodeThatEndsTheProcess(t *testing.T) {
 	for _, how := range []string{"exit", "overflow", "hog"} {
 		t.Run(how, func(t *testing.T) {
-			s := serve(t)
+			s := serve(t, 2)
 			var beside sync.WaitGroup
 			beside.Go(func() { s.goods(t, "beside") })
 			body := fmt.Sprintf(`{"workflowId":"bad","type":"bad","input":%q}`, how)
@@ -211,7 +213,7 @@ func TestCodeThatEndsTheProcess(t *testing.T) {
 
 // An activity that ends the process is parked; its run can be terminated, and others complete.
 func TestActivityThatEndsTheProcess(t *testing.T) {
-	s := serve(t)
+	s := serve(t, 2)
 	if got := s.post(t, "/v1/workflows", `{"workflowId":"fatal","type":"fatal","input":1}`); got != http.StatusCreated {
 		t.Fatalf("start: %d", got)
 	}
@@ -229,7 +231,7 @@ func TestActivityThatEndsTheProcess(t *testing.T) {
 
 // Code that does not come back is killed with its process, and others complete.
 func TestHungCodeIsKilled(t *testing.T) {
-	s := serve(t)
+	s := serve(t, 2)
 	s.post(t, "/v1/workflows", `{"workflowId":"loop","type":"bad","input":"loop"}`)
 	pid, _ := s.log.until("a child process with hung code was killed")["pid"].(float64)
 	if err := syscall.Kill(int(pid), 0); err != syscall.ESRCH {
@@ -243,7 +245,7 @@ func TestHungCodeIsKilled(t *testing.T) {
 
 // Children that are killed while they work lose nothing.
 func TestKilledChildrenLoseNothing(t *testing.T) {
-	s := serve(t)
+	s := serve(t, 2)
 	var all sync.WaitGroup
 	for i := range 3 {
 		all.Go(func() { s.goods(t, fmt.Sprint("load-", i)) })

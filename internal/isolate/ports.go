@@ -13,8 +13,8 @@ import (
 
 // The arguments and results of the calls.
 type (
-	none      struct{}
-	backward  struct {
+	none     struct{}
+	backward struct {
 		Workflow      string
 		Before, Until store.Key
 		Limit         int

@@ -2,17 +2,17 @@ package isolate
 
 import (
 	"context"
-	"time"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
-	"github.com/seed-41655fb1/weft/queue/queuetest"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/queue/queuetest"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
