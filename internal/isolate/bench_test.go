@@ -51,8 +51,11 @@ func BenchmarkIsolation(b *testing.B) {
 			if got := s.quiet(b, "/v1/workflows", `{"workflowId":"counter","type":"counter"}`); got != http.StatusCreated {
 				b.Fatalf("start: %d", got)
 			}
-			for name, want := range map[string]struct{ n, status int }{"accepted": {1, http.StatusOK}, "refused": {-1, http.StatusUnprocessableEntity}} {
-				b.Run("update="+name, func(b *testing.B) {
+			for _, want := range []struct {
+				name      string
+				n, status int
+			}{{"accepted", 1, http.StatusOK}, {"refused", -1, http.StatusUnprocessableEntity}} {
+				b.Run("update="+want.name, func(b *testing.B) {
 					for b.Loop() {
 						if got := s.quiet(b, "/v1/workflows/counter/updates/add", fmt.Sprintf(`{"input":%d}`, want.n)); got != want.status {
 							b.Fatalf("%d, want %d", got, want.status)

@@ -127,6 +127,7 @@ func serve(t testing.TB, children int) *server {
 		})
 	}()
 	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections() // Shutdown waits for connections that were never used
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("Serve: %v", err)
@@ -226,6 +227,9 @@ func TestActivityThatEndsTheProcess(t *testing.T) {
 	}
 	if got := s.post(t, "/v1/workflows/fatal/terminate", `{}`); got != http.StatusOK {
 		t.Errorf("terminate: %d", got)
+	}
+	if got := s.post(t, "/v1/workflows", `{"workflowId":"fatal","type":"good","input":1}`); got != http.StatusCreated {
+		t.Errorf("a start after the end of what was parked: %d", got)
 	}
 }
 

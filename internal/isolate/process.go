@@ -28,7 +28,8 @@ type process struct {
 	mu sync.Mutex
 	// spared says that the parent ended it for a reason that is none of what was in flight.
 	spared bool
-	work   sync.WaitGroup
+	// work counts what is in flight, and one more while the slot hands the process out.
+	work sync.WaitGroup
 }
 
 // start starts a child, and returns when it serves.

@@ -30,7 +30,7 @@ const (
 	drainFor = 5 * time.Second
 )
 
-// take returns the process of the slot, when there is one.
+// take returns the process of the slot, when there is one. The caller uses it in doing, once.
 func (s *slot) take(ctx context.Context) (*process, error) {
 	select {
 	case c := <-s.next:
@@ -79,11 +79,15 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	defer end()
 	s.pool.all.Go(func() { s.look(watching, c, looks) })
 	for {
+		c.work.Add(1) // it is counted before it begins: drain sees it
 		select {
 		case s.next <- c:
+			continue
 		case <-c.ended:
+			c.work.Done()
 			return false
 		case <-looks:
+			c.work.Done()
 			s.pool.o.Log.Warn("code in a child process hangs: the process is replaced, and killed", "child", s.name, "pid", c.cmd.Process.Pid)
 			s.pool.all.Go(func() {
 				c.drain(drainFor)
@@ -91,6 +95,7 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 			})
 			return true
 		case <-ctx.Done():
+			c.work.Done()
 			c.stop()
 			return false
 		}

@@ -56,9 +56,8 @@ func (p *Pool) within(ctx context.Context, workflow, run string, runsCode bool, 
 	return err
 }
 
-// doing counts what is in flight in a process. A reverse proxy may panic.
+// doing carries out work that the slot has counted. A reverse proxy may panic.
 func (c *process) doing(do func() error) error {
-	c.work.Add(1)
 	defer c.work.Done()
 	return do()
 }
@@ -113,23 +112,7 @@ func (p *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, api.Invalid.New("the body cannot be read"))
 		return
 	}
-	began := false
-	err = p.within(r.Context(), workflow, "", runsCode, func(c *process) (err error) {
-		proxy := httputil.ReverseProxy{
-			Rewrite: func(out *httputil.ProxyRequest) {
-				out.Out.URL = &url.URL{Scheme: "http", Host: "weft", Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
-				out.Out.GetBody = nil
-			},
-			Transport:      c.client.Transport,
-			FlushInterval:  -1,
-			ModifyResponse: func(*http.Response) error { began = true; return nil },
-			ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, cause error) {
-				err = errors.Join(errBroken, cause)
-			},
-		}
-		proxy.ServeHTTP(w, r)
-		return err
-	})
+	began, err := p.proxy(w, r, workflow, runsCode)
 	switch {
 	case err == nil, began:
 	case errors.Is(err, errParked):
@@ -137,6 +120,33 @@ func (p *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		refuse(w, api.OutcomeUnknown.New("the process that carried out the request ended: it may have been done; send it again"))
 	}
+}
+
+// proxy hands a request to a child, and reports whether the child began to answer.
+func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, workflow string, runsCode bool) (began bool, err error) {
+	err = p.within(r.Context(), workflow, "", runsCode, func(c *process) (err error) {
+		proxy := httputil.ReverseProxy{
+			Rewrite: func(out *httputil.ProxyRequest) {
+				out.Out.URL = &url.URL{Scheme: "http", Host: "weft", Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
+				out.Out.GetBody = nil
+			},
+			Transport:     c.client.Transport,
+			FlushInterval: -1,
+			ModifyResponse: func(answer *http.Response) error {
+				began = true
+				if ends(r) && answer.StatusCode < http.StatusInternalServerError {
+					p.suspects.clear(workflow) // its next run may be another program
+				}
+				return nil
+			},
+			ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, cause error) {
+				err = errors.Join(errBroken, cause)
+			},
+		}
+		proxy.ServeHTTP(w, r)
+		return err
+	})
+	return began, err
 }
 
 func refuse(w http.ResponseWriter, problem *api.Problem) {
@@ -152,6 +162,12 @@ func refuse(w http.ResponseWriter, problem *api.Problem) {
 	_, _ = w.Write(append(body, '\n')) // the caller has gone
 }
 
+// ends reports whether a request terminates or deletes a run: no code of it runs for that.
+func ends(r *http.Request) bool {
+	return r.Method == http.MethodDelete ||
+		r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/terminate") && strings.Count(r.URL.Path, "/") == 4
+}
+
 // route returns the id of the workflow that a request is about, and whether its code may run for it. It is empty if there is none, as in
 // a list.
 func route(r *http.Request) (workflow string, runsCode bool, err error) {
@@ -161,9 +177,7 @@ func route(r *http.Request) (workflow string, runsCode bool, err error) {
 		if parts[1] == "schedules" {
 			id = api.SchedulePrefix + id
 		}
-		last := parts[len(parts)-1]
-		ends := r.Method == http.MethodDelete || len(parts) == 4 && last == "terminate"
-		return id, r.Method != http.MethodGet && !ends, err
+		return id, r.Method != http.MethodGet && !ends(r), err
 	}
 	if r.Method != http.MethodPost || r.Body == nil {
 		return "", false, nil
