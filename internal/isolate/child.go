@@ -118,6 +118,7 @@ func serveWork(mux *http.ServeMux, service *turn.Service, p ports, log *slog.Log
 // serveUntilEOF serves until the standard input ends, and then waits for what is being done.
 func serveUntilEOF(l net.Listener, h http.Handler) error {
 	server := &http.Server{Handler: h}
+	httpapi.CloseSpare(server)
 	drained := make(chan error, 1)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -127,7 +127,6 @@ func serve(t testing.TB, children int) *server {
 		})
 	}()
 	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections() // Shutdown waits for connections that were never used
 		stop()
 		if err := <-ended; err != nil {
 			t.Errorf("Serve: %v", err)

@@ -230,6 +230,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+	httpapi.CloseSpare(server)
 	worked := make(chan struct{})
 	working, stop := context.WithCancel(ctx)
 	defer stop()
