@@ -86,7 +86,7 @@ func ServeChild(registry *engine.Registry, o turn.Options, log *slog.Logger) err
 	p := ports{dial(told.Parent)}
 	service := turn.New(p.turnPorts(), registry, world, o)
 	mux := http.NewServeMux()
-	mux.Handle("/", httpapi.New(service, log))
+	mux.Handle("/", shortly(httpapi.New(service, log)))
 	serveWork(mux, service, p, log)
 	return serveUntilEOF(l, mux)
 }

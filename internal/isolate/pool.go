@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
@@ -32,7 +34,13 @@ type Options struct {
 	// Ports are the parent's, and Receiver is where deliveries come from. What crosses to a child is neither compressed nor encrypted.
 	Ports    turn.Ports
 	Receiver queue.Receiver
-	Log      *slog.Logger
+	// File keeps the suspects and the parked workflows over a restart; empty keeps them in memory.
+	File string
+	// Build names the program. A workflow is parked only as long as the same program runs.
+	Build string
+	// Silence is how long a child may not answer before it is killed; 0 is 30 seconds.
+	Silence time.Duration
+	Log     *slog.Logger
 }
 
 // errStopped is what work comes to that arrives when the pool has stopped.
@@ -48,14 +56,18 @@ type Pool struct {
 	solo     *slot
 	oneByOne chan struct{}
 	suspects suspects
-	running  sync.WaitGroup // the slots
-	all      sync.WaitGroup
-	cancel   context.CancelFunc
-	stopped  chan struct{}
+	// given is the budget of the bytes that children are given, and waiting that of the requests
+	// that wait for a child.
+	given, waiting *semaphore.Weighted
+	running        sync.WaitGroup // the slots
+	all            sync.WaitGroup
+	cancel         context.CancelFunc
+	stopped        chan struct{}
 }
 
 // Start starts the children of a server, and returns before they serve: work waits for them.
 func Start(o Options) (*Pool, error) {
+	o.Silence = cmp.Or(o.Silence, silence)
 	if o.Memory == 0 {
 		if total, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)(); err == nil {
 			o.Memory = total / 2 / uint64(o.Children)
@@ -67,6 +79,8 @@ func Start(o Options) (*Pool, error) {
 		return nil, err
 	}
 	p := &Pool{o: o, dir: dir, socket: filepath.Join(dir, "parent"), oneByOne: make(chan struct{}, 1), stopped: make(chan struct{})}
+	p.given, p.waiting = semaphore.NewWeighted(budget), semaphore.NewWeighted(mostWaiting)
+	p.suspects.open(o.File, o.Build, o.Log)
 	l, err := net.Listen("unix", p.socket)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -74,7 +88,7 @@ func Start(o Options) (*Pool, error) {
 	mux := http.NewServeMux()
 	serveStore(mux, o.Ports)
 	serveQueue(mux, o.Ports.Queue, o.Receiver)
-	p.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	p.server = &http.Server{Handler: withinBudget(budget, mux), ReadHeaderTimeout: time.Minute}
 	p.all.Go(func() {
 		if err := p.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("child processes cannot reach the store any more", "error", err)

@@ -21,6 +21,8 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
 	client *http.Client
+	// alone says that it is a solo child.
+	alone bool
 	// ended is closed when the process has ended, and after that why is set.
 	ended chan struct{}
 	why   error

@@ -22,7 +22,7 @@ const (
 	lived = time.Minute
 	// watchEvery is how often a process is looked at.
 	watchEvery = time.Second
-	// silence is how long a process may not answer before it is killed.
+	// silence is how long a process may not answer before it is killed, unless Options say it.
 	silence = 30 * time.Second
 	// startWithin is how long a child may take until it serves.
 	startWithin = 2 * time.Minute
@@ -51,6 +51,7 @@ func (s *slot) run(ctx context.Context) {
 		c, err := s.pool.start(limited, fmt.Sprintf("%s-%d", s.name, n))
 		cancel()
 		if err == nil {
+			c.alone = s == s.pool.solo
 			if retired := s.watch(ctx, c); retired || ctx.Err() != nil {
 				continue
 			}
@@ -117,7 +118,7 @@ func (s *slot) look(ctx context.Context, c *process, hangs chan<- bool) {
 			c.kill()
 			return
 		}
-		limited, cancel := context.WithTimeout(ctx, silence)
+		limited, cancel := context.WithTimeout(ctx, s.pool.o.Silence)
 		got, err := call[none, status](limited, c.client, pathStatus, none{})
 		cancel()
 		switch {
@@ -126,7 +127,7 @@ func (s *slot) look(ctx context.Context, c *process, hangs chan<- bool) {
 			return
 		case err == nil:
 			heard = time.Now()
-		case time.Since(heard) > silence && ctx.Err() == nil:
+		case time.Since(heard) > s.pool.o.Silence && ctx.Err() == nil:
 			s.pool.o.Log.Error("a child process does not answer: it is killed", "child", s.name)
 			c.kill()
 			return

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -130,8 +131,11 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	}
 	api := httpapi.New(service, o.Log)
 	if o.Isolate.Children > 0 {
-		o.Isolate.TaskQueues, o.Isolate.Log = o.Turn.Engine.TaskQueues, o.Log
+		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
 		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.pump.Receiver
+		if o.Dir != "" {
+			o.Isolate.File = filepath.Join(o.Dir, "suspects.json")
+		}
 		if s.pool, err = isolate.Start(o.Isolate); err != nil {
 			return nil, errors.Join(err, b.close())
 		}
