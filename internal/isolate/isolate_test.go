@@ -58,13 +58,17 @@ func runBad(_ workflow.Context, how string) (int, error) {
 	return 0, nil
 }
 
+// more is what other files register.
+var more []workflow.Registration
+
 func registry() *weft.Registry {
-	return weft.Register(
+	return weft.Register(append(more,
 		workflow.Bind(good, func(ctx workflow.Context, n int) (int, error) { return double.Run(ctx, n) }),
 		workflow.Bind(bad, runBad),
 		workflow.Bind(counter, count),
 		workflow.Bind(fatal, func(ctx workflow.Context, n int) (int, error) { return exit.Run(ctx, n) }),
-		double, exit)
+		workflow.Bind(processors, func(ctx workflow.Context, _ workflow.None) (int, error) { return atOnce.Run(ctx, workflow.None{}) }),
+		double, exit, atOnce)...)
 }
 
 // TestMain serves when the test's binary was executed as a child.
@@ -75,6 +79,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if dir := os.Getenv(parentMark); dir != "" {
+		fmt.Fprintln(os.Stderr, serveAsParent(dir)) // it serves until it is killed
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
@@ -114,14 +122,19 @@ type server struct {
 // serve runs a server with this many child processes, until the test ends.
 func serve(t testing.TB, children int) *server {
 	t.Helper()
+	return serveIn(t, t.TempDir(), weft.Isolation{Children: children, MemoryMiB: 512}) // its removal is after the server's end
+}
+
+// serveIn runs a server on a data directory, until the test ends.
+func serveIn(t testing.TB, dir string, limits weft.Isolation) *server {
+	t.Helper()
 	const records = 100_000
 	s := &server{log: make(lines, records)}
 	ctx, stop := context.WithCancel(context.Background())
-	dir := t.TempDir() // its removal is after the server's end
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- weft.Serve(ctx, registry(), weft.Options{
-			Addr: "127.0.0.1:0", Data: dir, Isolate: weft.Isolation{Children: children, MemoryMiB: 512},
+			Addr: "127.0.0.1:0", Data: dir, Isolate: limits,
 			Greeting: func(_ io.Writer, url string) { ready <- url },
 			Log:      slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
