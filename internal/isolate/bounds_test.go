@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,13 +21,20 @@ import (
 func TestCallsKeepToTheirBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fit = 3
+		var mu sync.Mutex
 		inside, most, done := 0, 0, 0
 		h := withinBudget(fit*least, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
 			inside++
 			most = max(most, inside)
+			mu.Unlock()
 			time.Sleep(time.Second) // of the bubble's clock
+			mu.Lock()
 			inside--
+			mu.Unlock()
 			_, _ = w.Write(make([]byte, 2*least))
+			mu.Lock()
+			defer mu.Unlock()
 			done++
 		}))
 		const small, large = 9, 4
@@ -34,15 +42,19 @@ func TestCallsKeepToTheirBudget(t *testing.T) {
 			go h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader("x")))
 		}
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		if most != fit || done != small {
 			t.Errorf("%d small calls at once, %d done; want %d and %d", most, done, fit, small)
 		}
 		most = 0
+		mu.Unlock()
 		for range large {
 			body := strings.NewReader(strings.Repeat("x", 5*int(least)))
 			go h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", body))
 		}
 		time.Sleep(time.Minute)
+		mu.Lock()
 		if most != 1 || done != small+large {
 			t.Errorf("%d large calls at once, %d done; want 1 and %d", most, done, small+large)
 		}

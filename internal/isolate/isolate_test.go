@@ -32,6 +32,7 @@ var (
 	})
 )
 
+//lint:ignore SA5007 the test is about this
 func overflow(n int) int { return overflow(n+1) + 1 }
 
 var hoard [][]byte
@@ -52,7 +53,8 @@ func runBad(_ workflow.Context, how string) (int, error) {
 			hoard = append(hoard, block) //weftvet:ignore global the test is about this
 		}
 	case "loop":
-		for { //weftvet:ignore loop the test is about this
+		//lint:ignore SA5002 the test is about this
+		for {
 		}
 	}
 	return 0, nil

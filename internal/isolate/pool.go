@@ -99,12 +99,12 @@ func Start(o Options) (*Pool, error) {
 	for i := range o.Children {
 		p.slots = append(p.slots, p.newSlot(ctx, fmt.Sprint(i)))
 	}
-	p.solo = p.newSlot(ctx, "solo")
+	p.solo = p.newSlot(ctx, soloName)
 	return p, nil
 }
 
 func (p *Pool) newSlot(ctx context.Context, name string) *slot {
-	s := &slot{pool: p, name: name, next: make(chan *process)}
+	s := &slot{pool: p, name: name, next: make(chan *process), alone: name == soloName}
 	p.running.Go(func() { s.run(ctx) })
 	return s
 }

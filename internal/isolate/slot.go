@@ -12,7 +12,12 @@ type slot struct {
 	name string
 	// next hands out the process that serves, to whoever asks.
 	next chan *process
+	// alone says that it is the slot of the solo child.
+	alone bool
 }
+
+// soloName is the name of the slot of the solo child.
+const soloName = "solo"
 
 const (
 	// leastBackoff and mostBackoff bound how long a slot waits before it starts a process after one that died.
@@ -51,7 +56,7 @@ func (s *slot) run(ctx context.Context) {
 		c, err := s.pool.start(limited, fmt.Sprintf("%s-%d", s.name, n))
 		cancel()
 		if err == nil {
-			c.alone = s == s.pool.solo
+			c.alone = s.alone
 			if retired := s.watch(ctx, c); retired || ctx.Err() != nil {
 				continue
 			}
