@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -26,6 +27,7 @@ type Flags struct {
 	limits.Flags
 	seal.KeyFlags
 	local.MemoryFlags
+	isolate.ProcessFlags
 }
 
 // Duration is a time as an operator gives it: 90s, 10m, 48h. The zero Duration was not given.
@@ -50,6 +52,9 @@ func (f *Flags) Over(o Options) Options {
 	replace(&o.Limits.UpdatesInFlight, given.UpdatesInFlight)
 	replace(&o.Limits.UpdateBytesInFlight, given.UpdateBytesInFlight)
 	replace(&o.Limits.UpdatesInTotal, given.UpdatesInTotal)
+	if f.Isolate > 0 {
+		o.Isolate = f.Isolation()
+	}
 	if f.Auth != nil {
 		o.Auth, o.NoAuth = *f.Auth, !*f.Auth
 	}

@@ -38,6 +38,7 @@ var optionCases = map[string]struct {
 	"SmallPayloads": {true, "--large-payloads", false},
 	"TaskQueues":    {map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 2}}, "--task-queues=b=3;c=4", map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 3}, "c": {AtOnce: 4}}},
 	"Rate":          {Rate{PerSecond: 1}, "--rate=50/s", Rate{PerSecond: 50}},
+	"Isolate":       {Isolation{Children: 1}, "--isolate=2 --isolate-cpus=1", Isolation{Children: 2, CPUs: 1}},
 	"MemoryLimit":   {int64(1 << 30), "--memory-limit=512MiB", int64(512 << 20)},
 	"Greeting":      {func(io.Writer, string) {}, "", nil},
 	"Log":           {slog.New(slog.DiscardHandler), "", nil},

@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
@@ -102,6 +103,9 @@ type Options struct {
 	// MemoryLimit is how many bytes of memory the process aims to stay within: Serve sets it as GOMEMLIMIT, and the sizes of caches and
 	// buffers follow from it. 0 keeps the limit that the process has.
 	MemoryLimit int64
+	// Isolate runs the code of workflows and activities in child processes, which are this program executed again; the zero value runs
+	// it in this process. docs/operations.md has what that costs, and what it protects.
+	Isolate Isolation
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
 	// server's base URL.
 	Greeting func(out io.Writer, url string)
@@ -110,6 +114,10 @@ type Options struct {
 	// Telemetry opens what exports spans and metrics: weftotel.Open, which the program has to import. nil exports nothing.
 	Telemetry observe.Open
 }
+
+// Isolation is how code is isolated: Children is the number of child processes, 0 for none, MemoryMiB the hard limit of the memory of each
+// in MiB, 0 for half of the machine's divided by Children, and CPUs the GOMAXPROCS of each, 0 for Go's default.
+type Isolation = isolate.Limits
 
 // TaskQueue is what a server does of a task queue: AtOnce is how many of its activities it runs at once, 0 for 64, and Rate how
 // many it lets begin.
@@ -172,6 +180,9 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	if err != nil {
 		return err
 	}
+	if isolate.IsChild() {
+		return o.serveChild(ctx, r, keys)
+	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {
 		return err
@@ -211,7 +222,7 @@ func (o *Options) local(bound net.Addr, keys seal.Keys, hub *observe.Hub) local.
 	return local.Options{
 		Dir: o.Data, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
-		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit,
+		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: o.Isolate.Options(),
 		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
 	}
 }
@@ -225,6 +236,16 @@ func (o *Options) tellToken(out io.Writer, server *local.Server) {
 	case file != "":
 		_, _ = fmt.Fprintf(out, "Callers need the token in %s: curl -H \"Authorization: Bearer $(cat %[1]s)\".\n", file)
 	}
+}
+
+// serveChild serves as a child of a server with the same options.
+func (o *Options) serveChild(ctx context.Context, r *Registry, keys seal.Keys) error {
+	hub, stop, err := o.observe(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return local.OpenChild(r.types, o.local(nil, keys, hub))
 }
 
 // checkedLooks is how many tasks after each validator and query handler the server checks for a change of state: enough to find one

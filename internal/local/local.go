@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -22,8 +23,10 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/seed-41655fb1/weft/blob"
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -64,6 +67,8 @@ type Options struct {
 	// MemoryLimit is how many bytes of memory the process aims to stay within. It is set as GOMEMLIMIT, and the sizes of the cache of runs
 	// and of requests and answers follow from it. 0 keeps the limit that the process has.
 	MemoryLimit int64
+	// Isolate runs the code of workflows and activities in child processes, if it has Children; see package isolate.
+	Isolate isolate.Options
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
@@ -99,6 +104,7 @@ type Server struct {
 	backend *backend
 	log     *slog.Logger
 	world   world
+	pool    *isolate.Pool // nil if nothing is isolated
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -211,24 +217,55 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 			return nil, err
 		}
 	}
-	if recorder := recordCrashes(o.Dir, o.Turn.Build, o.Log); recorder != nil {
-		o.Turn.Recorder, b.close = recorder, closeAfter(recorder, b.close)
+	if o.Isolate.Children == 0 { // otherwise this process runs no code
+		if recorder := recordCrashes(o.Dir, o.Turn.Build, o.Log); recorder != nil {
+			o.Turn.Recorder, b.close = recorder, closeAfter(recorder, b.close)
+		}
 	}
 	world := world{turn.NewRealWorld(), o.now}
 	o.Turn.WhyRefused = whyRefused
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
-	handler := withBackup(newBudget(requestBytes).bounded(httpapi.New(service, o.Log)), b.backup, o.Log)
+	s := &Server{
+		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world,
+		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
+	}
+	handler := httpapi.New(service, o.Log)
+	if o.Isolate.Children > 0 {
+		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
+		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.pump.Receiver
+		if o.Dir != "" {
+			o.Isolate.File = filepath.Join(o.Dir, "suspects.json")
+		}
+		var err error
+		if s.pool, err = isolate.Start(o.Isolate); err != nil {
+			return nil, err
+		}
+		handler, s.pump.Hand = s.pool, s.pool.Deliver
+	}
+	handler = withBackup(newBudget(requestBytes).bounded(handler), b.backup, o.Log)
 	if t != nil {
 		handler = t.demand(handler)
 	}
-	handler, err := forPages(&health{next: handler, probe: b.probe}, o.Origins)
-	if err != nil {
+	var err error
+	if s.handler, err = forPages(&health{next: handler, probe: b.probe}, o.Origins); err != nil {
+		if s.pool != nil {
+			err = errors.Join(err, s.pool.Close())
+		}
 		return nil, err
 	}
-	return &Server{
-		Service: service, handler: handler, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world,
-		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
-	}, nil
+	return s, nil
+}
+
+// OpenChild serves as a child of a server that isolates, until the parent ends it: see isolate.ServeChild.
+func OpenChild(registry *engine.Registry, o Options) error {
+	o.setDefaults()
+	o.Turn.CacheBytes, _ = budgets(o.MemoryLimit)
+	o.Turn.Rate = o.rateOf
+	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
+	if o.LargePayloads {
+		kept.Blobs = blobmemory.New(nil) // the parent seals: only the limits of payloads count here
+	}
+	return isolate.ServeChild(registry, seal.New(kept).Options(o.Turn), o.Log)
 }
 
 // taskQueues are the task queues that are asked for, with how many of their activities are run at once.
@@ -324,6 +361,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+	httpapi.CloseSpare(server)
 	worked := make(chan struct{})
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -356,9 +394,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // Close closes the data directory. Call it after Serve or Work has returned.
 func (s *Server) Close() error {
+	var err error
+	if s.pool != nil {
+		err = s.pool.Close()
+	}
 	s.Service.Close()
 	s.world.End()
-	return s.backend.close()
+	return errors.Join(err, s.backend.close())
 }
 
 // buildID names the program that runs by a hash of its file: another build is another name, also of the same version.

@@ -24,6 +24,8 @@ type Pump struct {
 	Receiver queue.Receiver
 	World    turn.World
 	Log      *slog.Logger
+	// Hand hands messages to another process, and returns the receipts of those that are done with; nil has Service handle them.
+	Hand func(ctx context.Context, name string, part []queue.Delivery) (done []string)
 	// Concurrency is how many messages of a queue are handled at once.
 	Concurrency int
 	// TaskQueues are the task queues besides the default one, each with how many of its messages are handled at once; 0 is
@@ -145,6 +147,9 @@ func (p *Pump) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 // HandOver is Deliver that lets a panic through.
 func (p *Pump) HandOver(ctx context.Context, name string, part []queue.Delivery) {
 	handle := Handler{Service: p.Service, Log: p.Log, Extend: p.Receiver.Extend}.For(name)
+	if p.Hand != nil {
+		handle = func(ctx context.Context, part []queue.Delivery) []string { return p.Hand(ctx, name, part) }
+	}
 	done := handle(ctx, part)
 	if len(done) == 0 {
 		return

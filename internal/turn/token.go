@@ -74,6 +74,20 @@ func (s *Service) ticket(ctx context.Context, token string) (*ticket, error) {
 	return k, nil
 }
 
+// TokenWorkflow returns the workflow id that a token names, without a check of its signature, or the
+// empty string if the token cannot be read. Use it only to choose where a request is carried out.
+func TokenWorkflow(token string) string {
+	signed, err := tokenText.DecodeString(token)
+	if err != nil || len(signed) <= sha256.Size {
+		return ""
+	}
+	k := &ticket{}
+	if history.DecodeBody(signed[:len(signed)-sha256.Size], k) != nil {
+		return ""
+	}
+	return k.WorkflowID
+}
+
 func sign(key, body []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(tokenPurpose)) // never fails

@@ -1,0 +1,94 @@
+package isolate
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// budget bounds the bytes in flight between the parent and its children: this many in what the
+	// children call, and as many in what they are given. The halves are separate because what a
+	// child was given waits for what it calls.
+	budget int64 = 128 << 20
+	// least is what a small call counts: it bounds the number of calls, too.
+	least int64 = 64 << 10
+	// mostWaiting is how many requests wait for a child at once, and waitFor how long each does.
+	mostWaiting = 1000
+	waitFor     = 10 * time.Second
+	// aloneFor is how long a request of a suspect waits in the solo child for what has not happened
+	// yet. What it waits for may need the solo child.
+	aloneFor = 5 * time.Second
+	// aloneAtMost is how long the parent waits for the answer of such a request.
+	aloneAtMost = 30 * time.Second
+)
+
+// headerAlone marks a request that a child carries out alone. The parent removes it from what
+// callers send.
+const headerAlone = "Weft-Alone"
+
+// shortly ends the wait of requests that are carried out alone after aloneFor. The service then
+// answers as far as it has come: an update is accepted, and has no result yet.
+func shortly(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get(headerAlone) != "" {
+			limited, cancel := context.WithTimeout(r.Context(), aloneFor)
+			defer cancel()
+			r = r.WithContext(limited)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// withinBudget serves calls whose bodies, and whose answers, fit into a budget of this many bytes. A
+// call waits until they do. One larger than the budget has all of it.
+func withinBudget(total int64, h http.Handler) http.Handler {
+	all := semaphore.NewWeighted(total)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := &counted{ResponseWriter: w, ctx: r.Context(), all: all, total: total}
+		size := r.ContentLength
+		if size < 0 {
+			size = total
+		}
+		if c.hold(size) != nil {
+			return // the caller has gone
+		}
+		defer c.release()
+		h.ServeHTTP(c, r)
+	})
+}
+
+// counted is the ResponseWriter of a call. A handler writes its answer at once, when it needs the
+// call's body no more.
+type counted struct {
+	http.ResponseWriter
+	ctx         context.Context
+	all         *semaphore.Weighted
+	total, held int64
+}
+
+func (c *counted) hold(size int64) error {
+	size = min(max(size, least), c.total)
+	if err := c.all.Acquire(c.ctx, size); err != nil {
+		return err
+	}
+	c.held = size
+	return nil
+}
+
+func (c *counted) release() {
+	c.all.Release(c.held)
+	c.held = 0
+}
+
+// Write exchanges the call's share of the budget for the answer's, and writes the answer. A call
+// never holds a share while it waits for another one.
+func (c *counted) Write(answer []byte) (int, error) {
+	c.release()
+	if err := c.hold(int64(len(answer))); err != nil {
+		return 0, err
+	}
+	return c.ResponseWriter.Write(answer)
+}

@@ -1,0 +1,22 @@
+// Package isolate runs workflow and activity code in child processes of the local server.
+//
+// The parent holds the data directory, the queues, the listener and the sweep of timers. Each child is the same binary,
+// executed again. It runs turn.Service and the HTTP API over ports that call the parent through a Unix socket:
+//
+//	 caller ──▶ parent: Pool ──── request, delivery ────▶ child: turn.Service, user code
+//	              │   ▲                                      │
+//	store, queue ◀┘   └────────── store, queue calls ────────┘
+//
+// A workflow id always goes to the same child while that child lives: its cache and its locks are there. Correctness does
+// not rest on that. Two processes that run the same workflow meet in the store's conditional put, as on Lambda.
+//
+// # When a child dies
+//
+//   - Callers whose request was in the child get 503. What they asked for may have been done, as after any crash.
+//   - The parent makes its deliveries visible again at once.
+//   - Each workflow that was in flight is a suspect. Its next work runs in the solo child, which does one thing at a time.
+//   - Work that succeeds there clears the suspect. A workflow that ends the solo child soloDeaths times is parked.
+//   - The parent starts another child, with backoff.
+//
+// A child whose code hangs is retired: it is given no more work, and is killed after a short time. Nobody is suspected then.
+package isolate

@@ -1,0 +1,279 @@
+package isolate_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/seed-41655fb1/weft"
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/internal/isolate"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	good  = workflow.Declare[int, int]("good")
+	bad   = workflow.Declare[string, int]("bad")
+	fatal = workflow.Declare[int, int]("fatal")
+
+	double = activity.New("double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
+	exit   = activity.New("exit", func(context.Context, int) (int, error) {
+		os.Exit(3)
+		return 0, nil
+	})
+)
+
+//lint:ignore SA5007 the test is about this
+func overflow(n int) int { return overflow(n+1) + 1 }
+
+var hoard [][]byte
+
+// runBad does what ends a process, or never comes back.
+func runBad(_ workflow.Context, how string) (int, error) {
+	switch how {
+	case "exit":
+		os.Exit(3) //weftvet:ignore io the test is about this
+	case "overflow":
+		return overflow(0), nil
+	case "hog":
+		for {
+			block := make([]byte, 16<<20)
+			for i := range block {
+				block[i] = 1
+			}
+			hoard = append(hoard, block) //weftvet:ignore global the test is about this
+		}
+	case "loop":
+		//lint:ignore SA5002 the test is about this
+		for {
+		}
+	}
+	return 0, nil
+}
+
+// more is what other files register.
+var more []workflow.Registration
+
+func registry() *weft.Registry {
+	return weft.Register(append(more,
+		workflow.Bind(good, func(ctx workflow.Context, n int) (int, error) { return double.Run(ctx, n) }),
+		workflow.Bind(bad, runBad),
+		workflow.Bind(counter, count),
+		workflow.Bind(fatal, func(ctx workflow.Context, n int) (int, error) { return exit.Run(ctx, n) }),
+		workflow.Bind(processors, func(ctx workflow.Context, _ workflow.None) (int, error) { return atOnce.Run(ctx, workflow.None{}) }),
+		double, exit, atOnce)...)
+}
+
+// TestMain serves when the test's binary was executed as a child.
+func TestMain(m *testing.M) {
+	if isolate.IsChild() {
+		if err := weft.Serve(context.Background(), registry(), weft.Options{Log: slog.New(slog.DiscardHandler)}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if dir := os.Getenv(parentMark); dir != "" {
+		fmt.Fprintln(os.Stderr, serveAsParent(dir)) // it serves until it is killed
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// lines is a log that hands out its records.
+type lines chan map[string]any
+
+// Write takes a record. The log's reader may be gone: what there is no room for is dropped.
+func (l lines) Write(p []byte) (int, error) {
+	var record map[string]any
+	if err := json.Unmarshal(p, &record); err != nil {
+		return 0, err
+	}
+	select {
+	case l <- record:
+	default:
+	}
+	return len(p), nil
+}
+
+// until reads to a record with this message.
+func (l lines) until(message string) map[string]any {
+	for record := range l {
+		if text, _ := record["msg"].(string); strings.Contains(text, message) {
+			return record
+		}
+	}
+	return nil
+}
+
+type server struct {
+	url string
+	log lines
+	c   *client.Client
+}
+
+// serve runs a server with this many child processes, until the test ends.
+func serve(t testing.TB, children int) *server {
+	t.Helper()
+	return serveIn(t, t.TempDir(), weft.Isolation{Children: children, MemoryMiB: 512}) // its removal is after the server's end
+}
+
+// serveIn runs a server on a data directory, until the test ends.
+func serveIn(t testing.TB, dir string, limits weft.Isolation) *server {
+	t.Helper()
+	const records = 100_000
+	s := &server{log: make(lines, records)}
+	ctx, stop := context.WithCancel(context.Background())
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- weft.Serve(ctx, registry(), weft.Options{
+			Addr: "127.0.0.1:0", Data: dir, Isolate: limits,
+			Greeting: func(_ io.Writer, url string) { ready <- url },
+			Log:      slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	select {
+	case s.url = <-ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatal(err)
+	}
+	s.c = client.New(s.url)
+	return s
+}
+
+// post sends a request, and returns the status of its answer.
+func (s *server) post(t *testing.T, path, body string) int {
+	t.Helper()
+	r, err := http.Post(s.url+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s %s: %d %s", path, body, r.StatusCode, text)
+	return r.StatusCode
+}
+
+// goods runs good workflows to their ends.
+func (s *server) goods(t *testing.T, name string) {
+	t.Helper()
+	const runs = 20
+	var all sync.WaitGroup
+	for i := range runs {
+		all.Go(func() {
+			id := fmt.Sprintf("%s-%d", name, i)
+			for s.postQuietly(id, i) {
+			}
+			if got, err := good.Get(s.c, id).Result(t.Context()); err != nil || got != 2*i {
+				t.Errorf("%s: %d, %v", id, got, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// postQuietly starts a good workflow, and reports whether the caller has to try again.
+func (s *server) postQuietly(id string, n int) bool {
+	r, err := http.Post(s.url+"/v1/workflows", "application/json", strings.NewReader(fmt.Sprintf(`{"workflowId":%q,"type":"good","input":%d}`, id, n)))
+	if err != nil {
+		return true
+	}
+	defer func() { _ = r.Body.Close() }()
+	return r.StatusCode == http.StatusServiceUnavailable
+}
+
+// Code that ends the process is run four times, in the child of its workflow and then alone, and then refused. Others complete.
+func TestCodeThatEndsTheProcess(t *testing.T) {
+	for _, how := range []string{"exit", "overflow", "hog"} {
+		t.Run(how, func(t *testing.T) {
+			s := serve(t, 2)
+			var beside sync.WaitGroup
+			beside.Go(func() { s.goods(t, "beside") })
+			body := fmt.Sprintf(`{"workflowId":"bad","type":"bad","input":%q}`, how)
+			for i := range 4 {
+				if got := s.post(t, "/v1/workflows", body); got != http.StatusServiceUnavailable {
+					t.Errorf("start %d: %d, want 503", i, got)
+				}
+			}
+			if got := s.post(t, "/v1/workflows", body); got != http.StatusConflict {
+				t.Errorf("a start of what is parked: %d, want 409", got)
+			}
+			if got := s.log.until("a workflow is parked")["workflowId"]; got != "bad" {
+				t.Errorf("the log says that %v is parked", got)
+			}
+			beside.Wait()
+			s.goods(t, "after")
+		})
+	}
+}
+
+// An activity that ends the process is parked; its run can be terminated, and others complete.
+func TestActivityThatEndsTheProcess(t *testing.T) {
+	s := serve(t, 2)
+	if got := s.post(t, "/v1/workflows", `{"workflowId":"fatal","type":"fatal","input":1}`); got != http.StatusCreated {
+		t.Fatalf("start: %d", got)
+	}
+	if got := s.log.until("a workflow is parked")["workflowId"]; got != "fatal" {
+		t.Errorf("the log says that %v is parked", got)
+	}
+	s.goods(t, "after")
+	if got := s.post(t, "/v1/workflows/fatal/signals/x", `{}`); got != http.StatusConflict {
+		t.Errorf("a signal to what is parked: %d, want 409", got)
+	}
+	if got := s.post(t, "/v1/workflows/fatal/terminate", `{}`); got != http.StatusOK {
+		t.Errorf("terminate: %d", got)
+	}
+	if got := s.post(t, "/v1/workflows", `{"workflowId":"fatal","type":"good","input":1}`); got != http.StatusCreated {
+		t.Errorf("a start after the end of what was parked: %d", got)
+	}
+}
+
+// Code that does not come back is killed with its process, and others complete.
+func TestHungCodeIsKilled(t *testing.T) {
+	s := serve(t, 2)
+	s.post(t, "/v1/workflows", `{"workflowId":"loop","type":"bad","input":"loop"}`)
+	pid, _ := s.log.until("a child process with hung code was killed")["pid"].(float64)
+	if err := syscall.Kill(int(pid), 0); err != syscall.ESRCH {
+		t.Errorf("the process %v: %v, want that it is gone", pid, err)
+	}
+	if got := s.post(t, "/v1/workflows/loop/terminate", `{}`); got != http.StatusOK {
+		t.Errorf("terminate: %d", got)
+	}
+	s.goods(t, "after")
+}
+
+// Children that are killed while they work lose nothing.
+func TestKilledChildrenLoseNothing(t *testing.T) {
+	s := serve(t, 2)
+	var all sync.WaitGroup
+	for i := range 3 {
+		all.Go(func() { s.goods(t, fmt.Sprint("load-", i)) })
+	}
+	const kills = 6
+	for range kills {
+		pid, _ := s.log.until("a child process serves")["pid"].(float64)
+		if err := syscall.Kill(int(pid), syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			t.Error(err)
+		}
+	}
+	all.Wait()
+}

@@ -1,0 +1,142 @@
+package isolate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Options are the settings of a pool.
+type Options struct {
+	// Children is how many child processes there are, besides the one that runs suspects.
+	Children int
+	// Memory is the hard limit of each, in bytes; 0 is half of the machine's or the container's, divided by Children.
+	Memory uint64
+	// CPUs is the GOMAXPROCS of each; 0 is Go's default.
+	CPUs int
+	// TaskQueues are those of the server.
+	TaskQueues []string
+	// Ports are the parent's, and Receiver is where deliveries come from. What crosses to a child is neither compressed nor encrypted.
+	Ports    turn.Ports
+	Receiver queue.Receiver
+	// File keeps the suspects and the parked workflows over a restart; empty keeps them in memory.
+	File string
+	// Build names the program. A workflow is parked only as long as the same program runs.
+	Build string
+	// Silence is how long a child may not answer before it is killed; 0 is 30 seconds.
+	Silence time.Duration
+	Log     *slog.Logger
+}
+
+// errStopped is what work comes to that arrives when the pool has stopped.
+var errStopped = errors.New("isolate: the server stops")
+
+// Pool is the children of a server. It is the server's http.Handler.
+type Pool struct {
+	o        Options
+	dir      string
+	socket   string
+	server   *http.Server
+	slots    []*slot
+	solo     *slot
+	oneByOne chan struct{}
+	suspects suspects
+	// given is the budget of the bytes that children are given, and waiting that of the requests
+	// that wait for a child.
+	given, waiting *semaphore.Weighted
+	running        sync.WaitGroup // the slots
+	all            sync.WaitGroup
+	cancel         context.CancelFunc
+	stopped        chan struct{}
+}
+
+// Start starts the children of a server, and returns before they serve: work waits for them.
+func Start(o Options) (*Pool, error) {
+	o.Silence = cmp.Or(o.Silence, silence)
+	if o.Memory == 0 {
+		if total, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)(); err == nil {
+			o.Memory = total / 2 / uint64(o.Children)
+		}
+	}
+	// A Unix socket's path is short: it does not go into the data directory. MkdirTemp makes the mode 0700.
+	dir, err := os.MkdirTemp("", "weft-")
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{o: o, dir: dir, socket: filepath.Join(dir, "parent"), oneByOne: make(chan struct{}, 1), stopped: make(chan struct{})}
+	p.given, p.waiting = semaphore.NewWeighted(budget), semaphore.NewWeighted(mostWaiting)
+	p.suspects.open(o.File, o.Build, o.Log)
+	l, err := net.Listen("unix", p.socket)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	mux := http.NewServeMux()
+	serveStore(mux, o.Ports)
+	serveQueue(mux, o.Ports.Queue, o.Receiver)
+	p.server = &http.Server{Handler: withinBudget(budget, mux), ReadHeaderTimeout: time.Minute}
+	p.all.Go(func() {
+		if err := p.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			o.Log.Error("child processes cannot reach the store any more", "error", err)
+		}
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	p.cancel = cancel
+	for i := range o.Children {
+		p.slots = append(p.slots, p.newSlot(ctx, fmt.Sprint(i)))
+	}
+	p.solo = p.newSlot(ctx, soloName)
+	return p, nil
+}
+
+func (p *Pool) newSlot(ctx context.Context, name string) *slot {
+	s := &slot{pool: p, name: name, next: make(chan *process), alone: name == soloName}
+	p.running.Go(func() { s.run(ctx) })
+	return s
+}
+
+// Close stops the children. Call it when no work is handed to the pool any more: what still runs in a child is given some seconds.
+func (p *Pool) Close() error {
+	close(p.stopped)
+	p.cancel()
+	p.running.Wait() // the children stop first: what they are doing needs the store
+	err := p.server.Close()
+	p.all.Wait()
+	return errors.Join(err, os.RemoveAll(p.dir))
+}
+
+// slotOf returns the slot of a workflow: the one with the highest hash.
+func (p *Pool) slotOf(workflow string) *slot {
+	var best *slot
+	var highest uint64
+	for _, s := range p.slots {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(s.name + "/" + workflow)) // it never fails
+		if sum := mix(h.Sum64()); best == nil || sum > highest {
+			best, highest = s, sum
+		}
+	}
+	return best
+}
+
+// mix spreads a hash over all of its bits: the high ones of FNV hardly depend on the first byte.
+func mix(h uint64) uint64 {
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	return h
+}

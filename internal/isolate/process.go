@@ -1,0 +1,167 @@
+package isolate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// process is a child process that runs.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	client *http.Client
+	// alone says that it is a solo child.
+	alone bool
+	// ended is closed when the process has ended, and after that why is set.
+	ended chan struct{}
+	why   error
+
+	mu sync.Mutex
+	// spared says that the parent ended it for a reason that is none of what was in flight.
+	spared bool
+	// work counts what is in flight, and one more while the slot hands the process out.
+	work sync.WaitGroup
+}
+
+// start starts a child, and returns when it serves.
+func (p *Pool) start(ctx context.Context, name string) (*process, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	own := filepath.Join(p.dir, name)
+	told, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues})
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(executable, os.Args[1:]...)
+	cmd.Env = append(os.Environ(), childMark+"="+string(told))
+	cmd.Env = append(cmd.Env, p.o.environment()...)
+	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attributes()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	c := &process{cmd: cmd, stdin: stdin, client: dial(own), ended: make(chan struct{})}
+	if err := c.run(); err != nil {
+		return nil, err
+	}
+	if err := c.serves(ctx, own); err != nil {
+		c.kill()
+		return nil, err
+	}
+	return c, nil
+}
+
+// environment is what the limits say to the runtime of a child.
+func (o *Options) environment() (env []string) {
+	if o.Memory > 0 {
+		const part = 4 // the garbage collector works harder from three quarters of the hard limit on
+		env = append(env, "GOMEMLIMIT="+strconv.FormatUint(o.Memory/part*(part-1), 10))
+	}
+	if o.CPUs > 0 {
+		env = append(env, "GOMAXPROCS="+strconv.Itoa(o.CPUs))
+	}
+	return env
+}
+
+// run starts the process, and waits for its end in a goroutine. The kernel ends a child when the thread ends that started it: the
+// goroutine keeps the thread.
+func (c *process) run() error {
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := c.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		c.why = c.cmd.Wait()
+		close(c.ended)
+	}()
+	return <-started
+}
+
+// serves waits until the child serves its socket.
+func (c *process) serves(ctx context.Context, socket string) error {
+	const every = 10 * time.Millisecond
+	for {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-c.ended:
+			return fmt.Errorf("the child process ended before it served: %v", c.why)
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(every):
+		}
+	}
+}
+
+// kill ends the process at once.
+func (c *process) kill() {
+	_ = c.cmd.Process.Kill() // it has ended
+	<-c.ended
+}
+
+// spare is kill for a reason that is none of what is in flight: nobody is suspected.
+func (c *process) spare() {
+	c.mu.Lock()
+	c.spared = true
+	c.mu.Unlock()
+	c.kill()
+}
+
+// stop has the process end when it has done what it is doing, and kills it if it does not.
+func (c *process) stop() {
+	_ = c.stdin.Close() // it has ended
+	select {
+	case <-c.ended:
+	case <-time.After(stopAfter + time.Second):
+		c.spare()
+	}
+}
+
+// drain waits for what is in flight, for a limited time, and kills.
+func (c *process) drain(most time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		c.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-c.ended:
+	case <-time.After(most):
+	}
+	c.spare()
+}
+
+// died waits for the end of a process that did not answer, and reports whether it ended of what was in flight.
+func (c *process) died(ctx context.Context) bool {
+	const dying = 10 * time.Second
+	select {
+	case <-c.ended:
+	case <-ctx.Done():
+		return false
+	case <-time.After(dying):
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.spared
+}

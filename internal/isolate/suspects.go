@@ -1,0 +1,194 @@
+package isolate
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+const (
+	// soloDeaths is how many solo children a workflow ends before it is parked.
+	soloDeaths = 3
+	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is forgotten first.
+	mostSuspects = 10_000
+)
+
+// suspects are the workflows that were in flight in a child that died.
+type suspects struct {
+	mu     sync.Mutex
+	deaths map[string]int // of solo children
+	order  []string
+
+	saving sync.Mutex // held while the file is written; locked before mu
+	file   string     // empty if nothing is kept
+	build  string
+	log    *slog.Logger
+}
+
+// suspected is a workflow in the file of suspects.
+type suspected struct {
+	WorkflowID string `json:"workflowId"`
+	Deaths     int    `json:"deaths"`
+}
+
+// kept is the form of the file.
+type kept struct {
+	Version int `json:"version"`
+	// Build is the program that ended the children. Another one is suspected, but nothing is parked.
+	Build     string      `json:"build"`
+	Workflows []suspected `json:"workflows"`
+}
+
+// keptVersion is the version of the form. A file with another one is not used.
+const keptVersion = 1
+
+// mostKept is the largest file that is read: mostSuspects ids of any allowed length fit into it.
+const mostKept = 8 << 20
+
+// open reads the file of suspects. If it cannot be read, all workflows begin without a suspicion,
+// which costs some child processes again.
+func (s *suspects) open(file, build string, log *slog.Logger) {
+	s.file, s.build, s.log, s.deaths = file, build, log, map[string]int{}
+	if file == "" {
+		return
+	}
+	k, err := readKept(file)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			log.Warn("the file of workflows that ended child processes cannot be read: none is a suspect", "file", file, "error", err)
+		}
+		return
+	}
+	for _, w := range k.Workflows[:min(len(k.Workflows), mostSuspects)] {
+		if _, there := s.deaths[w.WorkflowID]; there {
+			continue
+		}
+		if k.Build != build {
+			w.Deaths = 0 // its code may be fixed
+		}
+		s.deaths[w.WorkflowID] = w.Deaths
+		s.order = append(s.order, w.WorkflowID)
+		if w.Deaths >= soloDeaths {
+			log.Warn("a workflow is still parked: its code ended child processes before this start; terminate it, or start the server with code that is fixed", "workflowId", w.WorkflowID)
+		}
+	}
+}
+
+func readKept(file string) (k kept, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return k, err
+	}
+	defer func() { _ = f.Close() }()
+	if err := json.NewDecoder(io.LimitReader(f, mostKept)).Decode(&k); err != nil {
+		return k, err
+	}
+	if k.Version != keptVersion {
+		return kept{}, errors.New("another version of Weft wrote it")
+	}
+	return k, nil
+}
+
+// save writes the file of suspects. A crash before the rename leaves the file of before: a workflow
+// is then suspected once too often, or has to end one more child. The next save repairs it.
+func (s *suspects) save() {
+	if s.file == "" {
+		return
+	}
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	s.mu.Lock()
+	k := kept{Version: keptVersion, Build: s.build, Workflows: []suspected{}}
+	for _, w := range s.order {
+		k.Workflows = append(k.Workflows, suspected{w, s.deaths[w]})
+	}
+	s.mu.Unlock()
+	if err := replace(s.file, k); err != nil {
+		s.log.Warn("the workflows that ended child processes could not be written down: a restart forgets them", "file", s.file, "error", err)
+	}
+}
+
+// replace writes a file in full beside the old one, and puts it into its place.
+func replace(file string, k kept) error {
+	text, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// state reports whether a workflow is a suspect, and whether it is parked.
+func (s *suspects) state(workflow string) (suspect, parked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, suspect := s.deaths[workflow]
+	return suspect, n >= soloDeaths
+}
+
+// add records that a workflow was in flight when a child died, and reports whether that parks it. Only
+// deaths of solo children count.
+func (s *suspects) add(workflow string, solo bool) (parked bool) {
+	defer s.save()
+	return s.record(workflow, solo)
+}
+
+func (s *suspects) record(workflow string, solo bool) (parked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deaths == nil {
+		s.deaths = map[string]int{}
+	}
+	if _, there := s.deaths[workflow]; !there {
+		s.deaths[workflow] = 0
+		s.order = append(s.order, workflow)
+	}
+	if solo {
+		s.deaths[workflow]++
+		parked = s.deaths[workflow] == soloDeaths
+	}
+	for len(s.order) > mostSuspects {
+		delete(s.deaths, s.order[0])
+		s.order = s.order[1:]
+	}
+	return parked
+}
+
+// clear forgets a workflow: its work has succeeded.
+func (s *suspects) clear(workflow string) {
+	if s.remove(workflow) {
+		s.save()
+	}
+}
+
+func (s *suspects) remove(workflow string) (was bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, there := s.deaths[workflow]; !there {
+		return false
+	}
+	delete(s.deaths, workflow)
+	for i, w := range s.order {
+		if w == workflow {
+			s.order = append(s.order[:i], s.order[i+1:]...)
+			break
+		}
+	}
+	return true
+}

@@ -1,0 +1,293 @@
+package isolate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// errParked is what work of a parked workflow comes to.
+var errParked = errors.New("isolate: the workflow is parked")
+
+// errBusy says that a request waited too long for a child, or that too many wait: it did nothing.
+var errBusy = errors.New("isolate: no child process is free")
+
+// job is work for a child.
+type job struct {
+	workflow, run string
+	// runsCode says that the workflow's code may run. Work that runs none is never to blame.
+	runsCode bool
+	// request says that a caller waits: the wait for a child is bounded.
+	request bool
+}
+
+// within hands a job to the child of its workflow, and blames the workflow if the child dies of it.
+// do returns an error that wraps errBroken if the child did not answer. within returns errParked or
+// errBusy without a call of do.
+func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c *process) error) error {
+	suspect, parked := p.suspects.state(j.workflow)
+	alone := suspect && j.runsCode
+	if parked && j.runsCode {
+		return errParked
+	}
+	c, release, err := p.reserve(ctx, j, alone)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if alone && j.request {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, aloneAtMost)
+		defer cancel()
+	}
+	err = c.doing(func() error { return do(ctx, c) })
+	switch {
+	case !j.runsCode || j.workflow == "": // it is not to blame
+	case errors.Is(err, errBroken) && c.died(ctx):
+		p.blame(j.workflow, j.run, suspect)
+	case err == nil && suspect:
+		p.suspects.clear(j.workflow)
+	}
+	return err
+}
+
+// reserve waits for the child that does a job. A request waits no longer than waitFor, and only if
+// fewer than mostWaiting others wait. Call release when the job is done.
+func (p *Pool) reserve(ctx context.Context, j job, alone bool) (c *process, release func(), err error) {
+	waiting := ctx
+	if j.request {
+		if !p.waiting.TryAcquire(1) {
+			return nil, nil, errBusy
+		}
+		defer p.waiting.Release(1)
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, waitFor)
+		defer cancel()
+	}
+	if c, release, err = p.next(waiting, j, alone); err != nil && ctx.Err() == nil && waiting.Err() != nil {
+		err = errBusy
+	}
+	return c, release, err
+}
+
+// next waits for the solo child if the job is done alone, and else for the child of its workflow.
+func (p *Pool) next(ctx context.Context, j job, alone bool) (c *process, release func(), err error) {
+	if !alone {
+		c, err = p.slotOf(j.workflow).take(ctx)
+		return c, func() {}, err
+	}
+	select {
+	case p.oneByOne <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	release = func() { <-p.oneByOne }
+	if _, parked := p.suspects.state(j.workflow); parked {
+		err = errParked
+	} else {
+		c, err = p.solo.take(ctx)
+	}
+	if err != nil {
+		release()
+	}
+	return c, release, err
+}
+
+// doing carries out work that the slot has counted. A reverse proxy may panic.
+func (c *process) doing(do func() error) error {
+	defer c.work.Done()
+	return do()
+}
+
+// blame remembers that a child died with a workflow in flight.
+func (p *Pool) blame(workflow, run string, solo bool) {
+	if p.suspects.add(workflow, solo) {
+		p.o.Log.Error("a workflow is parked: its code has ended child processes in which it ran alone; terminate it, or start the server with code that is fixed",
+			"workflowId", workflow, "runId", run, "deaths", soloDeaths)
+	}
+}
+
+// Deliver hands messages that are handled together to a child, and returns the receipts of those that are done with. What a child did not
+// answer is visible again at once: it may be handled a second time, as after any crash. What is parked is put off.
+func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) (done []string) {
+	m, err := turn.DecodeMessage(part[0].Body)
+	if err != nil {
+		p.o.Log.ErrorContext(ctx, "a message cannot be read", "error", err)
+		return nil
+	}
+	size := least
+	for _, d := range part {
+		size += int64(len(d.Body))
+	}
+	size = min(size, budget)
+	if err := p.given.Acquire(ctx, size); err != nil {
+		return nil
+	}
+	defer p.given.Release(size)
+	j := job{workflow: m.WorkflowID, run: fmt.Sprint(m.RunID), runsCode: true}
+	err = p.within(ctx, j, func(ctx context.Context, c *process) (err error) {
+		done, err = call[delivered, []string](ctx, c.client, pathDeliver, delivered{name, part})
+		return err
+	})
+	if err == nil {
+		return done
+	}
+	again := queue.MaxDelay
+	if !errors.Is(err, errParked) {
+		again = 0
+		p.o.Log.WarnContext(ctx, "messages will come again", "workflowId", m.WorkflowID, "runId", m.RunID, "error", err)
+	}
+	for _, d := range part {
+		if err := p.o.Receiver.Extend(ctx, name, d.Receipt, again); err != nil {
+			p.o.Log.WarnContext(ctx, "a message comes again when its time-out has passed", "error", err)
+		}
+	}
+	return nil
+}
+
+// mostPeeked is how much of the body of a start is read to find the workflow's id. The body of any size goes on to the child.
+const mostPeeked = 8 << 20
+
+// ServeHTTP has a child answer a request.
+func (p *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/-/") {
+		http.NotFound(w, r) // these are the parent's
+		return
+	}
+	size := peeked(r)
+	if !p.given.TryAcquire(size) {
+		refuse(w, api.Busy.New("the server reads as many requests as it may"))
+		return
+	}
+	defer p.given.Release(size)
+	j, err := route(r)
+	if err != nil {
+		refuse(w, api.Invalid.New("the body cannot be read"))
+		return
+	}
+	began, err := p.proxy(w, r, j)
+	switch {
+	case err == nil, began:
+	case errors.Is(err, errParked):
+		refuse(w, api.NotReady.New("the workflow %q is parked: its code has ended the process %d times; terminate it, or start the server with code that is fixed", j.workflow, soloDeaths))
+	case errors.Is(err, errBusy), errors.Is(err, errStopped):
+		refuse(w, api.Busy.New("no process was free to carry out the request: send it again"))
+	default:
+		refuse(w, api.OutcomeUnknown.New("the process that carried out the request did not answer: it may have been done; send it again"))
+	}
+}
+
+// peeked returns how many bytes of a request's body route may hold.
+func peeked(r *http.Request) int64 {
+	if r.ContentLength < 0 {
+		return mostPeeked
+	}
+	return min(r.ContentLength, mostPeeked)
+}
+
+// proxy hands a request to a child, and reports whether the child began to answer.
+func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool, err error) {
+	err = p.within(r.Context(), j, func(ctx context.Context, c *process) (err error) {
+		proxy := httputil.ReverseProxy{
+			Rewrite: func(out *httputil.ProxyRequest) {
+				out.Out.URL = &url.URL{Scheme: "http", Host: "weft", Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
+				out.Out.GetBody = nil
+				out.Out.Header.Del(headerAlone)
+				if c.alone {
+					out.Out.Header.Set(headerAlone, "1")
+				}
+			},
+			Transport:     c.client.Transport,
+			FlushInterval: -1,
+			ModifyResponse: func(answer *http.Response) error {
+				began = true
+				if ends(r) && answer.StatusCode < http.StatusInternalServerError {
+					p.suspects.clear(j.workflow) // its next run may be another program
+				}
+				return nil
+			},
+			ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, cause error) {
+				err = errors.Join(errBroken, cause)
+			},
+		}
+		proxy.ServeHTTP(w, r.WithContext(ctx))
+		return err
+	})
+	return began, err
+}
+
+func refuse(w http.ResponseWriter, problem *api.Problem) {
+	body, err := json.Marshal(problem)
+	if err != nil {
+		body = nil // the status says it
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if problem.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(problem.Status)
+	_, _ = w.Write(append(body, '\n')) // the caller has gone
+}
+
+// ends reports whether a request terminates or deletes a run: no code of it runs for that.
+func ends(r *http.Request) bool {
+	return r.Method == http.MethodDelete ||
+		r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/terminate") && strings.Count(r.URL.Path, "/") == 4
+}
+
+// route returns the job that a request is. Its workflow is empty if it is about none, as in a list.
+// A GET runs no code: a description, a history, a result and an update's outcome are read from the
+// log. A query is a POST.
+func route(r *http.Request) (j job, err error) {
+	j.request = true
+	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	if len(parts) > 2 && (parts[1] == "workflows" || parts[1] == "schedules") {
+		j.workflow, err = url.PathUnescape(parts[2])
+		if parts[1] == "schedules" {
+			j.workflow = api.SchedulePrefix + j.workflow
+		}
+		j.runsCode = r.Method != http.MethodGet && !ends(r)
+		return j, err
+	}
+	if r.Method != http.MethodPost || r.Body == nil {
+		return j, nil
+	}
+	begin, err := io.ReadAll(io.LimitReader(r.Body, mostPeeked))
+	if err != nil {
+		return j, err
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(begin), r.Body), r.Body}
+	j.workflow, j.runsCode = named(begin), true
+	return j, nil
+}
+
+// named returns the id of the workflow that a body names. The child says what is wrong with a body.
+func named(body []byte) string {
+	var ids struct{ WorkflowID, ScheduleID, Token string }
+	_ = json.Unmarshal(body, &ids) // the child says it
+	if ids.ScheduleID != "" {
+		ids.ScheduleID = api.SchedulePrefix + ids.ScheduleID
+	}
+	// A token itself must not get into the log or the file of suspects.
+	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, turn.TokenWorkflow(ids.Token))
+	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, api.SchedulePrefix) {
+		return "" // no such workflow can run
+	}
+	return id
+}
