@@ -32,6 +32,8 @@ var decoders = map[string]map[string]string{
 		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",
 	},
 	"internal/cron":    {"Parse": "FuzzParse", "ParseDefault": "FuzzParse", "parse": "FuzzParse"},
+	"internal/crash":   {"decodeNote": "FuzzNote"},
+	"internal/local":   {"decodeMessage": "internal/turn/FuzzDecodeMessage", "UnmarshalText": "FuzzSize"},
 	"internal/disk":    {"parseName": "FuzzName"},
 	"internal/filter":  {"Parse": "FuzzParse"},
 	"internal/httpapi": {"decode": "FuzzRequest", "decodeObject": "FuzzRequest"},
@@ -41,7 +43,7 @@ var decoders = map[string]map[string]string{
 	"internal/turn": {
 		"decodeAttempt": "FuzzRecords", "decodeAll": "engine/history/FuzzDecode", "DecodeMessage": "FuzzDecodeMessage",
 	},
-	"queue/embedded": {"decodeID": "FuzzNumbers", "decodeCount": "FuzzNumbers"},
+	"queue/embedded": {"decodeID": "FuzzNumbers", "decodeCount": "FuzzNumbers", "decodeMessage": "FuzzMessage"},
 	"queue/sqs":      {"Decode": "FuzzDecode"},
 	"store/dynamo": {
 		"parseToken": "FuzzToken", "parseCommitSort": "FuzzItem", "parseNumber": "FuzzItem", "parseTimerSort": "FuzzItem", "decodeItem": "FuzzItem",
