@@ -40,8 +40,12 @@ const copyDelay = 2 * time.Second
 const copyPart = 4
 
 // copyAfter returns the delay of the next copy of a message whose commit is not in the log. The age adds no delay that would put off the
-// fence, or take the copy out of its queue.
+// fence, or take the copy out of its queue. A message has a negative age if the clock was set back after it was sent: its copy waits
+// until the clock is where it was, so that few copies are made until then.
 func (s *Service) copyAfter(age time.Duration) time.Duration {
+	if age < 0 {
+		return max(copyDelay, min(-age, s.options.LongTimer))
+	}
 	return max(copyDelay, min(age/copyPart, s.options.Grace-age, s.options.LongTimer))
 }
 
