@@ -41,6 +41,16 @@ func only(t *testing.T, pattern ...string) string {
 	return names[0]
 }
 
+// newestTable returns the table that was made last. Pebble may not have deleted yet those that it was made of.
+func newestTable(t *testing.T, dir string) string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "tables", "*.sst")) // sorted, and numbered
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no table: %v", err)
+	}
+	return names[len(names)-1]
+}
+
 // listOf returns the list of the tables.
 func listOf(t *testing.T, dir string) string {
 	t.Helper()
@@ -63,8 +73,8 @@ func TestAFileIsGone(t *testing.T) {
 		"the log":                     {func(t *testing.T, dir string) { remove(t, filepath.Join(dir, "log")) }, "log"},
 		"a segment":                   {func(t *testing.T, dir string) { remove(t, only(t, dir, "log", "*.wal")) }, ".wal"},
 		"another segment":             {func(t *testing.T, dir string) { replace(t, only(t, dir, "log", "*.wal")) }, ".wal"},
-		"a table":                     {func(t *testing.T, dir string) { remove(t, only(t, dir, "tables", "*.sst")) }, ".sst"},
-		"another table":               {func(t *testing.T, dir string) { replace(t, only(t, dir, "tables", "*.sst")) }, ".sst"},
+		"a table":                     {func(t *testing.T, dir string) { remove(t, newestTable(t, dir)) }, ".sst"},
+		"another table":               {func(t *testing.T, dir string) { replace(t, newestTable(t, dir)) }, ".sst"},
 		"the list of the tables":      {func(t *testing.T, dir string) { remove(t, listOf(t, dir)) }, "MANIFEST"},
 		"what names the list of them": {func(t *testing.T, dir string) { remove(t, only(t, dir, "tables", "marker.manifest.*")) }, "marker"},
 	} {
@@ -147,7 +157,7 @@ func TestCompact(t *testing.T) {
 	}
 	closed(t, d)
 	before, after, err := Compact(t.Context(), dir)
-	if err != nil || before.Tables < 1<<20 || after.Tables > before.Tables || after.Tables+after.Log > 2<<20 {
+	if err != nil || before.Tables < 1<<20 || after.Tables > before.Tables || after.Tables > 1<<20+64<<10 || after.Log > firstSegment {
 		t.Errorf("%+v became %+v, %v", before, after, err)
 	}
 	if got := numbers(t, open(t, dir)); len(got) != 100 {
