@@ -19,7 +19,7 @@ import (
 // and what it would send. Rewrite them with `go test ./engine -run TestScripts -rewrite` and read the difference.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		p := &player{t: t}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			p.out.Reset()
