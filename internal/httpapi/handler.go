@@ -196,15 +196,24 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 	if errors.As(err, &other) {
 		w.Header().Set(BuildHeader, other.Build)
 	}
+	WriteProblem(w, p)
+	return p.Status
+}
+
+// WriteProblem answers a request with a problem document and with how long the caller should wait. The answer says that the request cost
+// nothing, unless its CostHeader is set already.
+func WriteProblem(w http.ResponseWriter, p *api.Problem) {
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
+	}
+	if w.Header().Get(CostHeader) == "" {
+		w.Header().Set(CostHeader, meter.Cost{}.String())
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
 		body = []byte(`{"type":"urn:weft:problem:internal","title":"Internal error","status":500}`)
 	}
 	write(w, p.Status, "application/problem+json", append(body, '\n'))
-	return p.Status
 }
 
 // runID is the run that a request pins with its query string; empty is the latest.

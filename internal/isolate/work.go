@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -169,24 +170,24 @@ func (p *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	size := peeked(r)
 	if !p.given.TryAcquire(size) {
-		refuse(w, api.Busy.New("the server reads as many requests as it may"))
+		httpapi.WriteProblem(w, api.Busy.New("the server reads as many requests as it may"))
 		return
 	}
 	defer p.given.Release(size)
 	j, err := route(r)
 	if err != nil {
-		refuse(w, api.Invalid.New("the body cannot be read"))
+		httpapi.WriteProblem(w, api.Invalid.New("the body cannot be read"))
 		return
 	}
 	began, err := p.proxy(w, r, j)
 	switch {
 	case err == nil, began:
 	case errors.Is(err, errParked):
-		refuse(w, api.NotReady.New("the workflow %q is parked: its code has ended the process %d times; terminate it, or start the server with code that is fixed", j.workflow, soloDeaths))
+		httpapi.WriteProblem(w, api.NotReady.New("the workflow %q is parked: its code has ended the process %d times; terminate it, or start the server with code that is fixed", j.workflow, soloDeaths))
 	case errors.Is(err, errBusy), errors.Is(err, errStopped):
-		refuse(w, api.Busy.New("no process was free to carry out the request: send it again"))
+		httpapi.WriteProblem(w, api.Busy.New("no process was free to carry out the request: send it again"))
 	default:
-		refuse(w, api.OutcomeUnknown.New("the process that carried out the request did not answer: it may have been done; send it again"))
+		httpapi.WriteProblem(w, api.OutcomeUnknown.New("the process that carried out the request did not answer: it may have been done; send it again"))
 	}
 }
 
@@ -227,19 +228,6 @@ func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool,
 		return err
 	})
 	return began, err
-}
-
-func refuse(w http.ResponseWriter, problem *api.Problem) {
-	body, err := json.Marshal(problem)
-	if err != nil {
-		body = nil // the status says it
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	if problem.Status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
-	}
-	w.WriteHeader(problem.Status)
-	_, _ = w.Write(append(body, '\n')) // the caller has gone
 }
 
 // ends reports whether a request terminates or deletes a run: no code of it runs for that.

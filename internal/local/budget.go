@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -55,7 +54,7 @@ func (b *budget) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		held := b.before(r)
 		if !b.reserve(r.Context(), held) {
-			refuseBusy(w, api.Busy.New(noRoom))
+			httpapi.WriteProblem(w, api.Busy.New(noRoom))
 			return
 		}
 		answer := &boundedAnswer{ResponseWriter: w, budget: b, ctx: r.Context(), held: held, reads: r.Method == http.MethodGet || r.Method == http.MethodHead}
@@ -103,7 +102,7 @@ func (a *boundedAnswer) WriteHeader(status int) {
 			if !a.reads {
 				problem = api.OutcomeUnknown.New("%s; the operation may have been done", noRoom)
 			}
-			refuseBusy(a.ResponseWriter, problem)
+			httpapi.WriteProblem(a.ResponseWriter, problem)
 			return
 		}
 		a.held = size
@@ -123,18 +122,3 @@ func (a *boundedAnswer) Write(p []byte) (int, error) {
 func (a *boundedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 const noRoom = "the server's memory for requests and answers is in use: send the request again, or start the server with a larger --memory-limit"
-
-// refuseBusy answers with a problem that this package finds.
-func refuseBusy(w http.ResponseWriter, problem *api.Problem) {
-	body, err := json.Marshal(problem)
-	if err != nil {
-		body = nil // the status says it
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Retry-After", "1")
-	if w.Header().Get(httpapi.CostHeader) == "" {
-		w.Header().Set(httpapi.CostHeader, "writes=0, reads=0, messages=0")
-	}
-	w.WriteHeader(problem.Status)
-	_, _ = w.Write(append(body, '\n')) // the caller has gone: there is nobody to tell
-}

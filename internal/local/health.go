@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/disk"
 )
 
@@ -50,7 +51,7 @@ func (h *health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if err != nil {
-		refuse(w, api.NotServing.New("%s", notServing(err)))
+		httpapi.WriteProblem(w, api.NotServing.New("%s", notServing(err)))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

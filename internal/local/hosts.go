@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
 // anyHost stands for all host names.
@@ -103,7 +104,7 @@ func (all hosts) only(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		refuse(w, api.Forbidden.New("this server does not answer to the host %q: ask it as localhost or by its address, or start it with --allowed-hosts, or WEFT_ALLOWED_HOSTS", r.Host))
+		httpapi.WriteProblem(w, api.Forbidden.New("this server does not answer to the host %q: ask it as localhost or by its address, or start it with --allowed-hosts, or WEFT_ALLOWED_HOSTS", r.Host))
 	})
 }
 

@@ -1,14 +1,11 @@
 package local
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rs/cors"
 
@@ -63,21 +60,6 @@ func onlyPages(h http.Handler, protection *http.CrossOriginProtection) http.Hand
 		if r.Header.Get("Origin") == "" {
 			who = "the web page that asks, which is of another origin"
 		}
-		refuse(w, api.Forbidden.New("this server does not know %s: start it with --cors-origins, or WEFT_CORS_ORIGINS", who))
+		httpapi.WriteProblem(w, api.Forbidden.New("this server does not know %s: start it with --cors-origins, or WEFT_CORS_ORIGINS", who))
 	})
-}
-
-// refuse answers with a problem document.
-func refuse(w http.ResponseWriter, problem *api.Problem) {
-	body, err := json.Marshal(problem)
-	if err != nil {
-		body = nil // the status says it
-	}
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set(httpapi.CostHeader, "writes=0, reads=0, messages=0")
-	if problem.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(problem.RetryAfter/time.Second)))
-	}
-	w.WriteHeader(problem.Status)
-	_, _ = w.Write(append(body, '\n')) // if this fails, the caller has gone
 }
