@@ -145,7 +145,7 @@ func (r *Registry) longerByDefault() (types []string) {
 	return types
 }
 
-// defaultAddr is the address at which a server listens that is told none.
+// defaultAddr is the address at which a server listens without an Addr.
 const defaultAddr = "127.0.0.1:8080"
 
 // Serve runs the local server until ctx ends, and then stops it cleanly. Open workflows go on when a server is started on
@@ -176,12 +176,12 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 			return err
 		}
 	}
+	if isolate.IsChild() {
+		return o.serveChild(ctx, r, keys)
+	}
 	pair, err := local.LoadTLS(o.TLSCert, o.TLSKey)
 	if err != nil {
 		return err
-	}
-	if isolate.IsChild() {
-		return o.serveChild(ctx, r, keys)
 	}
 	listener, err := local.Listen(o.Addr)
 	if err != nil {

@@ -67,8 +67,8 @@ func (b backup) fetch(ctx context.Context, to io.Writer) (disk.Summary, error) {
 	if err != nil {
 		return disk.Summary{}, err
 	}
-	if b.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+b.Token)
+	if token := b.bearer(); token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -2,12 +2,17 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
@@ -127,5 +132,20 @@ func TestBackupOffline(t *testing.T) {
 	}
 	if _, err := os.Stat(again); !os.IsNotExist(err) {
 		t.Errorf("the directory was made: %v", err)
+	}
+}
+
+// A backup shows the token of the file, as the other commands do.
+func TestBackupShowsTheTokenOfTheFile(t *testing.T) {
+	t.Parallel()
+	var shown atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown.Store(r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	b := backup{remote: remote{URL: server.URL, TokenFile: kong.FileContentFlag("secret\n")}}
+	if _, err := b.fetch(t.Context(), io.Discard); err == nil || shown.Load() != "Bearer secret" {
+		t.Errorf("the server got %q, and the backup ended with %v", shown.Load(), err)
 	}
 }

@@ -22,8 +22,11 @@ type remote struct {
 }
 
 func (s remote) client() *client.Client {
-	return client.New(s.URL, client.Options{Token: strings.TrimSpace(s.Token + string(s.TokenFile))})
+	return client.New(s.URL, client.Options{Token: s.bearer()})
 }
+
+// bearer returns the token, from wherever it was given; empty if none was.
+func (s remote) bearer() string { return strings.TrimSpace(s.Token + string(s.TokenFile)) }
 
 // listCommand prints runs.
 type listCommand struct {

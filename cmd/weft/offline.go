@@ -58,7 +58,7 @@ func (c check) Run(ctx context.Context, k *kong.Kong) error {
 	return nil
 }
 
-// say prints. Nobody can be told of an error of the terminal.
+// say prints. It ignores an error of the terminal, because there is nowhere else to report it.
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
 // compact makes a data directory small.

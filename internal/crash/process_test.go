@@ -177,7 +177,7 @@ func freeAddr(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Code that ends the process is parked after three deaths, whatever code it is. Runs beside it complete, and callers are told why.
+// Code that ends the process is parked after three deaths, whatever code it is. Runs beside it complete, and callers get the reason.
 func TestCodeThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	const describe = "/v1/workflows/bad-1"

@@ -97,7 +97,7 @@ const (
 	pathStatus  = "/-/status"
 )
 
-// errPanic says that a handler has a defect: its messages come again.
+// errPanic says that a handler has a defect. The queue redelivers its messages.
 var errPanic = errors.New("isolate: a handler panicked")
 
 // serveWork serves what the parent asks for besides the API.

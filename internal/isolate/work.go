@@ -149,11 +149,11 @@ func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 	again := queue.MaxDelay
 	if !errors.Is(err, errParked) {
 		again = 0
-		p.o.Log.WarnContext(ctx, "messages will come again", "workflowId", m.WorkflowID, "runId", m.RunID, "error", err)
+		p.o.Log.WarnContext(ctx, "the queue redelivers messages that no child process has handled", "workflowId", m.WorkflowID, "runId", m.RunID, "error", err)
 	}
 	for _, d := range part {
 		if err := p.o.Receiver.Extend(ctx, name, d.Receipt, again); err != nil {
-			p.o.Log.WarnContext(ctx, "a message comes again when its time-out has passed", "error", err)
+			p.o.Log.WarnContext(ctx, "the queue redelivers a message only after its visibility time-out", "error", err)
 		}
 	}
 	return nil

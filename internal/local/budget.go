@@ -97,7 +97,6 @@ func (a *boundedAnswer) WriteHeader(status int) {
 		a.budget.bytes.Release(a.held)
 		a.held = 0
 		if a.refused = !a.budget.reserve(a.ctx, size); a.refused {
-			a.Header().Del("Content-Length")
 			problem := api.Busy.New(noRoom)
 			if !a.reads {
 				problem = api.OutcomeUnknown.New("%s; the operation may have been done", noRoom)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
 // probeTime is how long the disk has to take a write before the server is not ready.

@@ -90,10 +90,10 @@ func fullDisk(s *scene) error {
 	}
 	defer unmount()
 	s.dir = filepath.Join(disk, "data")
-	if _, err := s.launch(launch{}); err != nil {
+	l, err := s.launchLoaded()
+	if err != nil {
 		return err
 	}
-	l := s.startLoad("book", callers)
 	defer l.end()
 	n, restarts := 0, 0
 	var all error

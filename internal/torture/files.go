@@ -222,7 +222,7 @@ func (l *ledger) without(name string) *ledger {
 	return kept
 }
 
-// torn damages what was written to the log after the last answer: nobody was told of it, and a disk may have kept any part of it in any
+// torn damages what was written to the log after the last answer: it was never acknowledged, and a disk may have kept any part of it in any
 // order. Everything that was acknowledged before must be there.
 func torn(s *scene) error {
 	r := s.random()

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// ledger is the harness's own truth: what it asked for, and what it was told.
+// ledger is the harness's own truth: its requests, and the answers to them.
 type ledger struct {
 	mu sync.Mutex
 	// expired says that closed runs may be deleted: more time than their retention has passed.

@@ -64,7 +64,7 @@ func (l *load) last() string {
 	return text
 }
 
-// one sends one update or signal to a book and notes what it was told. A book that is not known is opened by it.
+// one sends one update or signal to a book and notes the answer. A book that is not known is opened by it.
 func (s *scene) one(ctx context.Context, id, token string, r *rand.Rand) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -33,10 +33,10 @@ func (s *scene) random() *rand.Rand {
 func killing(sig syscall.Signal, full int) func(*scene) error {
 	return func(s *scene) error {
 		r := s.random()
-		if _, err := s.launch(launch{}); err != nil {
+		l, err := s.launchLoaded()
+		if err != nil {
 			return err
 		}
-		l := s.startLoad("book", callers)
 		defer l.end()
 		n := 0
 		for ; s.more(n, 5, full); n++ {
@@ -57,6 +57,14 @@ func killing(sig syscall.Signal, full int) func(*scene) error {
 		s.say("%d times %v", n, sig)
 		return s.verify(l)
 	}
+}
+
+// launchLoaded starts the server, and then the load of a scenario.
+func (s *scene) launchLoaded() (*load, error) {
+	if _, err := s.launch(launch{}); err != nil {
+		return nil, err
+	}
+	return s.startLoad("book", callers), nil
 }
 
 // verify makes the four checks after a scenario whose server runs, and notes how much was acknowledged.
@@ -90,10 +98,10 @@ func (s *scene) verifyAfter(l *load, damaged bool) error {
 // stopping stops the server for a while, as a laptop that sleeps does, or a machine that is out of memory.
 func stopping(s *scene) error {
 	r := s.random()
-	if _, err := s.launch(launch{}); err != nil {
+	l, err := s.launchLoaded()
+	if err != nil {
 		return err
 	}
-	l := s.startLoad("book", callers)
 	defer l.end()
 	n := 0
 	for ; s.more(n, 3, 200); n++ {
@@ -112,10 +120,10 @@ func stopping(s *scene) error {
 
 // twoServers starts a second server on the directory, which must say that it is taken, and end.
 func twoServers(s *scene) error {
-	if _, err := s.launch(launch{}); err != nil {
+	l, err := s.launchLoaded()
+	if err != nil {
 		return err
 	}
-	l := s.startLoad("book", callers)
 	defer l.end()
 	n := 0
 	for ; s.more(n, 2, 20); n++ {

@@ -53,7 +53,7 @@ func (l *damagedLog) Forward(ctx context.Context, from store.Key, limit int) (st
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// Callers of a damaged run are told that it is damaged, and which workflow's it is. Its messages wait, other runs go on, and the run
+// The answer to a request for a damaged run says so, and names the workflow. Its messages wait, other runs go on, and the run
 // goes on when its data is restored.
 func TestDamagedRun(t *testing.T) {
 	t.Parallel()

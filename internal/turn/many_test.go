@@ -23,34 +23,8 @@ var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 			return workflow.Await(ctx, func() bool { return open })
 		}, func(workflow.Context) error { open = true; return nil })
 	},
-	"channel": func(ctx workflow.Context, n int) (int, error) {
-		values := workflow.NewChannel[int](0)
-		return waitFor(ctx, n, func(ctx workflow.Context) error {
-			_, err := values.Receive(ctx)
-			return err
-		}, func(ctx workflow.Context) error {
-			for i := range n {
-				if err := values.Send(ctx, i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	},
-	"buffered channel": func(ctx workflow.Context, n int) (int, error) {
-		values := workflow.NewChannel[int](n)
-		return waitFor(ctx, n, func(ctx workflow.Context) error {
-			_, err := values.Receive(ctx)
-			return err
-		}, func(ctx workflow.Context) error {
-			for i := range n {
-				if err := values.Send(ctx, i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	},
+	"channel":          func(ctx workflow.Context, n int) (int, error) { return receiveAll(ctx, n, 0) },
+	"buffered channel": func(ctx workflow.Context, n int) (int, error) { return receiveAll(ctx, n, n) },
 	"senders": func(ctx workflow.Context, n int) (int, error) {
 		values := workflow.NewChannel[int](0)
 		return waitFor(ctx, n, func(ctx workflow.Context) error {
@@ -76,14 +50,7 @@ var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 		values := workflow.NewChannel[int](0)
 		return waitFor(ctx, n, func(ctx workflow.Context) error {
 			return workflow.Select(ctx, workflow.OnFuture(future, nil), workflow.OnReceive(values, func(int, bool) {}))
-		}, func(ctx workflow.Context) error {
-			for i := range n {
-				if err := values.Send(ctx, i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		}, func(ctx workflow.Context) error { return sendAll(ctx, n, values) })
 	},
 	"mutex": func(ctx workflow.Context, n int) (int, error) {
 		units := workflow.NewSemaphore(1)
@@ -117,6 +84,25 @@ var waysToWait = map[string]func(ctx workflow.Context, n int) (int, error){
 			return workflow.Sleep(ctx, time.Hour)
 		}, func(workflow.Context) error { return nil })
 	},
+}
+
+// receiveAll has n coroutines receive from a channel of this size, and releases them.
+func receiveAll(ctx workflow.Context, n, size int) (int, error) {
+	values := workflow.NewChannel[int](size)
+	return waitFor(ctx, n, func(ctx workflow.Context) error {
+		_, err := values.Receive(ctx)
+		return err
+	}, func(ctx workflow.Context) error { return sendAll(ctx, n, values) })
+}
+
+// sendAll sends n values.
+func sendAll(ctx workflow.Context, n int, values workflow.Channel[int]) error {
+	for i := range n {
+		if err := values.Send(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var many = workflow.Declare[int, int]("many")

@@ -175,7 +175,7 @@ func runClosed(run *engine.Run) error {
 	return api.NotFound.New("run %q of workflow %q has closed already: it is %s", run.State.RunID, run.WorkflowID, run.State.Status)
 }
 
-// problem returns what the caller of a request is told. Damage to what is stored names the workflow: only its callers meet it, and asking
+// problem returns the problem that answers a request. Damage to what is stored names the workflow: only its callers meet it, and asking
 // again is no use until somebody has restored the data or deleted it.
 func (t *session) problem(err error) error {
 	if !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, history.ErrCorrupt) {

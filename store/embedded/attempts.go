@@ -22,7 +22,7 @@ func keyOfAttempt(a store.Attempt) []byte {
 }
 
 // RecordAttempt implements store.Attempts. When it returns nil the record is on the disk; a crash before that leaves the
-// one before it, and the message of the attempt comes again. A damaged record is reported and replaced.
+// one before it, and the queue redelivers the attempt's message. A damaged record is reported and replaced.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if err := fits(a.Body); err != nil {
 		return err
