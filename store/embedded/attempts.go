@@ -22,7 +22,7 @@ func keyOfAttempt(a store.Attempt) []byte {
 }
 
 // RecordAttempt implements store.Attempts. When it returns nil the record is on the disk; a crash before that leaves the
-// one before it, and the queue redelivers the attempt's message. A damaged record is reported and replaced.
+// one before it, and the queue redelivers the attempt's message.
 func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	if err := fits(a.Body); err != nil {
 		return err
@@ -33,10 +33,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 	key := keyOfAttempt(a)
 	return s.write(ctx, func(tx *disk.Tx) error {
 		there, err := getAttempt(tx, key)
-		switch {
-		case errors.Is(err, disk.ErrCorrupt):
-			s.db.Report(err)
-		case err != nil:
+		if err != nil {
 			return err
 		}
 		if there != nil && there.RunID == a.RunID && there.Number >= a.Number {
@@ -60,21 +57,22 @@ func getAttempt(tx *disk.Tx, key []byte) (*store.Attempt, error) {
 	return &a, nil
 }
 
-// ReadAttempts implements store.Attempts. It reports damaged records and leaves them out.
+// ReadAttempts implements store.Attempts.
 func (s *Store) ReadAttempts(ctx context.Context, workflow string, run uint32) (attempts []store.Attempt, err error) {
 	prefix := attemptsOf(workflow, run)
 	err = s.read(ctx, func(tx *disk.Tx) error {
 		attempts = nil
-		return tx.AscendSound(disk.Attempts, prefix, disk.After(prefix), func(k, v []byte) bool {
-			a, err := decodeAttempt(k, v)
-			if err != nil {
-				s.db.Report(err)
-				return true
+		var bad error
+		err := tx.Ascend(disk.Attempts, prefix, disk.After(prefix), func(k, v []byte) bool {
+			var a store.Attempt
+			if a, bad = decodeAttempt(k, v); bad != nil {
+				return false
 			}
 			a.Workflow, a.Run, a.Event = workflow, run, int64(binary.BigEndian.Uint64(k[len(prefix):]))
 			attempts = append(attempts, a)
 			return true
 		})
+		return errors.Join(err, bad)
 	})
 	return attempts, err
 }

@@ -1,14 +1,16 @@
 package embedded
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/store"
 )
 
-// A damaged attempt is replaced by the next write, and a damaged expiry still deletes its item.
-func TestDamageIsReplaced(t *testing.T) {
+// A damaged attempt is an error of its own run, goes with the run, and a damaged expiry still deletes its item.
+func TestDamageGoesWithItsRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
@@ -19,11 +21,11 @@ func TestDamageIsReplaced(t *testing.T) {
 	damage(t, dir, disk.Expiry, expiryKey(item.Expires, key))
 	damage(t, dir, disk.Attempts, keyOfAttempt(a))
 	s = openQuiet(t, dir)
-	if all, err := s.ReadAttempts(t.Context(), a.Workflow, a.Run); err != nil || len(all) != 0 {
-		t.Errorf("%d attempts, %v; want none, as it is damaged", len(all), err)
+	if _, err := s.ReadAttempts(t.Context(), a.Workflow, a.Run); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("ReadAttempts: %v, want that it is damaged", err)
 	}
-	if err := s.RecordAttempt(t.Context(), a); err != nil {
-		t.Error(err)
+	if err := s.RecordAttempt(t.Context(), a); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("RecordAttempt: %v, want that it is damaged", err)
 	}
 	if n, err := s.DeleteExpired(t.Context(), time.Unix(1<<32, 0), 10); n != 1 || err != nil {
 		t.Errorf("%d items deleted, %v; want 1", n, err)
