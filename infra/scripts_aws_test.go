@@ -31,10 +31,6 @@ import (
 // should is TestUpdateCasesOnAWS.)
 func TestScriptsNeedNoOtherRights(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(filepath.Join("..", "internal", "turn", "testdata", "*", "*"))
-	if err != nil || len(paths) < 15 {
-		t.Fatalf("the scripts are %q, %v", paths, err)
-	}
 	const scenes = "scene-*" // each scene of a script has a namespace of its own
 	functions := samFunctions(t, "weft", map[string]string{"Namespace": scenes}, turntest.TaskQueues...)
 	recorders := map[string]*awsuse.Recorder{}
@@ -42,7 +38,7 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 		recorders[name] = &awsuse.Recorder{}
 	}
 	t.Run("scripts", func(t *testing.T) {
-		for _, path := range paths {
+		for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "turn", "testdata")) {
 			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
 				t.Parallel()
 				playRecorded(t, path, functions, recorders)

@@ -71,10 +71,9 @@ func TestUpdateCasesOnDisk(t *testing.T) {
 // scripts are the files of the scripts.
 func scripts(t *testing.T) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", "*", "*"))
-	paths = slices.DeleteFunc(paths, func(path string) bool { return filepath.Base(filepath.Dir(path)) == "fuzz" })
-	if want := len(cases) + len(seedRows) + len(features); err != nil || len(paths) != want {
-		t.Fatalf("there are %d scripts, want %d, %v", len(paths), want, err)
+	paths := turntest.Scripts(t, "testdata")
+	if want := len(cases) + len(seedRows) + len(features); len(paths) != want {
+		t.Fatalf("there are %d scripts, want %d", len(paths), want)
 	}
 	return paths
 }

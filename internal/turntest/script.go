@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,6 +14,20 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/meter"
 )
+
+// Scripts are the files of the scripts of package turn, whose testdata is here. (Its other folders there are of fuzzers.)
+func Scripts(t testing.TB, testdata string) []string {
+	t.Helper()
+	var paths []string
+	for _, kind := range []string{"cases", "features", "seed"} {
+		of, err := filepath.Glob(filepath.Join(testdata, kind, "*"))
+		if err != nil || len(of) == 0 {
+			t.Fatalf("the scripts of %s are %q, %v", kind, of, err)
+		}
+		paths = append(paths, of...)
+	}
+	return paths
+}
 
 // Script plays a script on a scene: requests, what happens meanwhile, and what stands in the history afterwards. What
 // differs from run to run (ids, stacks) is masked.

@@ -14,12 +14,8 @@ import (
 // line as in the bubble that wrote them: with the events of an HTTP API, and with those of a REST API. With `make test-aws` TestUpdateCasesOnAWS plays them on DynamoDB.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	paths, err := filepath.Glob(filepath.Join("..", "..", "turn", "testdata", "*", "*"))
-	if err != nil || len(paths) < 15 {
-		t.Fatalf("the scripts are %q, %v", paths, err)
-	}
 	for _, gateway := range []string{"http", "rest"} {
-		for _, path := range paths {
+		for _, path := range turntest.Scripts(t, filepath.Join("..", "..", "turn", "testdata")) {
 			folder, name := filepath.Split(path)
 			t.Run(filepath.Join(gateway, filepath.Base(folder), name), func(t *testing.T) {
 				t.Parallel()
