@@ -59,7 +59,14 @@ type delivered struct {
 }
 
 // status is what a child says of itself.
-type status struct{ Hung int }
+type status struct {
+	// Hung is how often code has not come back in time.
+	Hung int
+	// Workflows are those with code that still has not.
+	Workflows []string
+	// Returned is the workflow whose code returned last.
+	Returned string
+}
 
 // stopAfter is how long a child that is told to stop waits for what it is doing.
 const stopAfter = 5 * time.Second
@@ -81,13 +88,15 @@ func ServeChild(registry *engine.Registry, o turn.Options, log *slog.Logger) err
 	}
 	o.Engine.TaskQueues = told.TaskQueues
 	o.Logger = log
+	code := &returns{running: map[int]string{}}
+	o.Recorder = code
 	world := turn.NewRealWorld()
 	defer world.End()
 	p := ports{dial(told.Parent)}
 	service := turn.New(p.turnPorts(), registry, world, o)
 	mux := http.NewServeMux()
 	mux.Handle("/", shortly(httpapi.New(service, log)))
-	serveWork(mux, service, p, log)
+	serveWork(mux, service, code, p, log)
 	return serveUntilEOF(l, mux)
 }
 
@@ -101,7 +110,7 @@ const (
 var errPanic = errors.New("isolate: a handler panicked")
 
 // serveWork serves what the parent asks for besides the API.
-func serveWork(mux *http.ServeMux, service *turn.Service, p ports, log *slog.Logger) {
+func serveWork(mux *http.ServeMux, service *turn.Service, code *returns, p ports, log *slog.Logger) {
 	handle(mux, pathDeliver, func(ctx context.Context, q delivered) (done []string, err error) {
 		defer func() {
 			if value := recover(); value != nil {
@@ -112,7 +121,9 @@ func serveWork(mux *http.ServeMux, service *turn.Service, p ports, log *slog.Log
 		handler := pump.Handler{Service: service, Log: log, Extend: p.Extend}
 		return handler.For(q.Queue)(ctx, q.Part), nil
 	})
-	handle(mux, pathStatus, func(context.Context, none) (status, error) { return status{service.Hung()}, nil })
+	handle(mux, pathStatus, func(context.Context, none) (status, error) {
+		return status{service.Hung(), service.HungWorkflows(), code.workflow()}, nil
+	})
 }
 
 // serveUntilEOF serves until the standard input ends, and then waits for what is being done.

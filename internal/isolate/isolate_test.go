@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/activity"
@@ -105,10 +107,11 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// until reads to a record with this message.
-func (l lines) until(message string) map[string]any {
+// until reads to a record with one of these messages.
+func (l lines) until(messages ...string) map[string]any {
 	for record := range l {
-		if text, _ := record["msg"].(string); strings.Contains(text, message) {
+		text, _ := record["msg"].(string)
+		if slices.ContainsFunc(messages, func(m string) bool { return strings.Contains(text, m) }) {
 			return record
 		}
 	}
@@ -209,13 +212,14 @@ func TestCodeThatEndsTheProcess(t *testing.T) {
 			var beside sync.WaitGroup
 			beside.Go(func() { s.goods(t, "beside") })
 			body := fmt.Sprintf(`{"workflowId":"bad","type":"bad","input":%q}`, how)
-			for i := range 4 {
-				if got := s.post(t, "/v1/workflows", body); got != http.StatusServiceUnavailable {
-					t.Errorf("start %d: %d, want 503", i, got)
+			deaths := 0
+			for got := 0; got != http.StatusConflict; deaths++ {
+				if got = s.post(t, "/v1/workflows", body); got != http.StatusConflict && got != http.StatusServiceUnavailable {
+					t.Fatalf("start %d: %d, want 503, or 409 when it is parked", deaths, got)
 				}
 			}
-			if got := s.post(t, "/v1/workflows", body); got != http.StatusConflict {
-				t.Errorf("a start of what is parked: %d, want 409", got)
+			if deaths--; deaths < 4 { // more if a caller did not wait for the death
+				t.Errorf("parked after %d starts, want 4", deaths)
 			}
 			if got := s.log.until("a workflow is parked")["workflowId"]; got != "bad" {
 				t.Errorf("the log says that %v is parked", got)
@@ -259,6 +263,67 @@ func TestHungCodeIsKilled(t *testing.T) {
 		t.Errorf("terminate: %d", got)
 	}
 	s.goods(t, "after")
+}
+
+// Callers that do not wait for the death keep nobody from being suspected.
+func TestCallersThatLeave(t *testing.T) {
+	s := serve(t, 1)
+	slow := &http.Client{Timeout: 100 * time.Millisecond}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for {
+			select {
+			case <-t.Context().Done():
+				return
+			default:
+			}
+			if r, err := slow.Post(s.url+"/v1/workflows", "application/json", strings.NewReader(`{"workflowId":"bad","type":"bad","input":"hog"}`)); err == nil {
+				_ = r.Body.Close()
+				if r.StatusCode == http.StatusConflict {
+					return
+				}
+			}
+		}
+	}()
+	if got := s.log.until("a workflow is parked")["workflowId"]; got != "bad" {
+		t.Errorf("the log says that %v is parked", got)
+	}
+	<-gone
+	s.goods(t, "after")
+}
+
+// Code that hangs each time is killed four times, in the child of its workflow and then alone, and does not run any more: callers are
+// refused at once. Others complete.
+func TestCodeThatHangsIsParked(t *testing.T) {
+	s := serve(t, 2)
+	var beside sync.WaitGroup
+	beside.Go(func() { s.goods(t, "beside") })
+	if got := s.post(t, "/v1/workflows", `{"workflowId":"loop","type":"counter"}`); got != http.StatusCreated {
+		t.Fatalf("start: %d", got)
+	}
+	update := fmt.Sprintf(`{"input":%d}`, endless)
+	for parked := false; !parked; {
+		if got := s.post(t, "/v1/workflows/loop/updates/add", update); got != http.StatusConflict {
+			t.Errorf("an update whose validator does not return: %d, want 409", got)
+		}
+		record := s.log.until("a child process with hung code was killed", "a workflow is parked")
+		if got := record["workflowId"]; got != nil && got != "loop" {
+			t.Fatalf("the log says that %v is parked", got)
+		}
+		parked = record["workflowId"] != nil
+	}
+	if got := s.post(t, "/v1/workflows/loop/updates/add", `{"input":1}`); got != http.StatusConflict {
+		t.Errorf("an update of what is parked: %d, want 409", got)
+	}
+	beside.Wait()
+	s.goods(t, "after")
+	if got := s.post(t, "/v1/workflows/loop/terminate", `{}`); got != http.StatusOK {
+		t.Errorf("terminate: %d", got)
+	}
+	if got := s.post(t, "/v1/workflows", `{"workflowId":"loop","type":"good","input":1}`); got != http.StatusCreated {
+		t.Errorf("a start after the end of what was parked: %d", got)
+	}
 }
 
 // Children that are killed while they work lose nothing.

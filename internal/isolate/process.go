@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +17,12 @@ import (
 	"time"
 )
 
+// flight is the work of a workflow in a process.
+type flight struct {
+	n   int
+	run string // empty if nothing named it
+}
+
 // process is a child process that runs.
 type process struct {
 	cmd    *exec.Cmd
@@ -30,6 +37,9 @@ type process struct {
 	mu sync.Mutex
 	// spared says that the parent ended it for a reason that is none of what was in flight.
 	spared bool
+	// inFlight are the workflows whose code may run.
+	inFlight map[string]flight
+	blamed   sync.Once
 	// work counts what is in flight, and one more while the slot hands the process out.
 	work sync.WaitGroup
 }
@@ -53,7 +63,7 @@ func (p *Pool) start(ctx context.Context, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &process{cmd: cmd, stdin: stdin, client: dial(own), ended: make(chan struct{})}
+	c := &process{cmd: cmd, stdin: stdin, client: dial(own), ended: make(chan struct{}), inFlight: map[string]flight{}}
 	if err := c.run(); err != nil {
 		return nil, err
 	}
@@ -151,17 +161,65 @@ func (c *process) drain(most time.Duration) {
 	c.spare()
 }
 
-// died waits for the end of a process that did not answer, and reports whether it ended of what was in flight.
-func (c *process) died(ctx context.Context) bool {
+// lingerFor is how long code counts as running whose caller is gone.
+const lingerFor = time.Minute
+
+// enter notes that code of a workflow may run in the process, until leave is called.
+func (c *process) enter(workflow, run string) (leave func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.inFlight[workflow]
+	c.inFlight[workflow] = flight{f.n + 1, cmp.Or(run, f.run)}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if f := c.inFlight[workflow]; f.n > 1 {
+			c.inFlight[workflow] = flight{f.n - 1, f.run}
+		} else {
+			delete(c.inFlight, workflow)
+		}
+	}
+}
+
+// linger calls leave when code may no longer run that was not answered for.
+func (c *process) linger(leave func()) {
+	select {
+	case <-c.ended: // what was in flight stays to be blamed
+	case <-time.After(lingerFor):
+		leave()
+	}
+}
+
+// runOf returns the run of a workflow in flight, or an empty string.
+func (c *process) runOf(workflow string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inFlight[workflow].run
+}
+
+// blame suspects the workflows whose code was in flight when the process ended, once, if it ended by itself.
+func (c *process) blame(suspect func(workflow, run string)) {
+	c.blamed.Do(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.spared {
+			return
+		}
+		for workflow, f := range c.inFlight {
+			suspect(workflow, f.run)
+		}
+	})
+}
+
+// over waits for the end of a process that did not answer, and reports whether it ended.
+func (c *process) over(ctx context.Context) bool {
 	const dying = 10 * time.Second
 	select {
 	case <-c.ended:
+		return true
 	case <-ctx.Done():
 		return false
 	case <-time.After(dying):
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.spared
 }

@@ -80,7 +80,7 @@ func (s *slot) run(ctx context.Context) {
 // watch hands out a process until it ends, or is retired because code in it hangs. It kills one that has too much memory, or is silent.
 func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	s.pool.o.Log.Debug("a child process serves", "child", s.name, "pid", c.cmd.Process.Pid)
-	looks := make(chan bool, 1)
+	looks := make(chan []string, 1)
 	watching, end := context.WithCancel(ctx)
 	defer end()
 	s.pool.all.Go(func() { s.look(watching, c, looks) })
@@ -91,10 +91,14 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 			continue
 		case <-c.ended:
 			c.work.Done()
+			s.pool.blameFor(c)
 			return false
-		case <-looks:
+		case hung := <-looks:
 			c.work.Done()
-			s.pool.o.Log.Warn("code in a child process hangs: the process is replaced, and killed", "child", s.name, "pid", c.cmd.Process.Pid)
+			s.pool.o.Log.Warn("code in a child process hangs: the process is replaced, and killed", "child", s.name, "pid", c.cmd.Process.Pid, "workflowIds", hung)
+			for _, workflow := range hung {
+				s.pool.blame(workflow, c.runOf(workflow), s.alone)
+			}
 			s.pool.all.Go(func() {
 				c.drain(drainFor)
 				s.pool.o.Log.Info("a child process with hung code was killed", "child", s.name, "pid", c.cmd.Process.Pid)
@@ -108,8 +112,8 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	}
 }
 
-// look looks at a process from time to time, and reports that code in it hangs.
-func (s *slot) look(ctx context.Context, c *process, hangs chan<- bool) {
+// look looks at a process from time to time, and reports that code in it hangs, with the workflows whose code still does.
+func (s *slot) look(ctx context.Context, c *process, hangs chan<- []string) {
 	heard := time.Now()
 	for ticks := time.NewTicker(watchEvery); ; {
 		select {
@@ -127,8 +131,8 @@ func (s *slot) look(ctx context.Context, c *process, hangs chan<- bool) {
 		got, err := call[none, status](limited, c.client, pathStatus, none{})
 		cancel()
 		switch {
-		case err == nil && got.Hung > 0:
-			hangs <- true
+		case err == nil && (got.Hung > 0 || len(got.Workflows) > 0):
+			hangs <- got.Workflows
 			return
 		case err == nil:
 			heard = time.Now()

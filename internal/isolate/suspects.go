@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// soloDeaths is how many solo children a workflow ends before it is parked.
+	// soloDeaths is how many solo children a workflow ends, or hangs in, before it is parked.
 	soloDeaths = 3
 	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is forgotten first.
 	mostSuspects = 10_000
 )
 
-// suspects are the workflows that were in flight in a child that died.
+// suspects are the workflows that were in flight in a child that died, or whose code hung in one.
 type suspects struct {
 	mu     sync.Mutex
 	deaths map[string]int // of solo children
@@ -74,7 +74,7 @@ func (s *suspects) open(file, build string, log *slog.Logger) {
 		s.deaths[w.WorkflowID] = w.Deaths
 		s.order = append(s.order, w.WorkflowID)
 		if w.Deaths >= soloDeaths {
-			log.Warn("a workflow is still parked: its code ended child processes before this start; terminate it, or start the server with code that is fixed", "workflowId", w.WorkflowID)
+			log.Warn("a workflow is still parked: its code ended child processes, or hung in them, before this start; terminate it, or start the server with code that is fixed", "workflowId", w.WorkflowID)
 		}
 	}
 }
@@ -142,8 +142,8 @@ func (s *suspects) state(workflow string) (suspect, parked bool) {
 	return suspect, n >= soloDeaths
 }
 
-// add records that a workflow was in flight when a child died, and reports whether that parks it. Only
-// deaths of solo children count.
+// add records that a workflow was in flight when a child died, or that its code hung in one, and reports
+// whether that parks it. Only solo children count.
 func (s *suspects) add(workflow string, solo bool) (parked bool) {
 	defer s.save()
 	return s.record(workflow, solo)

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -35,7 +36,7 @@ type job struct {
 	request bool
 }
 
-// within hands a job to the child of its workflow, and blames the workflow if the child dies of it.
+// within hands a job to the child of its workflow, and blames the workflow if the child dies meanwhile.
 // do returns an error that wraps errBroken if the child did not answer. within returns errParked or
 // errBusy without a call of do.
 func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c *process) error) error {
@@ -54,12 +55,24 @@ func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c
 		ctx, cancel = context.WithTimeout(ctx, aloneAtMost)
 		defer cancel()
 	}
+	if !j.runsCode || j.workflow == "" { // it is not to blame
+		return c.doing(func() error { return do(ctx, c) })
+	}
+	leave := c.enter(j.workflow, j.run)
+	answered := false
+	defer func() {
+		if answered {
+			leave()
+		} else {
+			p.all.Go(func() { c.linger(leave) })
+		}
+	}()
 	err = c.doing(func() error { return do(ctx, c) })
+	answered = !errors.Is(err, errBroken) && ctx.Err() == nil
 	switch {
-	case !j.runsCode || j.workflow == "": // it is not to blame
-	case errors.Is(err, errBroken) && c.died(ctx):
-		p.blame(j.workflow, j.run, suspect)
-	case err == nil && suspect:
+	case errors.Is(err, errBroken) && c.over(ctx):
+		p.blameFor(c) // before the caller has an answer
+	case err == nil && suspect && c.ran(ctx, j.workflow):
 		p.suspects.clear(j.workflow)
 	}
 	return err
@@ -107,16 +120,29 @@ func (p *Pool) next(ctx context.Context, j job, alone bool) (c *process, release
 	return c, release, err
 }
 
+// ran reports whether a workflow's code has run in the solo child, and returned. Work can succeed without: a request is refused because
+// the code failed before, or a task is recorded as failed because its code hangs.
+func (c *process) ran(ctx context.Context, workflow string) bool {
+	got, err := call[none, status](ctx, c.client, pathStatus, none{})
+	return err == nil && got.Returned == workflow && !slices.Contains(got.Workflows, workflow)
+}
+
 // doing carries out work that the slot has counted. A reverse proxy may panic.
 func (c *process) doing(do func() error) error {
 	defer c.work.Done()
 	return do()
 }
 
-// blame remembers that a child died with a workflow in flight.
+// blameFor blames what was in flight in a child that died.
+func (p *Pool) blameFor(c *process) {
+	c.blame(func(workflow, run string) { p.blame(workflow, run, c.alone) })
+}
+
+// blame remembers that a child died with code of a workflow in flight, or that the code hung in it. run may be
+// empty: a request does not have it.
 func (p *Pool) blame(workflow, run string, solo bool) {
 	if p.suspects.add(workflow, solo) {
-		p.o.Log.Error("a workflow is parked: its code has ended child processes in which it ran alone; terminate it, or start the server with code that is fixed",
+		p.o.Log.Error("a workflow is parked: its code has ended child processes in which it ran alone, or hung in them; terminate it, or start the server with code that is fixed",
 			"workflowId", workflow, "runId", run, "deaths", soloDeaths)
 	}
 }
@@ -183,7 +209,7 @@ func (p *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil, began:
 	case errors.Is(err, errParked):
-		httpapi.WriteProblem(w, api.NotReady.New("the workflow %q is parked: its code has ended the process %d times; terminate it, or start the server with code that is fixed", j.workflow, soloDeaths))
+		httpapi.WriteProblem(w, api.NotReady.New("the workflow %q is parked: its code has ended the process, or hung, %d times; terminate it, or start the server with code that is fixed", j.workflow, soloDeaths))
 	case errors.Is(err, errBusy), errors.Is(err, errStopped):
 		httpapi.WriteProblem(w, api.Busy.New("no process was free to carry out the request: send it again"))
 	default:

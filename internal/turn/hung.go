@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,6 +104,24 @@ func (b *blocks) find(key runKey) (what string, since time.Time, blocked bool) {
 	}
 	return one.what, one.since, true
 }
+
+// workflows are the ids of the workflows whose code hangs, each once.
+func (b *blocks) workflows() (ids []string) {
+	if b.n.Load() == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, one := range b.of {
+		if !one.over() && !slices.Contains(ids, key.workflowID) {
+			ids = append(ids, key.workflowID)
+		}
+	}
+	return ids
+}
+
+// HungWorkflows are the ids of the workflows with code that has not come back, local activities included, at most 1,000.
+func (s *Service) HungWorkflows() []string { return s.blocks.workflows() }
 
 // blocked returns why the code of a run is not run while some of it hangs, as the failure of its task. It is nil if the code may run.
 func (s *Service) blocked(workflowID string, runID history.RunID) *failure.Failure {
