@@ -149,8 +149,23 @@ func TestTerminateOffline(t *testing.T) {
 	if _, err := command(t, "terminate cart-9 --data="+dir); err == nil || !strings.Contains(err.Error(), "cart-9") {
 		t.Errorf("of a workflow that is not there: %v", err)
 	}
+	records := map[string]string{
+		"crash.suspects": `{"build":"b1","suspects":[{"kind":1,"workflowId":"cart-0","runId":"1-1111111111111111","deaths":3},{"kind":1,"workflowId":"cart-1","runId":"1-1111111111111111","deaths":3}]}`,
+		"suspects.json":  `{"version":1,"build":"b1","workflows":[{"workflowId":"cart-0","deaths":3},{"workflowId":"cart-1","deaths":3}]}`,
+	}
+	for name, body := range records {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := command(t, "terminate cart-1 --reason=poison --data="+dir); err != nil {
 		t.Fatal(err)
+	}
+	for name := range records {
+		body, err := os.ReadFile(filepath.Join(dir, name))
+		if text := string(body); err != nil || !strings.Contains(text, `"b1"`) || !strings.Contains(text, "cart-0") || strings.Contains(text, "cart-1") {
+			t.Errorf("%s is %s, %v; want that it forgets cart-1 alone", name, body, err)
+		}
 	}
 	if out, err := command(t, "check --data="+dir); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -14,8 +14,10 @@
 package crash
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -302,10 +304,28 @@ func (r *Recorder) Close() error {
 	return r.notes.close()
 }
 
-// save writes the suspects. The caller holds the lock, or is alone. A crash on the way leaves the file of before.
-func (r *Recorder) save() error {
-	path := filepath.Join(r.dir, suspectsName)
-	body, err := encodeSuspects(r.build, r.suspects)
+// Forget drops what is recorded of a workflow in a data directory that no process has open, whichever build wrote it: its run was
+// terminated. A crash on the way leaves records of a closed run, which Forget can drop again.
+func Forget(dir, workflowID string) error {
+	path := filepath.Join(dir, suspectsName)
+	build, all, err := decodeSuspects(path)
+	if err != nil {
+		return err
+	}
+	before := len(all)
+	maps.DeleteFunc(all, func(k key, _ *suspect) bool { return k.workflowID == workflowID })
+	if len(all) < before {
+		err = save(path, build, all)
+	}
+	return errors.Join(err, forgetNotes(filepath.Join(dir, notesName), workflowID))
+}
+
+// save writes the suspects. The caller holds the lock, or is alone.
+func (r *Recorder) save() error { return save(filepath.Join(r.dir, suspectsName), r.build, r.suspects) }
+
+// save writes suspects to a file. A crash on the way leaves the file of before.
+func save(path, build string, all map[key]*suspect) error {
+	body, err := encodeSuspects(build, all)
 	if err != nil {
 		return err
 	}

@@ -247,3 +247,29 @@ func BenchmarkNote(b *testing.B) {
 		r.End(r.Begin(c))
 	}
 }
+
+// What a terminated workflow has left is dropped for all builds, also what ran at the last death. The rest stays.
+func TestForgetOffline(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := Forget(dir, "bad"); err != nil {
+		t.Errorf("in a directory without a record: %v", err)
+	}
+	bad, worse := code(turn.CodeTask, "bad", 0), code(turn.CodeTask, "worse", 0)
+	for range enough + 1 { // the last death is only in the notes
+		p := open(t, dir, "b1")
+		p.write(bad)
+		p.write(worse)
+		p.die(t)
+	}
+	if err := Forget(dir, "bad"); err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, dir, "b1")
+	if p.Parked(bad) != "" || p.Parked(worse) == "" {
+		t.Errorf("parked: %q and %q, want the second alone", p.Parked(bad), p.Parked(worse))
+	}
+	if strings.Contains(p.log.String(), "bad") {
+		t.Errorf("the log names what was forgotten: %s", p.log)
+	}
+}

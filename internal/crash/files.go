@@ -185,20 +185,53 @@ func encodeSuspects(build string, all map[key]*suspect) ([]byte, error) {
 
 // readSuspects returns the suspects that the file has; none if another build wrote it.
 func readSuspects(path, build string) (map[key]*suspect, error) {
-	all := map[key]*suspect{}
+	by, all, err := decodeSuspects(path)
+	if err != nil || by != build {
+		all = map[key]*suspect{}
+	}
+	return all, err
+}
+
+// decodeSuspects returns the suspects that the file has, and the build that wrote it.
+func decodeSuspects(path string) (build string, all map[key]*suspect, err error) {
+	all = map[key]*suspect{}
 	body, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
+		return "", all, nil
 	}
 	var f suspectFile
 	if err == nil {
 		err = json.Unmarshal(body, &f)
 	}
-	if err != nil || f.Build != build {
-		return all, err
+	if err != nil {
+		return "", all, err
 	}
 	for _, e := range f.Suspects[:min(len(f.Suspects), mostSuspects)] {
 		all[keyOf(turn.Code{Kind: e.Kind, WorkflowID: e.WorkflowID, RunID: e.RunID, Part: e.Part})] = &suspect{e.RunID, e.Deaths}
 	}
-	return all, nil
+	return f.Build, all, nil
+}
+
+// forgetNotes marks the notes about a workflow as those of code that has returned.
+func forgetNotes(path, workflowID string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	var b [placeSize]byte
+	for place := range places {
+		if _, err := f.ReadAt(b[:], at(place)); err != nil {
+			return nil // the file ends: the process died before it ran anything
+		}
+		if n, ok := decodeNote(b[:]); ok && n.code.WorkflowID == workflowID {
+			if _, err := f.WriteAt(states[free][:], at(place)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -77,6 +78,23 @@ func (s *suspects) open(file, build string, log *slog.Logger) {
 			log.Warn("a workflow is still parked: its code ended child processes, or hung in them, before this start; terminate it, or start the server with code that is fixed", "workflowId", w.WorkflowID)
 		}
 	}
+}
+
+// Forget drops a workflow from a file of suspects that no process uses: its run was terminated.
+func Forget(file, workflowID string) error {
+	k, err := readKept(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	before := len(k.Workflows)
+	k.Workflows = slices.DeleteFunc(k.Workflows, func(w suspected) bool { return w.WorkflowID == workflowID })
+	if len(k.Workflows) == before {
+		return nil
+	}
+	return replace(file, k)
 }
 
 func readKept(file string) (k kept, err error) {

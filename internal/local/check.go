@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
@@ -215,15 +218,20 @@ func (c *checker) decodeMessage(what string, body []byte) {
 }
 
 // Terminate terminates the latest run of a workflow, or the one with this id, in a data directory that no process has open. No code of the
-// run is needed. What follows from it is sent when a server starts. The termination is on the disk when Terminate returns nil.
+// run is needed, and the record of what ended processes forgets the workflow. What follows is sent when a server starts. The termination is
+// on the disk when Terminate returns nil. A crash before the record is written leaves a closed run in it, which does no harm.
 func Terminate(ctx context.Context, workflowID, runID, reason string, o Options) (err error) {
 	if err := disk.Exists(o.Dir); err != nil {
 		return err
 	}
+	o.noCode = true // the record of what ended the server's process stays
 	s, err := Open(&engine.Registry{}, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason)
+	if err := s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason); err != nil {
+		return err
+	}
+	return errors.Join(crash.Forget(o.Dir, workflowID), isolate.Forget(filepath.Join(o.Dir, suspectsFile), workflowID))
 }

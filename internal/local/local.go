@@ -73,7 +73,11 @@ type Options struct {
 	Log *slog.Logger
 	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
 	Clock func() time.Time
+	noCode bool // no code of runs runs here
 }
+
+// suspectsFile is the file of the workflows that ended child processes, in a data directory.
+const suspectsFile = "suspects.json"
 
 // world is the machine with the clock of the options.
 type world struct {
@@ -217,7 +221,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 			return nil, err
 		}
 	}
-	if o.Isolate.Children == 0 { // otherwise this process runs no code
+	if o.Isolate.Children == 0 && !o.noCode { // otherwise this process runs no code
 		if recorder := recordCrashes(o.Dir, o.Turn.Build, o.Log); recorder != nil {
 			o.Turn.Recorder, b.close = recorder, closeAfter(recorder, b.close)
 		}
@@ -234,7 +238,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
 		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.pump.Receiver
 		if o.Dir != "" {
-			o.Isolate.File = filepath.Join(o.Dir, "suspects.json")
+			o.Isolate.File = filepath.Join(o.Dir, suspectsFile)
 		}
 		var err error
 		if s.pool, err = isolate.Start(o.Isolate); err != nil {
