@@ -72,7 +72,7 @@ type Options struct {
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
-	Clock func() time.Time
+	Clock  func() time.Time
 	noCode bool // no code of runs runs here
 }
 
