@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -94,6 +95,23 @@ type attemptAudit struct {
 
 func newAttemptAudit() attemptAudit {
 	return attemptAudit{map[tried]int{}, map[effort]bool{}, map[sending]int{}, map[sending]bool{}, map[effort]bool{}, map[look]map[uint64]bool{}, map[look]int{}, map[look]int{}, map[tried]known{}, map[tried]int{}}
+}
+
+// clone returns what is known now, for a backup.
+func (a attemptAudit) clone() attemptAudit {
+	return attemptAudit{
+		maps.Clone(a.begun), maps.Clone(a.marked), maps.Clone(a.delivery), maps.Clone(a.early), maps.Clone(a.unnamed), cloneSets(a.copies),
+		maps.Clone(a.delivered), maps.Clone(a.unclaimed), maps.Clone(a.known), maps.Clone(a.failed),
+	}
+}
+
+// cloneSets returns a copy of sets by their names.
+func cloneSets[K comparable](all map[K]map[uint64]bool) map[K]map[uint64]bool {
+	copied := map[K]map[uint64]bool{}
+	for k, set := range all {
+		copied[k] = maps.Clone(set)
+	}
+	return copied
 }
 
 // delivered counts deliveries of messages that ask for attempts, dead letters included.

@@ -315,6 +315,7 @@ func (s *simulation) end() {
 	a.checkFamilies()
 	a.checkSchedules()
 	a.checkLetters()
+	a.checkPace()
 	if s.plan.upkeep && len(s.wrong) == 0 {
 		s.endUpkeep()
 	}

@@ -69,7 +69,7 @@ func (a *audit) checkDeadline(name string, run *engine.Run) {
 		a.s.fail("%s was open until %v; its chain ended at %v", name, run.State.CloseTime.Time(), end.Time())
 	}
 	jump := time.Duration(0) // of a clock, between the look at the deadline and the commit
-	if a.s.has(clockJumps) || a.s.has(setBack) {
+	if a.s.has(clockJumps) || a.s.has(setBack) || a.s.has(behind) {
 		jump = a.s.apart()
 	}
 	if closed, ok := run.State.Close.(*history.WorkflowExecutionTimedOut); ok && closed.ExecutionTimeout > 0 && run.State.CloseTime.Add(jump) < end {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -31,16 +32,20 @@ var (
 	// setBack sets the clocks of all processes back by an hour, for good. The store and the queues keep the true time.
 	setBack = newFault("clock: all go back",
 		"Amazon EC2 User Guide, Set the time reference: a clock is stepped if it is far off. On one machine that is the clock of all processes.", 0.08, 1)
+	// behind has the clock of one process of several be an hour behind those of the others. When that process has ended, another may be it.
+	behind = newFault("clock: one process is an hour behind",
+		"AWS Lambda Developer Guide, execution environment lifecycle: no bound is promised, and each environment has a clock of its own. A host whose time is "+
+			"wrong by an hour, by a mistake about summer time, serves beside others.", 0.08, 0.02)
 )
 
-// back is how far setBack sets the clocks back.
+// back is how far setBack sets the clocks back, and how far behind the clock of a single process may be.
 const back = time.Hour
 
 // moves are when the clocks of a seed are moved.
 type moves struct {
-	sleepAt, backAt int // steps; 0 is never
-	sleep           time.Duration
-	back            time.Duration // how far the clocks are back now
+	sleepAt, backAt, behindAt int // steps; 0 is never
+	sleep                     time.Duration
+	back                      time.Duration // how far the clocks are back now
 }
 
 // planMoves draws the moves of a seed.
@@ -51,6 +56,11 @@ func (s *simulation) planMoves() {
 	}
 	if r := s.of(setBack); s.has(setBack) {
 		s.moves.backAt = 20 + r.IntN(500*s.plan.most)
+	}
+	// A message of a pinned run whose only process is behind is put off by the other build's, again and again.
+	if r := s.of(behind); s.has(behind) && s.plan.processes > 1 && !s.plan.pinned {
+		s.moves.behindAt = 20 + r.IntN(300*s.plan.most)
+		s.outages.excuse += back
 	}
 }
 
@@ -70,6 +80,11 @@ func (s *simulation) moveClocks() {
 		s.log("all clocks go back by %v", back)
 		s.outages.excuse += back
 	}
+	if m.behindAt > 0 && s.steps >= m.behindAt && !slices.ContainsFunc(s.processes, func(p *process) bool { return p.behind > 0 }) && s.hits(behind) {
+		p := s.processes[s.of(behind).IntN(len(s.processes))]
+		p.behind = back
+		s.log("the clock of process %d is behind by %v", p.number, back)
+	}
 }
 
 // clock is the time by the clock of a process.
@@ -84,7 +99,7 @@ func (s *simulation) clock(p *process) time.Time {
 	if s.hits(clockJumps) {
 		p.skew = s.skew(clockJumps)
 	}
-	return s.now.Add(p.skew - s.moves.back)
+	return s.now.Add(p.skew - p.behind - s.moves.back)
 }
 
 // skew draws how far a clock is from the true time.
@@ -92,7 +107,8 @@ func (s *simulation) skew(f *fault) time.Duration {
 	return time.Duration(s.of(f).Int64N(int64(2*maxSkew))) - maxSkew
 }
 
-// checkTime demands that the time does not go backwards in a run, nor in the run that continues it, whichever process writes.
+// checkTime demands that the time does not go backwards in a run, nor in the run that continues it, whichever process writes, and that no
+// timer fires early by that time.
 func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	last := run.State.LastTime
 	if started := c.Opens(); started != nil && started.ContinuedFrom != "" {
@@ -105,6 +121,15 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	if c.Time < last && c.Status != history.Void {
 		a.s.fail("%s slot %d has the time %v, and the commit before it %v", c.RunID, c.Slot, c.Time.Time(), last.Time())
 	}
+	if c.FromReset() {
+		return // a timer of the run before may have been rewritten
+	}
+	for _, e := range c.Brought {
+		fired, ok := e.Attributes.(*history.TimerFired)
+		if timer := run.State.Timers[engine.Resolves(e).Timer]; ok && timer != nil && c.Time < timer.FireAt {
+			a.s.fail("%s: the timer of event %d is due at %v, and fires at %v", c.RunID, fired.StartedEventID, timer.FireAt.Time(), c.Time.Time())
+		}
+	}
 }
 
 // apart is how far two clocks may be apart in this simulation: what two processes wrote is ordered by time only beyond that.
@@ -112,6 +137,9 @@ func (s *simulation) apart() time.Duration {
 	var all time.Duration
 	if s.has(setBack) {
 		all = back
+	}
+	if s.moves.behindAt > 0 {
+		all += back
 	}
 	if s.has(clocksDiffer) || s.has(clockJumps) {
 		all += 2 * maxSkew

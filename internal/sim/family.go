@@ -149,7 +149,7 @@ func (a *audit) checkFamilies() {
 			continue
 		}
 		for i, p := range f.parents {
-			if a.s.restore.done {
+			if a.s.restore.ahead() {
 				break // a parent may know the end of a child that the restore has undone
 			}
 			a.checkOutcome(request, f, p, f.events[i])

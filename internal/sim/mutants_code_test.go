@@ -4,7 +4,7 @@ package sim
 
 // codeMutants break how workflow code runs.
 var codeMutants = []mutant{
-	{
+	{ // clock: all go back; clock: processes differ
 		name: "the commit time may go backwards", file: "engine/run.go",
 		old: "Time: max(w.Now, s.LastTime),", new: "Time: w.Now,",
 	},

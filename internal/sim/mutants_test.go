@@ -17,7 +17,7 @@ import (
 )
 
 // mutants are all breaks of the protocol that the simulation must find.
-var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, sizeMutants, worldMutants)
+var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, sizeMutants, worldMutants, outageMutants)
 
 var allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
 

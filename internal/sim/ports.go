@@ -295,7 +295,7 @@ func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message
 		}
 		m.Body = t.p.settings.writes(m.Body)
 		for range copies {
-			if m.Group == "" && s.random.oneIn(2) {
+			if m.Group == "" && !s.prompt(m) && s.random.oneIn(2) {
 				m.Delay = min(m.Delay+time.Duration(s.random.IntN(2000))*time.Millisecond, queue.MaxDelay)
 			}
 			if err := s.queue.Send(ctx, name, m); err != nil {

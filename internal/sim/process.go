@@ -25,6 +25,7 @@ type process struct {
 	dead      bool
 	frozen    time.Time     // until when none of its actors goes on
 	skew      time.Duration // of its clock
+	behind    time.Duration // how far its clock is behind besides
 	set       bool          // the skew has been drawn
 	deadCalls int           // how many of its next calls fail, because it was frozen
 	slept     time.Duration // how long it has been frozen, and will be

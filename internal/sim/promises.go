@@ -251,7 +251,7 @@ func (l *life) checkAlone(families map[string]*family) {
 			if s == other || f.last == nil || g.last == nil {
 				continue
 			}
-			if when := l.a.s.restore.when; !when.IsZero() && f.made[0].State.StartTime.Time().Before(when) {
+			if when := l.a.s.restore.when; l.a.s.restore.ahead() && f.made[0].State.StartTime.Time().Before(when) {
 				continue // news of its end may have been in a queue, ahead of the table that was put back
 			}
 			begins := g.made[0].State.StartTime

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
@@ -22,16 +23,27 @@ var restored = newFault("dynamodb: restored to an earlier moment",
 	"Amazon DynamoDB Developer Guide, point-in-time recovery: a table is restored to any second of its recovery period, as a new table; what was "+
 		"written later is not in it. Amazon SQS has no backups: its queues are ahead of the table then.", 0.2, 1)
 
+// restoredWhole puts store and queues back to one moment, as a data directory that is restored from a backup. What was acknowledged since
+// then is lost. All else holds as if what came after that moment had never been: no message is ahead of the log, and none is missing.
+var restoredWhole = newFault("weft: store and queues restored to one moment",
+	"Amazon EBS User Guide, EBS snapshots: a snapshot has all that was written to a volume up to one moment, and a volume that is made of it begins with "+
+		"that. The local server has its log and its queues on one volume.", 0.15, 1)
+
 // restore is the restore of a seed.
 type restore struct {
-	from, at int // the steps of the moment and of the restore; 0 is never
+	from, at int  // the steps of the moment and of the restore; 0 is never
+	whole    bool // with the queues
 	backup   *backup
 	done     bool
 	when     time.Time // it was done
 }
 
+// ahead reports whether the store has been put back and the queues have not: they may have messages of what is no longer there.
+func (r *restore) ahead() bool { return r.done && !r.whole }
+
 // backup is the table at a moment, and what the audit knew then.
 type backup struct {
+	queues   map[string][]queuememory.Kept
 	items    []store.Item
 	void     map[store.Key]bool // the items of void runs
 	attempts []store.Attempt
@@ -44,6 +56,8 @@ type backup struct {
 	starts, signals, resets int
 	told                    map[string][]*api.UpdateResponse
 	rows                    map[place]store.Summary
+	tries                   attemptAudit
+	sendings                map[errand]map[uint64]bool
 }
 
 // journaled is a commit that landed, or that was deleted.
@@ -54,12 +68,17 @@ type journaled struct {
 	deleted bool
 }
 
-// planRestore draws the restore of a seed. Only the slow check finds what waits for messages that are gone.
+// planRestore draws the restore of a seed, which has one at most. Only the slow check finds what waits for messages that are gone.
 func (s *simulation) planRestore() {
-	if r := s.of(restored); s.has(restored) && s.plan.upkeep {
+	r := s.of(restored)
+	if s.has(restored) && s.plan.upkeep {
 		s.restore.from = 10 + r.IntN(500*s.plan.most)
-		s.restore.at = s.restore.from + 1 + r.IntN(300*s.plan.most)
+	} else if r = s.of(restoredWhole); s.has(restoredWhole) {
+		s.restore.from, s.restore.whole = 10+r.IntN(500*s.plan.most), true
+	} else {
+		return
 	}
+	s.restore.at = s.restore.from + 1 + r.IntN(300*s.plan.most)
 }
 
 // backUp takes a backup when its step has come, and puts the table back when that has.
@@ -82,7 +101,11 @@ func (s *simulation) takeBackup() *backup {
 		void:    map[store.Key]bool{},
 		taken:   s.now,
 		entries: len(a.journal), starts: len(a.starts), signals: len(a.signals), resets: len(a.resets),
-		told: maps.Clone(a.told), rows: maps.Clone(a.rows),
+		told: maps.Clone(a.told), rows: maps.Clone(a.rows), tries: a.attempts.clone(), sendings: cloneSets(a.sendings),
+		queues: map[string][]queuememory.Kept{},
+	}
+	for _, name := range allQueues {
+		b.queues[name] = s.queue.Dump(name)
 	}
 	for _, workflow := range slices.Sorted(maps.Keys(a.runs)) {
 		for _, item := range s.store.Dump(workflow) {
@@ -107,15 +130,22 @@ func (s *simulation) takeBackup() *backup {
 	return b
 }
 
-// putBack replaces the table by a backup.
+// putBack replaces the table by a backup, or the table and the queues.
 func (s *simulation) putBack(b *backup) {
-	r := s.of(restored)
+	f := restored
+	if s.restore.whole {
+		f = restoredWhole
+	}
+	r := s.of(f)
 	length := []time.Duration{10 * time.Minute, 3 * time.Hour}[r.IntN(2)]
-	s.happens(restored)
+	s.happens(f)
 	s.log("the table is put back")
 	s.restore.when = s.now
 	s.floating = nil // whoever was writing wrote to the table that is gone
 	s.outages.excuse += length
+	if s.restore.whole {
+		s.outages.excuse += s.now.Sub(b.taken) // what was done in this time is done again
+	}
 	s.switchOff(length)
 	ctx, filling, had := context.Background(), true, s.audit.runs
 	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Sealed: sealed, Violation: func(format string, args ...any) {
@@ -147,14 +177,17 @@ func (s *simulation) putBack(b *backup) {
 		s.must(s.store.MakeKey(ctx, b.key))
 	}
 	filling = false
-	if r.IntN(2) == 0 {
-		s.log("the queues are new")
-		for _, name := range queue.All(taskQueues...) {
-			s.queue.Purge(name)
-			s.queue.Purge(queue.DeadLetters(name))
+	if s.restore.whole {
+		s.putQueuesBack(b)
+	} else {
+		s.upkeep.purged = true
+		if r.IntN(2) == 0 {
+			s.log("the queues are new")
+			for _, name := range allQueues {
+				s.queue.Purge(name)
+			}
 		}
 	}
-	s.upkeep.purged = true
 	s.audit.putBack(b)
 	for _, id := range s.audit.schedules { // whoever deleted one, or meant to, does it again
 		s.spawn(s.name("keeper %s", id), nil, func() {
@@ -162,6 +195,19 @@ func (s *simulation) putBack(b *backup) {
 			s.remove(id)
 		})
 	}
+}
+
+// putQueuesBack replaces the queues by those of a backup. What was in flight is visible: whoever held it is gone.
+func (s *simulation) putQueuesBack(b *backup) {
+	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{
+		Clock:     func() time.Time { return s.now },
+		Violation: func(format string, args ...any) { s.fail("contract broken: "+format, args...) },
+	})
+	for _, name := range allQueues {
+		s.must(s.queue.Restore(name, b.queues[name]))
+	}
+	s.queue.Restored()
+	s.log("the queues are put back, too")
 }
 
 // must fails the simulation for an error of the simulation's own.
@@ -185,6 +231,9 @@ func (a *audit) putBack(b *backup) {
 	a.runs, a.current, a.going, a.journal = map[string][]*engine.Run{}, current{}, map[*engine.Run]bool{}, nil
 	a.starts, a.signals, a.resets, a.told = a.starts[:b.starts], a.signals[:b.signals], a.resets[:b.resets], b.told
 	a.rows = b.rows
+	if a.s.restore.whole {
+		a.attempts, a.sendings = b.tries, b.sendings
+	}
 	a.s.list = newList(a.s)
 	for _, e := range journal {
 		if e.deleted {

@@ -61,6 +61,7 @@ type simulation struct {
 	rollout  rollout
 	starving map[string]time.Time // queues of which nobody takes anything, and until when
 	large    bool                 // some payloads are: a reset may be refused as too large
+	spinning bool                 // there is a spinner
 	buckets  map[string]*bucket
 	hot      map[string]time.Time // workflows of which calls are throttled, and until when; empty is the table
 	calm     bool                 // no more faults: everything has to come to an end
@@ -179,6 +180,7 @@ func (s *simulation) perform() {
 	s.startLatecomers()
 	s.startImpatient()
 	s.startLarge()
+	s.startSpinner()
 	s.startSchedules()
 	if s.has(indexLags) {
 		s.spawn("reader of the list", nil, s.readList)

@@ -299,7 +299,7 @@ func (l *code) registry() *engine.Registry {
 	if l.pinned {
 		how = append(how, workflow.Pinned())
 	}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), flow.Registration(), l.work(program{}, ""), l.local(program{})} {
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin), flow.Registration(), l.work(program{}, ""), l.local(program{})} {
 		if err := registration.Register(r); err != nil {
 			panic(err)
 		}

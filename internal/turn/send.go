@@ -47,9 +47,11 @@ func (s *Service) sendOn(ctx context.Context, messages []engine.Message) error {
 }
 
 // sendBack sends a message that was delivered before its time. It stays the same sending: the one that has ended an attempt sends the
-// next one when it is delivered again, and no other does (see closeAttempt). A crash before it leaves the message to be delivered again.
+// next one when it is delivered again, and no other does (see closeAttempt). It goes to its queue, however early it is: the sweep that has
+// sent it may be about to delete the timer of its moment, and would delete one that is kept here. Only a clock that is behind that of the
+// sweep's process finds a message so early. A crash before it leaves the message to be delivered again.
 func (s *Service) sendBack(ctx context.Context, m *engine.Message) error {
-	return s.sendWithin(ctx, []engine.Message{*m}, s.options.LongTimer)
+	return s.sendOn(ctx, []engine.Message{*m})
 }
 
 func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, longest time.Duration) error {

@@ -10,6 +10,9 @@ import (
 // Options are the options of a queue. The zero value works.
 type Options = lines.Options
 
+// Kept is a message as [Queue.Dump] returns it, and [Queue.Restore] takes it.
+type Kept = lines.Kept
+
 // Queue holds the queues of a deployment. It is safe for concurrent use.
 type Queue = lines.Queue
 

@@ -9,10 +9,12 @@ package lines
 
 import (
 	"bytes"
+	"cmp"
 	"container/heap"
 	"context"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,6 +187,31 @@ func (q *Queue) Restore(name string, messages []Kept) error {
 
 // Restored ends what Restore began, for all queues.
 func (q *Queue) Restored() { q.Tick() }
+
+// Dump returns the messages of a queue in the order of their numbers, those in flight too, as a journal would have kept them.
+func (q *Queue) Dump(name string) []Kept {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l, err := q.line(name)
+	if err != nil {
+		return nil
+	}
+	lanes := map[*lane]bool{}
+	for _, m := range q.hidden {
+		lanes[m.lane] = m.line == l
+	}
+	for _, way := range l.ready {
+		lanes[way] = true
+	}
+	var all []Kept
+	for way, its := range lanes {
+		for m := way.first; its && m != nil; m = m.next {
+			all = append(all, Kept{ID: m.id, Group: way.group, Visible: m.visible, Received: m.received, Body: m.body})
+		}
+	}
+	slices.SortFunc(all, func(a, b Kept) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
 
 // Receive implements queue.Receiver.
 func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.Delivery, error) {

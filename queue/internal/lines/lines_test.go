@@ -3,6 +3,7 @@ package lines
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -166,6 +167,50 @@ func TestNextReadyLen(t *testing.T) {
 	expect(true, 1, 0)
 	if w.Ready("nobody") || w.Len("nobody") != 0 {
 		t.Error("a queue that is not there has messages")
+	}
+}
+
+// What is dumped makes the same queue elsewhere: visible, delayed and in flight, in the order of its groups, and with its counts.
+func TestDump(t *testing.T) {
+	t.Parallel()
+	w, other := newWatch(t), newWatch(t)
+	for _, name := range []string{queue.Workflow, queue.Timers} {
+		group := ""
+		if name == queue.Workflow {
+			group = "group"
+		}
+		for i := range 5 {
+			w.send(name, queue.Message{Body: fmt.Append(nil, i), Group: group})
+		}
+		taken := w.receive(name)
+		if name == queue.Timers {
+			w.send(name, queue.Message{Body: []byte("delayed"), Delay: time.Minute})
+		}
+		all := w.Dump(name)
+		if len(all) != w.Len(name) || !slices.IsSortedFunc(all, func(a, b Kept) int { return int(a.ID) - int(b.ID) }) || len(w.Dump("nobody")) > 0 {
+			t.Fatalf("%s has %d messages; dumped are %+v", name, w.Len(name), all)
+		}
+		if err := other.Restore(name, all); err != nil {
+			t.Fatal(err)
+		}
+		other.Restored()
+		var bodies []string
+		for other.Ready(name) {
+			d := other.receive(name)
+			bodies = append(bodies, string(d.Body))
+			if want := 1 + taken.Received; string(d.Body) == string(taken.Body) && d.Received != want {
+				t.Errorf("%s: it is received for time %d, want %d", name, d.Received, want)
+			}
+			if err := other.Delete(context.Background(), name, d.Receipt); err != nil {
+				t.Error(err)
+			}
+		}
+		if group == "" {
+			slices.Sort(bodies)
+		}
+		if !slices.Equal(bodies, []string{"0", "1", "2", "3", "4"}) || other.Len(name) != len(all)-5 {
+			t.Errorf("%s: received are %q, and %d are left", name, bodies, other.Len(name))
+		}
 	}
 }
 

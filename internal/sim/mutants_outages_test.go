@@ -1,0 +1,23 @@
+//go:build !race
+
+package sim
+
+// outageMutants break what holds after a long outage: a sleep, a restored backup, or a clock that goes back.
+var outageMutants = []mutant{
+	{ // clock: everything slept
+		name: "an entry of the cache is used however long ago it was proved", file: "internal/turn/session.go", within: 2000,
+		old: "t.began.Sub(t.entry.proved) > s.options.CacheAge || ", new: "", more: true,
+	},
+	{ // clock: one process is an hour behind
+		name: "a message that is far too early is kept where the sweep deletes it", file: "internal/turn/send.go", within: 400,
+		old: "	return s.sendOn(ctx, []engine.Message{*m})\n", new: "	return s.sendWithin(ctx, []engine.Message{*m}, s.options.LongTimer)\n", more: true,
+	},
+	{ // weft: store and queues restored to one moment
+		name: "what was in flight is not restored", file: "queue/internal/lines/lines.go", within: 400,
+		old: "		q.enter(l, k, now).restored = true\n", new: "		if k.Received == 0 {\n			q.enter(l, k, now).restored = true\n		}\n",
+	},
+	{
+		name: "a chain that continues as new too fast is not slowed down", file: "engine/chain.go", within: 400,
+		old: "started.Quick >= quickRuns {", new: "started.Quick > quickRuns {", more: true,
+	},
+}
