@@ -32,7 +32,7 @@ func inMemory(_ *Options, taskQueues []string) (*backend, error) {
 
 // onDisk keeps everything in a file of the data directory, which belongs to this process alone.
 func onDisk(o *Options, taskQueues []string) (*backend, error) {
-	db, err := disk.Open(o.Dir)
+	db, err := disk.Open(o.Dir, disk.Options{Memory: o.budgets.disk})
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,8 @@ type Options struct {
 	Compress bool
 	// LargePayloads keeps large payloads, and large commits, apart.
 	LargePayloads bool
-	// MemoryLimit is how many bytes of memory the process aims to stay within. It is set as GOMEMLIMIT, and the sizes of the cache of runs
-	// and of requests and answers follow from it. 0 keeps the limit that the process has.
+	// MemoryLimit is how many bytes of memory the process aims to stay within. GOMEMLIMIT is set to what is left of it beside memory that is
+	// not Go's, and the sizes of caches and buffers follow from it. 0 keeps the limit that the process has.
 	MemoryLimit int64
 	// Isolate runs the code of workflows and activities in child processes, if it has Children; see package isolate.
 	Isolate isolate.Options
@@ -73,6 +73,8 @@ type Options struct {
 	Log *slog.Logger
 	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
 	Clock func() time.Time
+
+	budgets budgets
 }
 
 // world is the machine with the clock of the options.
@@ -105,6 +107,7 @@ type Server struct {
 	log     *slog.Logger
 	world   world
 	pool    *isolate.Pool // nil if nothing is isolated
+	memory  *footprint    // nil if no limit was given
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -172,6 +175,7 @@ func (o *Options) setDefaults() {
 	if o.Turn.Build == "" {
 		o.Turn.Build = buildID()
 	}
+	o.budgets = newBudgets(o.MemoryLimit)
 	o.Turn.Logger = o.Log
 	if o.Turn.Memory == nil {
 		o.Turn.Memory = processMemory{}
@@ -197,8 +201,7 @@ func (o *Options) checkDeletion() error {
 
 // serve returns the server over a backend.
 func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[string]int) (*Server, error) {
-	cacheBytes, requestBytes := budgets(o.MemoryLimit)
-	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, cacheBytes)
+	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, int(o.budgets.cache))
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = b.blobs
@@ -229,6 +232,9 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world,
 		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
 	}
+	if o.MemoryLimit > 0 {
+		s.memory = newFootprint(o.MemoryLimit)
+	}
 	handler := httpapi.New(service, o.Log)
 	if o.Isolate.Children > 0 {
 		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
@@ -242,7 +248,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		}
 		handler, s.pump.Hand = s.pool, s.pool.Deliver
 	}
-	handler = withBackup(newBudget(requestBytes).bounded(handler), b.backup, o.Log)
+	handler = withBackup(newBudget(o.budgets.requests).bounded(handler), b.backup, o.Log)
 	if t != nil {
 		handler = t.demand(handler)
 	}
@@ -259,7 +265,8 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 // OpenChild serves as a child of a server that isolates, until the parent ends it: see isolate.ServeChild.
 func OpenChild(registry *engine.Registry, o Options) error {
 	o.setDefaults()
-	o.Turn.CacheBytes, _ = budgets(o.MemoryLimit)
+	limitChild(o.MemoryLimit)
+	o.Turn.CacheBytes = int(newBudgets(o.MemoryLimit).cache)
 	o.Turn.Rate = o.rateOf
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
@@ -316,6 +323,9 @@ func (s *Server) Work(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.pump.Run(ctx) })
 	all.Go(func() { s.tidy(ctx) })
+	if s.memory != nil {
+		all.Go(func() { s.memory.keep(ctx) })
+	}
 	if s.backend.tick != nil {
 		all.Go(func() { s.tick(ctx) })
 	}
