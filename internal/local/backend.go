@@ -37,7 +37,7 @@ func onDisk(o *Options, taskQueues []string) (*backend, error) {
 		return nil, err
 	}
 	s := storeembedded.New(db)
-	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{Clock: o.Clock})
+	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{Clock: o.Clock, BodyBytes: o.budgets.messages})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

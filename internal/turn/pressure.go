@@ -43,10 +43,18 @@ func (p *pressure) allocated() int64 {
 	return p.memory.Allocated()
 }
 
-// relieve evicts entries if the process uses too much memory. It must be called without a gate: it may collect garbage.
+// relieve evicts entries if the process uses too much memory. While it does, others who find that wait: what they did next would take more.
+// It must be called without a gate: it may collect garbage.
 func (s *Service) relieve() {
 	p := &s.pressure
-	if p.memory == nil || !p.mu.TryLock() {
+	if p.memory == nil {
+		return
+	}
+	if !p.mu.TryLock() {
+		if p.memory.InUse()-p.base > 2*p.budget {
+			p.mu.Lock() // until memory is relieved
+			p.mu.Unlock()
+		}
 		return
 	}
 	defer p.mu.Unlock()
