@@ -45,8 +45,8 @@ func TestBudgets(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int64{128 << 20, 512 << 20, 8 << 30} {
 		b := newBudgets(limit)
-		sum := b.cache + b.requests + b.messages + b.disk.Line + b.disk.Cache + b.disk.Tables
-		if least, most := limit*5/8, limit*3/4; sum < least || sum > most {
+		sum := b.cache + b.requests + b.messages + b.disk.Line + b.disk.Cache + b.disk.Tables + int64(b.connections)*connectionSize
+		if least, most := limit*11/16, limit*7/8; sum < least || sum > most {
 			t.Errorf("the budgets under %d MiB take %d MiB together, want %d to %d", limit>>20, sum>>20, least>>20, most>>20)
 		}
 	}

@@ -108,6 +108,8 @@ type Server struct {
 	world   world
 	pool    *isolate.Pool // nil if nothing is isolated
 	memory  *footprint    // nil if no limit was given
+	// connections is how many connections Serve holds at once.
+	connections int
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -229,7 +231,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	o.Turn.WhyRefused = whyRefused
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	s := &Server{
-		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world,
+		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
 		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
 	}
 	if o.MemoryLimit > 0 {
@@ -248,7 +250,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		}
 		handler, s.pump.Hand = s.pool, s.pool.Deliver
 	}
-	handler = withBackup(newBudget(o.budgets.requests).bounded(handler), b.backup, o.Log)
+	handler = withBackup(newBudget(o.budgets.requests, s.connections).bounded(handler), b.backup, o.Log)
 	if t != nil {
 		handler = t.demand(handler)
 	}
@@ -380,7 +382,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Work(working)
 	}()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, maxConnections)}) }()
+	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, s.connections)}) }()
 	var err error
 	select {
 	case err = <-served:

@@ -99,6 +99,16 @@ const (
 	messageShare = 16 // bodies of messages in the queues
 	tablesShare  = 8  // tables that are not in their files yet
 	blockShare   = 16 // blocks of the tables' files
+
+	connectionShare = 8 // connections, at connectionSize each
+)
+
+const (
+	// connectionSize is about what a connection takes with a request that waits: stacks, buffers and what is known of the request.
+	connectionSize = 32 << 10
+	// leastConnections and mostConnections are how many connections the server holds at once. More wait in the kernel's queue until others
+	// close.
+	leastConnections, mostConnections = 256, 12_000
 )
 
 // Budgets of a server that was given no limit, in bytes. They are smaller if the limit that the process has makes them so.
@@ -111,6 +121,7 @@ const (
 type budgets struct {
 	cache, requests, messages int64
 	disk                      disk.Memory
+	connections               int
 }
 
 // newBudgets returns the budgets under a limit that was given, or under the one that the process has if given is 0.
@@ -122,7 +133,8 @@ func newBudgets(given int64) budgets {
 	}
 	return budgets{
 		cache: most(limit/cacheShare, usualCache), requests: most(limit/requestShare, usualRequests), messages: most(limit/messageShare, usualMessages),
-		disk: disk.Memory{Line: most(limit/lineShare, usualLine), Cache: limit / blockShare, Tables: limit / tablesShare},
+		disk:        disk.Memory{Line: most(limit/lineShare, usualLine), Cache: limit / blockShare, Tables: limit / tablesShare},
+		connections: int(min(max(limit/connectionShare/connectionSize, leastConnections), mostConnections)),
 	}
 }
 

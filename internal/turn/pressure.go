@@ -1,7 +1,5 @@
 package turn
 
-import "sync"
-
 // Memory measures the memory of the process, so that the cache is bounded by what runs really keep.
 type Memory interface {
 	// InUse returns the bytes of the heap and of the stacks: what is live, and what has become garbage since the last collection.
@@ -23,8 +21,8 @@ type pressure struct {
 	budget int64
 	base   int64 // in use when the service was made
 
-	mu      sync.Mutex // held by whoever measures
-	settled int64      // in use after the last collection
+	measuring chan struct{} // full while somebody measures
+	settled   int64         // in use after the last collection
 }
 
 func newPressure(memory Memory, cacheBytes int) pressure {
@@ -32,7 +30,7 @@ func newPressure(memory Memory, cacheBytes int) pressure {
 		return pressure{}
 	}
 	used := memory.InUse()
-	return pressure{memory: memory, budget: int64(cacheBytes), base: used, settled: used}
+	return pressure{memory: memory, budget: int64(cacheBytes), base: used, settled: used, measuring: make(chan struct{}, 1)}
 }
 
 // allocated returns how much the process has allocated so far; 0 if nothing is measured.
@@ -50,14 +48,16 @@ func (s *Service) relieve() {
 	if p.memory == nil {
 		return
 	}
-	if !p.mu.TryLock() {
+	select {
+	case p.measuring <- struct{}{}:
+		defer func() { <-p.measuring }()
+	default:
 		if p.memory.InUse()-p.base > 2*p.budget {
-			p.mu.Lock() // until memory is relieved
-			p.mu.Unlock()
+			p.measuring <- struct{}{} // when memory has been relieved
+			<-p.measuring
 		}
 		return
 	}
-	defer p.mu.Unlock()
 	if used := p.memory.InUse(); used-p.base <= 2*p.budget || used-p.settled <= p.budget/2 {
 		return
 	}
