@@ -100,8 +100,8 @@ type Options struct {
 	TaskQueues map[string]TaskQueue
 	// Rate is that of the default task queue.
 	Rate Rate
-	// MemoryLimit is how many bytes of memory the process aims to stay within: Serve sets it as GOMEMLIMIT, and the sizes of caches and
-	// buffers follow from it. 0 keeps the limit that the process has.
+	// MemoryLimit is how many bytes of memory the process aims to stay within: GOMEMLIMIT, and the sizes of caches and
+	// buffers, follow from it. 0 keeps the limit that the process has.
 	MemoryLimit int64
 	// Isolate runs the code of workflows and activities in child processes, which are this program executed again; the zero value runs
 	// it in this process. docs/operations.md has what that costs, and what it protects.

@@ -33,7 +33,7 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 		return fmt.Errorf("%w: %d bytes, at most %d", blob.ErrTooLarge, len(body), blob.MaxBody)
 	}
 	value := append(binary.BigEndian.AppendUint64(nil, uint64(b.clock().Unix())), body...)
-	return b.write(ctx, func(tx *disk.Tx) { tx.Put(disk.Blobs, []byte(key), value) })
+	return b.write(ctx, len(value), func(tx *disk.Tx) { tx.Put(disk.Blobs, []byte(key), value) })
 }
 
 // putSize is the length of the time at which a blob was put, which stands before its body.
@@ -55,12 +55,13 @@ func VisitAll(db *disk.DB, fn func(key string), damaged func(error)) error {
 	})
 }
 
-// write makes an operation, unless the context has ended: once it is in the line it is not called back.
-func (b *Blobs) write(ctx context.Context, op func(*disk.Tx)) error {
+// write makes an operation, which holds so many bytes of memory, unless the context has ended before there is room in the line: once it is
+// in the line it is not called back.
+func (b *Blobs) write(ctx context.Context, bytes int, op func(*disk.Tx)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return b.db.Write(func(tx *disk.Tx) error {
+	return b.db.WriteSized(ctx, bytes, func(tx *disk.Tx) error {
 		op(tx)
 		return nil
 	})
@@ -113,7 +114,7 @@ func (b *Blobs) List(ctx context.Context, prefix, after string, limit int) (list
 
 // Delete implements blob.Blobs.
 func (b *Blobs) Delete(ctx context.Context, keys ...string) error {
-	return b.write(ctx, func(tx *disk.Tx) {
+	return b.write(ctx, 0, func(tx *disk.Tx) {
 		for _, key := range keys {
 			tx.Delete(disk.Blobs, []byte(key))
 		}

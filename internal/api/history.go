@@ -50,9 +50,10 @@ type HistoryResponse struct {
 	NextPageToken string         `json:"nextPageToken,omitempty"`
 }
 
-// Events lists the events of a run's log from an id on, at most limit of them; more says that there are others.
-func Events(log []*history.Commit, from int64, limit int) (events []HistoryEvent, more bool) {
-	batch := -1
+// Events lists the events of a run's log from an id on: at most limit of them, and at most so many bytes of encoded attributes, but at least
+// one event. more says that there are others.
+func Events(log []*history.Commit, from int64, limit, bytes int) (events []HistoryEvent, more bool) {
+	batch, size := -1, 0
 	for _, c := range log {
 		starts := map[int64]bool{} // the ids with which batches begin
 		for part := range c.Parts() {
@@ -70,7 +71,7 @@ func Events(log []*history.Commit, from int64, limit int) (events []HistoryEvent
 			if e.ID < from {
 				continue
 			}
-			if len(events) == limit {
+			if size += history.SizeOf(e.Attributes); len(events) == limit || len(events) > 0 && size > bytes {
 				return events, true
 			}
 			events = append(events, HistoryEvent{ID: e.ID, Type: e.Type(), Time: e.Time.Time(), Batch: batch, Attributes: e.Attributes})

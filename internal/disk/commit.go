@@ -15,6 +15,8 @@ const (
 	groupSize, groupBytes = 512, 4 << 20
 	// lineLength is how many operations may wait for the writer; whoever comes then waits for room.
 	lineLength = 4 * groupSize
+	// jobSize is what an operation holds in the line, beside the bytes that its caller says.
+	jobSize = 512
 	// laterDelay is how long operations that nobody waits for are held back, for others to share their flush.
 	laterDelay = 5 * time.Millisecond
 	// confirmAfter is how long after the last flush of a busy time the log says that it was over.
@@ -111,6 +113,9 @@ func (d *DB) finish(jobs []*job) {
 		n, err := d.commit(jobs)
 		done := jobs[:n]
 		jobs = jobs[n:]
+		if !errors.Is(err, ErrFull) {
+			d.line.giveBack(done)
+		}
 		switch {
 		case errors.Is(err, ErrFull):
 			d.stall(append(done, jobs...), err)
@@ -154,9 +159,10 @@ func (d *DB) stall(jobs []*job, err error) {
 	for _, j := range jobs {
 		if j.answer == nil {
 			kept = append(kept, j)
-		} else {
-			answer([]*job{j}, err)
+			continue
 		}
+		d.line.giveBack([]*job{j})
+		answer([]*job{j}, err)
 	}
 	d.line.putBack(kept, err)
 	d.watch.report("room", "the data directory takes no writes for now", "error", err.Error())
@@ -276,7 +282,7 @@ func (d *DB) flush() error {
 
 // crowded reports whether no more is written before the tables are written out.
 func (d *DB) crowded() bool {
-	return len(d.log.full) >= mostFull || d.inMemory >= mostInMemory*d.memTable
+	return len(d.log.full) >= mostFull || d.inMemory >= d.mostInMemory
 }
 
 // makeRoom makes sure that the current segment and the memory of the tables have a place for so many bytes.

@@ -322,7 +322,7 @@ func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
 	}
 	err = eachOld(bolt, func(s Space, key, value []byte) error {
 		k := inSpace(s, key)
-		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < memTable/o.part {
+		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < o.memTable() {
 			return err
 		}
 		return writeOut()

@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,6 +21,9 @@ var ErrUnknown = errors.New("disk: the outcome of the write is not known")
 // ErrFull is wrapped by what Write and Later return while the disk takes no writes. The reason is wrapped as well: mostly it is full. Nothing
 // was written.
 var ErrFull = errors.New("disk: the disk takes no writes for the data directory for now; nothing was written")
+
+// ErrBusy is wrapped by what WriteSized returns if there was no room in the line before its context ended. Nothing was written.
+var ErrBusy = errors.New("disk: other writes to the data directory take all memory for writes; nothing was written")
 
 // ErrClosed is wrapped by what Write, Later and Read return after Close.
 var ErrClosed = errors.New("disk: closed")
@@ -56,7 +61,9 @@ type DB struct {
 	writing  *writing
 	inMemory int64 // bytes that the tables take in memory, or took until they wrote some out on their own
 	memTable int64 // the size of a table in memory
-	ended    bool  // there are no more groups
+	// mostInMemory is how much the tables take in memory, and the group after that, before writes wait for them.
+	mostInMemory int64
+	ended        bool // there are no more groups
 
 	idle  *time.Timer // calls confirmIdle
 	armed bool        // idle runs
@@ -95,6 +102,9 @@ type Options struct {
 	// Damage takes each error that wraps ErrCorrupt, instead of Log; nil takes none.
 	Damage func(error)
 
+	// Memory bounds the memory that the directory takes.
+	Memory Memory
+
 	readOnly bool // see OpenToRead
 
 	// Of tests.
@@ -102,6 +112,35 @@ type Options struct {
 	part  int64  // of the memory and of the segments' sizes that users get, one in so many; 0 is all
 	hurry bool   // after a failure the tables are tried again at once
 }
+
+// Memory is how many bytes of memory a directory takes at most. A field that is 0 is its default, which is also the most that Cache and
+// Tables can be. Cache and Tables are no memory of Go's if the program was built with cgo: GOMEMLIMIT does not count them.
+type Memory struct {
+	// Line bounds the operations that wait to be committed, by what their callers say that they hold: nobody is let in while so much is
+	// held, so it may be exceeded by one operation. The default is 64 MiB.
+	Line int64
+	// Cache is how much of the tables' files is kept in memory; 128 MiB.
+	Cache int64
+	// Tables bounds what is in the tables and not in their files yet; 160 MiB. Writes wait when it is full.
+	Tables int64
+}
+
+const (
+	usualLine = 64 << 20
+	// leastTables keeps a table in memory large enough for most groups.
+	leastTables = 16 << 20
+)
+
+// withDefaults returns the memory with defaults where nothing was given.
+func (m Memory) withDefaults() Memory {
+	return Memory{
+		Line: cmp.Or(m.Line, usualLine), Cache: min(cmp.Or(m.Cache, blockCache), blockCache),
+		Tables: min(max(cmp.Or(m.Tables, mostInMemory*memTable), leastTables), mostInMemory*memTable),
+	}
+}
+
+// memTable returns the size of a table in memory.
+func (o *Options) memTable() int64 { return o.Memory.Tables / mostInMemory / o.part }
 
 // Open opens a data directory, and makes it if it is not there. A directory of an earlier version is converted; its file is kept
 // under another name.
@@ -137,6 +176,7 @@ func withDefaults(options []Options) (o Options) {
 		o.Log = slog.Default()
 	}
 	o.part = max(o.part, 1)
+	o.Memory = o.Memory.withDefaults()
 	return o
 }
 
@@ -165,10 +205,10 @@ func openLocked(dir string, o Options) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{
-		fs: o.fs, dir: dir, unit: firstSegment / o.part, tables: tables, watch: w, group: newGroup(tables), memTable: memTable / o.part, done: make(chan struct{}), gone: make(chan struct{}),
+		fs: o.fs, dir: dir, unit: firstSegment / o.part, tables: tables, watch: w, group: newGroup(tables), memTable: o.memTable(), mostInMemory: mostInMemory * o.memTable(), done: make(chan struct{}), gone: make(chan struct{}),
 		report: reporter(w, o),
 	}
-	d.line, d.idle, d.retry = newLine(&d.turn), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
+	d.line, d.idle, d.retry = newLine(&d.turn, o.Memory.Line), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
 	d.line.delay = stopped(d.contained(d.line.ripen))
 	d.jobs.New = newJob
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {
@@ -227,35 +267,43 @@ func (d *DB) beginLastSegment() error {
 	return d.sayLogStart()
 }
 
-// Write makes an operation and returns when it is on the disk, or the error with which it refused. After ErrFull nothing was written, and
-// nothing is until there is room.
-func (d *DB) Write(op Op) error {
+// Write is WriteSized for an operation that holds little memory. It waits for room in the line as long as that takes.
+func (d *DB) Write(op Op) error { return d.WriteSized(context.Background(), 0, op) }
+
+// WriteSized makes an operation, which holds so many bytes of memory, and returns when it is on the disk, or the error with which it
+// refused. While there is no room in the line it waits: if ctx ends before there is some it returns ErrBusy, and nothing was written. Once
+// the operation is in the line ctx does not matter. After ErrFull nothing was written, and nothing is until there is room on the disk.
+func (d *DB) WriteSized(ctx context.Context, bytes int, op Op) error {
 	j := d.jobs.Get().(*job)
-	j.op = op
-	lead, err := d.queue(j)
+	j.op, j.bytes = op, jobSize+int64(bytes)
+	lead, err := d.queue(ctx, j)
 	if err == nil {
 		if lead != nil {
 			d.lead(lead)
 		}
 		err = <-j.answer
 	}
-	j.op, j.err = nil, nil
+	j.op, j.err, j.bytes = nil, nil, 0
 	d.jobs.Put(j)
 	return err
 }
 
-// Later makes an operation before any that is queued after it, and does not wait for it. The operation must not refuse.
-func (d *DB) Later(op Op) error {
-	_, err := d.queue(&job{op: op})
+// Later is LaterSized for an operation that holds little memory.
+func (d *DB) Later(op Op) error { return d.LaterSized(0, op) }
+
+// LaterSized makes an operation, which holds so many bytes of memory, before any that is queued after it, and does not wait for it. It does
+// wait for room in the line. The operation must not refuse.
+func (d *DB) LaterSized(bytes int, op Op) error {
+	_, err := d.queue(context.Background(), &job{op: op, bytes: jobSize + int64(bytes)})
 	return err
 }
 
 // queue puts a job into the line. It returns the group that the caller is to commit, if any; see line.
-func (d *DB) queue(j *job) ([]*job, error) {
+func (d *DB) queue(ctx context.Context, j *job) ([]*job, error) {
 	if err := d.broken.Load(); err != nil {
 		return nil, *err
 	}
-	return d.line.add(j)
+	return d.line.add(ctx, j)
 }
 
 // Read calls fn with what is on the disk. A group may land between two calls of the transaction's methods; each of them, a scan too,

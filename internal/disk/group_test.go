@@ -206,7 +206,7 @@ func TestWhoCommits(t *testing.T) {
 	d := openOn(t, vfs.NewMem())
 	add := func(n uint64) (*job, []*job) {
 		j := &job{op: put(n), answer: make(chan error, 1)}
-		lead, err := d.line.add(j)
+		lead, err := d.line.add(t.Context(), j)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ type job struct {
 	op     Op
 	answer chan error // nil if nobody waits
 	err    error
+	bytes  int64 // that it holds until it has been committed, or answered
 }
 
 // line is the operations that wait to be committed, in order. They are committed in groups, one group at a time, by whoever holds the
@@ -32,7 +34,9 @@ type line struct {
 	quiet   bool      // the last group had one such job at most
 	closed  bool      // no more jobs are taken in
 	stalled error     // why no jobs are taken in for now
-	room    sync.Cond // broadcast when jobs are taken out
+	room    sync.Cond // broadcast when jobs are taken out, or bytes are given back
+	bytes   int64     // held by all jobs that were added and are not committed
+	budget  int64     // of bytes: no job is added while so many are held
 
 	delay *time.Timer // calls ripen
 	armed bool        // delay runs
@@ -42,8 +46,8 @@ type line struct {
 	called bool          // something is in work
 }
 
-func newLine(turn *sync.Mutex) *line {
-	l := &line{turn: turn, quiet: true, work: make(chan struct{}, 1)}
+func newLine(turn *sync.Mutex, budget int64) *line {
+	l := &line{turn: turn, quiet: true, work: make(chan struct{}, 1), budget: budget}
 	l.room.L = &l.mu
 	l.delay = stopped(l.ripen)
 	return l
@@ -56,13 +60,14 @@ func stopped(fn func()) *time.Timer {
 	return t
 }
 
-// add puts a job into the line, and waits for room if there is none. If the directory is quiet and nobody holds the turn, it takes the
-// turn and returns the group that the caller has to commit, with the job at its end. Otherwise the writer commits the job.
-func (l *line) add(j *job) (lead []*job, err error) {
+// add puts a job into the line. If there is no room it waits for some until ctx ends, and then returns ErrBusy. If the directory is quiet
+// and nobody holds the turn, it takes the turn and returns the group that the caller has to commit, with the job at its end. Otherwise the
+// writer commits the job.
+func (l *line) add(ctx context.Context, j *job) (lead []*job, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.jobs) >= lineLength && !l.closed && l.stalled == nil {
-		l.room.Wait()
+	if err := l.awaitRoom(ctx); err != nil {
+		return nil, err
 	}
 	if l.closed {
 		return nil, ErrClosed
@@ -71,6 +76,7 @@ func (l *line) add(j *job) (lead []*job, err error) {
 		return nil, l.stalled
 	}
 	l.jobs = append(l.jobs, j)
+	l.bytes += j.bytes
 	if j.answer == nil {
 		if !l.armed {
 			l.armed = true
@@ -84,6 +90,42 @@ func (l *line) add(j *job) (lead []*job, err error) {
 	}
 	l.call()
 	return nil, nil
+}
+
+// awaitRoom waits until a job may be added, whatever its size, or the line takes none in. It returns ErrBusy if ctx ends before. The caller
+// holds mu.
+func (l *line) awaitRoom(ctx context.Context) error {
+	if !l.isFull() {
+		return nil
+	}
+	defer context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.room.Broadcast()
+	})()
+	for l.isFull() {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ErrBusy, context.Cause(ctx))
+		}
+		l.room.Wait()
+	}
+	return nil
+}
+
+// isFull reports whether a job that comes now has to wait for room. The caller holds mu.
+func (l *line) isFull() bool {
+	return (len(l.jobs) >= lineLength || l.bytes >= l.budget) && !l.closed && l.stalled == nil
+}
+
+// giveBack gives back the bytes of jobs that have been committed or answered, and forgets their operations.
+func (l *line) giveBack(jobs []*job) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, j := range jobs {
+		l.bytes -= j.bytes
+		j.op, j.bytes = nil, 0
+	}
+	l.room.Broadcast()
 }
 
 // call wakes the writer. The caller holds mu.
@@ -142,9 +184,10 @@ func (l *line) putBack(jobs []*job, why error) {
 	for _, j := range l.jobs {
 		if j.answer == nil {
 			jobs = append(jobs, j)
-		} else {
-			answer([]*job{j}, why)
+			continue
 		}
+		l.bytes -= j.bytes
+		answer([]*job{j}, why)
 	}
 	l.jobs, l.waited = jobs, 0
 	l.room.Broadcast()

@@ -85,7 +85,7 @@ func fillTables(from io.Reader, tables *pebble.DB, w *watcher, o Options) error 
 		return err
 	}
 	_, err := readBackup(from, func(key, stored []byte) error {
-		if err := batch.Set(key, stored, nil); err != nil || int64(batch.Len()) < memTable/o.part {
+		if err := batch.Set(key, stored, nil); err != nil || int64(batch.Len()) < o.memTable() {
 			return err
 		}
 		return writeOut()

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// memTable is how much the tables keep in memory before they write it out.
+	// memTable is how much the tables keep in memory before they write it out, unless Memory says less.
 	memTable = 16 << 20
 	// mostInMemory is how many times memTable is in memory at most, and the group after that, before writes wait for the tables.
 	mostInMemory = 10
@@ -40,11 +40,11 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 			return nil, err
 		}
 	}
-	cache := pebble.NewCache(blockCache / o.part)
+	cache := pebble.NewCache(o.Memory.Cache / o.part)
 	defer cache.Unref()
 	compactions := newScheduler()
 	options := &pebble.Options{
-		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(memTable / o.part), ErrorIfNotExists: !create,
+		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
 		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
 		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),

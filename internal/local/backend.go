@@ -32,12 +32,12 @@ func inMemory(_ *Options, taskQueues []string) (*backend, error) {
 
 // onDisk keeps everything in a file of the data directory, which belongs to this process alone.
 func onDisk(o *Options, taskQueues []string) (*backend, error) {
-	db, err := disk.Open(o.Dir)
+	db, err := disk.Open(o.Dir, disk.Options{Memory: o.budgets.disk})
 	if err != nil {
 		return nil, err
 	}
 	s := storeembedded.New(db)
-	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{Clock: o.Clock})
+	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{Clock: o.Clock, BodyBytes: o.budgets.messages})
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

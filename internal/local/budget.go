@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// maxConnections is how many connections the server holds at once. More wait in the kernel's queue until others close.
-	maxConnections = 12_000
+	// requestsOf is the part of the connections on which requests are carried out at once, in quarters: the others are left for health,
+	// and for the refusals of the rest.
+	requestsOf = 3
 	// budgetWait is how long a request waits for bytes of the budget before it is refused.
 	budgetWait = 5 * time.Second
 	// largestBody is the most that the body of a request can take; the API reads no more.
@@ -31,12 +32,14 @@ const (
 type budget struct {
 	bytes *semaphore.Weighted
 	size  int64
+	// requests are those that are carried out, most of which wait for a run.
+	requests *semaphore.Weighted
 }
 
-// newBudget returns a budget of this many bytes, but at least one largest body for each historyShare.
-func newBudget(size int64) *budget {
+// newBudget returns a budget of this many bytes, but at least one largest body for each historyShare, on so many connections.
+func newBudget(size int64, connections int) *budget {
 	size = max(size, historyShare*largestBody)
-	return &budget{semaphore.NewWeighted(size), size}
+	return &budget{semaphore.NewWeighted(size), size, semaphore.NewWeighted(int64(connections) * requestsOf / 4)}
 }
 
 // reserve takes bytes of the budget. It waits for them for budgetWait at most, and reports false if there are none by then.
@@ -49,9 +52,14 @@ func (b *budget) reserve(ctx context.Context, bytes int64) bool {
 	return b.bytes.Acquire(limited, bytes) == nil
 }
 
-// bounded returns h as the budget allows: a request for which there is no room gets 503 and a Retry-After, and has not begun.
+// bounded returns h as the budget allows: a request beyond those that are carried out at once, or for which there is no room, gets 503 and a Retry-After, and has not begun.
 func (b *budget) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !b.requests.TryAcquire(1) {
+			httpapi.WriteProblem(w, api.Busy.New(tooManyRequests))
+			return
+		}
+		defer b.requests.Release(1)
 		held := b.before(r)
 		if !b.reserve(r.Context(), held) {
 			httpapi.WriteProblem(w, api.Busy.New(noRoom))
@@ -119,5 +127,7 @@ func (a *boundedAnswer) Write(p []byte) (int, error) {
 
 // Unwrap returns the writer for http.ResponseController.
 func (a *boundedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+const tooManyRequests = "the server carries out as many requests as it can hold, and those that wait for a run count: send the request again, or start the server with a larger --memory-limit"
 
 const noRoom = "the server's memory for requests and answers is in use: send the request again, or start the server with a larger --memory-limit"

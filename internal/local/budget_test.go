@@ -1,18 +1,26 @@
 package local
 
 import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/engine"
 )
 
 // A request for which there is no room gets 503 and is not begun; when the ones before it have ended there is room again, and all bytes
 // have been given back. Small answers need no room.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(0)
+		b := newBudget(0, 1000)
 		begun, end := make(chan struct{}), make(chan struct{})
 		h := b.bounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/wait/history" {
@@ -69,5 +77,105 @@ func TestSize(t *testing.T) {
 		if err := s.UnmarshalText([]byte(text)); (err == nil) != (want >= 0) || err == nil && int64(s) != want {
 			t.Errorf("%q: %d, %v", text, s, err)
 		}
+	}
+}
+
+// Requests beyond three quarters of the connections get 503 with the reason, and have not begun. Health is asked for beside them.
+func TestRequestsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const connections, most = 8, 6
+		b, begun, end := newBudget(0, connections), 0, make(chan struct{})
+		h := b.bounded(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			begun++
+			<-end
+			w.WriteHeader(http.StatusOK)
+		}))
+		var answers []*httptest.ResponseRecorder
+		for range connections {
+			w := httptest.NewRecorder()
+			answers = append(answers, w)
+			go h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/workflows/a/result?wait=20s", nil))
+			synctest.Wait()
+		}
+		if begun != most {
+			t.Errorf("%d requests have begun, want %d", begun, most)
+		}
+		for _, w := range answers[most:] {
+			if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), tooManyRequests) {
+				t.Errorf("a request too many: %d %s", w.Code, w.Body)
+			}
+		}
+		close(end)
+		synctest.Wait()
+		again := httptest.NewRecorder()
+		if h.ServeHTTP(again, httptest.NewRequest(http.MethodGet, "/a", nil)); again.Code != http.StatusOK {
+			t.Errorf("a request when the others have ended: %d", again.Code)
+		}
+	})
+}
+
+// A connection beyond the bound waits until another one closes, and is answered then.
+func TestConnectionsAtOnce(t *testing.T) {
+	t.Parallel()
+	s, err := Open(&engine.Registry{}, Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.connections = 2
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(s.Serve(ctx, l), s.Close()) }()
+	var connections []net.Conn
+	ask := func(i int) (status string, err error) {
+		if _, err := io.WriteString(connections[i], "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			return "", err
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(connections[i]), nil)
+		if err != nil {
+			return "", err
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		return answer.Status, err
+	}
+	for i := range 3 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		connections = append(connections, c)
+		defer c.Close()
+		if i < s.connections {
+			if status, err := ask(i); err != nil || status != "200 OK" {
+				t.Fatalf("connection %d: %s, %v", i, status, err)
+			}
+		}
+	}
+	last := make(chan string, 1)
+	go func() {
+		status, err := ask(2)
+		if err != nil {
+			status = err.Error()
+		}
+		last <- status
+	}()
+	for range 100 { // long enough for the server to answer, if it did
+		if status, err := ask(0); err != nil || status != "200 OK" {
+			t.Fatalf("the first connection: %s, %v", status, err)
+		}
+	}
+	if len(last) > 0 {
+		t.Errorf("the connection beyond the bound was answered: %s", <-last)
+	}
+	_ = connections[1].Close()
+	if status := <-last; status != "200 OK" {
+		t.Errorf("the connection beyond the bound, when another has closed: %s", status)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

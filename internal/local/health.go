@@ -104,6 +104,9 @@ func notServing(err error) string {
 
 // whyRefused says to a caller why the disk takes no writes for now; empty if that is not what an error says. It has no path and no payload.
 func whyRefused(err error) string {
+	if errors.Is(err, disk.ErrBusy) {
+		return "the disk of the server's data directory does not keep up, and the server's memory for writes is in use: start it with a larger --memory-limit, or on a faster disk"
+	}
 	if !errors.Is(err, disk.ErrFull) {
 		return ""
 	}

@@ -64,16 +64,18 @@ type Options struct {
 	Compress bool
 	// LargePayloads keeps large payloads, and large commits, apart.
 	LargePayloads bool
-	// MemoryLimit is how many bytes of memory the process aims to stay within. It is set as GOMEMLIMIT, and the sizes of the cache of runs
-	// and of requests and answers follow from it. 0 keeps the limit that the process has.
+	// MemoryLimit is how many bytes of memory the process aims to stay within. GOMEMLIMIT is set to what is left of it beside memory that is
+	// not Go's, and the sizes of caches and buffers follow from it. 0 keeps the limit that the process has.
 	MemoryLimit int64
 	// Isolate runs the code of workflows and activities in child processes, if it has Children; see package isolate.
 	Isolate isolate.Options
 	// Log takes what operators should know; nil is slog.Default.
 	Log *slog.Logger
 	// Clock says what time it is with a Dir; nil is the time of day. The harness sets it, to move the time of a real server. Waits do not follow it.
-	Clock  func() time.Time
-	noCode bool // no code of runs runs here
+	Clock func() time.Time
+
+	noCode  bool // no code of runs runs here
+	budgets budgets
 }
 
 // suspectsFile is the file of the workflows that ended child processes, in a data directory.
@@ -109,6 +111,9 @@ type Server struct {
 	log     *slog.Logger
 	world   world
 	pool    *isolate.Pool // nil if nothing is isolated
+	memory  *footprint    // nil if no limit was given
+	// connections is how many connections Serve holds at once.
+	connections int
 }
 
 // stopAfter is how long a server that is told to stop waits for requests that are being answered.
@@ -176,6 +181,7 @@ func (o *Options) setDefaults() {
 	if o.Turn.Build == "" {
 		o.Turn.Build = buildID()
 	}
+	o.budgets = newBudgets(o.MemoryLimit)
 	o.Turn.Logger = o.Log
 	if o.Turn.Memory == nil {
 		o.Turn.Memory = processMemory{}
@@ -201,8 +207,7 @@ func (o *Options) checkDeletion() error {
 
 // serve returns the server over a backend.
 func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[string]int) (*Server, error) {
-	cacheBytes, requestBytes := budgets(o.MemoryLimit)
-	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, cacheBytes)
+	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, int(o.budgets.cache))
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = b.blobs
@@ -230,8 +235,11 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	o.Turn.WhyRefused = whyRefused
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	s := &Server{
-		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world,
+		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
 		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
+	}
+	if o.MemoryLimit > 0 {
+		s.memory = newFootprint(o.MemoryLimit)
 	}
 	handler := httpapi.New(service, o.Log)
 	if o.Isolate.Children > 0 {
@@ -246,7 +254,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		}
 		handler, s.pump.Hand = s.pool, s.pool.Deliver
 	}
-	handler = withBackup(newBudget(requestBytes).bounded(handler), b.backup, o.Log)
+	handler = withBackup(newBudget(o.budgets.requests, s.connections).bounded(handler), b.backup, o.Log)
 	if t != nil {
 		handler = t.demand(handler)
 	}
@@ -263,7 +271,8 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 // OpenChild serves as a child of a server that isolates, until the parent ends it: see isolate.ServeChild.
 func OpenChild(registry *engine.Registry, o Options) error {
 	o.setDefaults()
-	o.Turn.CacheBytes, _ = budgets(o.MemoryLimit)
+	limitChild(o.MemoryLimit)
+	o.Turn.CacheBytes = int(newBudgets(o.MemoryLimit).cache)
 	o.Turn.Rate = o.rateOf
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
@@ -320,6 +329,9 @@ func (s *Server) Work(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.pump.Run(ctx) })
 	all.Go(func() { s.tidy(ctx) })
+	if s.memory != nil {
+		all.Go(func() { s.memory.keep(ctx) })
+	}
 	if s.backend.tick != nil {
 		all.Go(func() { s.tick(ctx) })
 	}
@@ -374,7 +386,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.Work(working)
 	}()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, maxConnections)}) }()
+	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, s.connections)}) }()
 	var err error
 	select {
 	case err = <-served:

@@ -1,15 +1,20 @@
 package local
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
 )
 
 const (
@@ -83,23 +88,131 @@ func (s *Size) UnmarshalText(text []byte) error {
 
 // MemoryFlags are the flags of memory.
 type MemoryFlags struct {
-	MemoryLimit Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: it sets GOMEMLIMIT, and the sizes of caches and buffers follow from it. Without it the limit is half of the machine's or the container's memory."`
+	MemoryLimit Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory."`
+}
+
+// Parts of the memory limit, one in so many: what each budget may take. What they leave is for garbage, connections and code.
+const (
+	cacheShare   = 4  // runs in memory
+	requestShare = 8  // requests that are read, and answers that are written
+	lineShare    = 16 // writes that wait for the disk
+	messageShare = 16 // bodies of messages in the queues
+	tablesShare  = 8  // tables that are not in their files yet
+	blockShare   = 16 // blocks of the tables' files
+
+	connectionShare = 8 // connections, at connectionSize each
+)
+
+const (
+	// connectionSize is about what a connection takes with a request that waits: stacks, buffers and what is known of the request.
+	connectionSize = 32 << 10
+	// leastConnections and mostConnections are how many connections the server holds at once. More wait in the kernel's queue until others
+	// close.
+	leastConnections, mostConnections = 256, 12_000
+)
+
+// Budgets of a server that was given no limit, in bytes. They are smaller if the limit that the process has makes them so.
+const (
+	usualCache, usualRequests = 256 << 20, 256 << 20
+	usualLine, usualMessages  = 64 << 20, 64 << 20
+)
+
+// budgets are how many bytes each part of a server may take.
+type budgets struct {
+	cache, requests, messages int64
+	disk                      disk.Memory
+	connections               int
+}
+
+// newBudgets returns the budgets under a limit that was given, or under the one that the process has if given is 0.
+func newBudgets(given int64) budgets {
+	most := func(part, usual int64) int64 { return part }
+	limit := given
+	if given <= 0 {
+		most, limit = func(part, usual int64) int64 { return min(part, usual) }, debug.SetMemoryLimit(-1)
+	}
+	return budgets{
+		cache: most(limit/cacheShare, usualCache), requests: most(limit/requestShare, usualRequests), messages: most(limit/messageShare, usualMessages),
+		disk:        disk.Memory{Line: most(limit/lineShare, usualLine), Cache: limit / blockShare, Tables: limit / tablesShare},
+		connections: int(min(max(limit/connectionShare/connectionSize, leastConnections), mostConnections)),
+	}
+}
+
+// footprint keeps the resident memory of the process near a limit. GOMEMLIMIT counts Go's memory alone, and the tables of the data
+// directory are in C's if the program was built with cgo, with what C's allocator loses. So Go gets what the rest leaves of the limit.
+type footprint struct {
+	limit int64
+	// measure returns how much of the process is resident, and how much memory Go has; false if the system does not say.
+	measure func() (resident, ofGo int64, ok bool)
+	// set sets GOMEMLIMIT.
+	set func(int64) int64
+
+	last int64 // what was set
 }
 
 const (
-	// cacheShare and requestShare are the parts of the memory limit that the cache of runs, and the requests and answers, may take.
-	cacheShare, requestShare = 4, 8
-	// usualCache and usualRequests are the most they take, in bytes, if nobody has given a limit.
-	usualCache, usualRequests = 256 << 20, 256 << 20
+	// footprintEvery is how often the process is measured.
+	footprintEvery = time.Second
+	// leastOfGo is the part of the limit that Go has whatever the rest takes: with less it would collect garbage all the time.
+	leastOfGo = 2
+	// footprintStep is the part of the limit by which the rest has to change before GOMEMLIMIT does: setting it stops the program.
+	footprintStep = 64
 )
 
-// budgets returns how many bytes the cache of runs, and the requests and answers, may take. If given is not 0 it becomes the limit of the
-// process; otherwise they follow from the limit that the process has, and are bounded.
-func budgets(given int64) (cacheBytes int, requestBytes int64) {
-	if given > 0 {
-		debug.SetMemoryLimit(given)
-		return int(given / cacheShare), given / requestShare
+// newFootprint returns the footprint of this process, and sets GOMEMLIMIT to what the tables will leave of the limit.
+func newFootprint(limit int64) *footprint {
+	f := &footprint{limit: limit, measure: residentMemory, set: debug.SetMemoryLimit}
+	f.give(limit - limit/tablesShare - limit/blockShare)
+	return f
+}
+
+func (f *footprint) give(bytes int64) {
+	f.last = bytes
+	f.set(bytes)
+}
+
+// adjust measures the process, and sets GOMEMLIMIT to what the rest leaves.
+func (f *footprint) adjust() {
+	resident, ofGo, ok := f.measure()
+	if !ok {
+		return
 	}
-	limit := debug.SetMemoryLimit(-1)
-	return int(min(limit/cacheShare, usualCache)), min(limit/requestShare, usualRequests)
+	left := max(f.limit-max(resident-ofGo, 0), f.limit/leastOfGo)
+	if max(left-f.last, f.last-left) >= f.limit/footprintStep {
+		f.give(left)
+	}
+}
+
+// keep adjusts until ctx ends.
+func (f *footprint) keep(ctx context.Context) {
+	for ticks := time.Tick(footprintEvery); ; {
+		f.adjust()
+		select {
+		case <-ticks:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// residentMemory measures this process. It reports false where there is no /proc.
+func residentMemory() (resident, ofGo int64, ok bool) {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, 0, false
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0, 0, false
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	ofGo = readMetrics("/memory/classes/total:bytes") - readMetrics("/memory/classes/heap/released:bytes")
+	return pages * int64(os.Getpagesize()), ofGo, err == nil
+}
+
+// limitChild has a child process keep to the limit, unless it has a lower one of its own.
+func limitChild(limit int64) {
+	if limit > 0 && limit < debug.SetMemoryLimit(-1) {
+		debug.SetMemoryLimit(limit)
+	}
 }

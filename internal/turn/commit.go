@@ -213,7 +213,7 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 			return errTooLarge
 		case errors.Is(err, store.ErrUnknown):
 			unknown = true
-		case (!errors.Is(err, store.ErrThrottled) || t.whyRefused(err) != "") && !unknown && ctx.Err() == nil:
+		case !unknown && (t.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
 			return fmt.Errorf("%w: put: %w", errBusy, err) // and trying again is no use
 		}
 		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {

@@ -1,7 +1,5 @@
 package turn
 
-import "sync"
-
 // Memory measures the memory of the process, so that the cache is bounded by what runs really keep.
 type Memory interface {
 	// InUse returns the bytes of the heap and of the stacks: what is live, and what has become garbage since the last collection.
@@ -23,8 +21,8 @@ type pressure struct {
 	budget int64
 	base   int64 // in use when the service was made
 
-	mu      sync.Mutex // held by whoever measures
-	settled int64      // in use after the last collection
+	measuring chan struct{} // full while somebody measures
+	settled   int64         // in use after the last collection
 }
 
 func newPressure(memory Memory, cacheBytes int) pressure {
@@ -32,7 +30,7 @@ func newPressure(memory Memory, cacheBytes int) pressure {
 		return pressure{}
 	}
 	used := memory.InUse()
-	return pressure{memory: memory, budget: int64(cacheBytes), base: used, settled: used}
+	return pressure{memory: memory, budget: int64(cacheBytes), base: used, settled: used, measuring: make(chan struct{}, 1)}
 }
 
 // allocated returns how much the process has allocated so far; 0 if nothing is measured.
@@ -43,13 +41,23 @@ func (p *pressure) allocated() int64 {
 	return p.memory.Allocated()
 }
 
-// relieve evicts entries if the process uses too much memory. It must be called without a gate: it may collect garbage.
+// relieve evicts entries if the process uses too much memory. While it does, others who find that wait: what they did next would take more.
+// It must be called without a gate: it may collect garbage.
 func (s *Service) relieve() {
 	p := &s.pressure
-	if p.memory == nil || !p.mu.TryLock() {
+	if p.memory == nil {
 		return
 	}
-	defer p.mu.Unlock()
+	select {
+	case p.measuring <- struct{}{}:
+		defer func() { <-p.measuring }()
+	default:
+		if p.memory.InUse()-p.base > 2*p.budget {
+			p.measuring <- struct{}{} // when memory has been relieved
+			<-p.measuring
+		}
+		return
+	}
 	if used := p.memory.InUse(); used-p.base <= 2*p.budget || used-p.settled <= p.budget/2 {
 		return
 	}

@@ -15,12 +15,16 @@ import (
 type countedMemory struct {
 	allocated, live, garbage, most atomic.Int64
 	collections                    atomic.Int64
+	slow                           chan struct{} // a collection ends when it is closed; nil is at once
 }
 
 func (m *countedMemory) InUse() int64     { return m.live.Load() + m.garbage.Load() }
 func (m *countedMemory) Allocated() int64 { return m.allocated.Load() }
 func (m *countedMemory) Collect() {
 	m.collections.Add(1)
+	if m.slow != nil {
+		<-m.slow
+	}
 	m.garbage.Store(0)
 }
 
@@ -111,6 +115,35 @@ func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 		}
 		if m.collections.Load() == 0 {
 			t.Error("nothing was measured")
+		}
+	})
+}
+
+// While memory is relieved, whoever finds too much in use waits: what he did next would take more.
+func TestOthersWaitWhileMemoryIsRelieved(t *testing.T) {
+	t.Parallel()
+	const budget = 64 << 20
+	synctest.Test(t, func(t *testing.T) {
+		var m countedMemory
+		var smallClosed, answered atomic.Int64
+		p := turntest.New(t).Start(turn.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
+		m.slow = make(chan struct{})
+		for i := range 5 {
+			go func() {
+				if _, err := kept.Start(t.Context(), p.Client, fmt.Sprint(i), 3*budget); err != nil {
+					t.Error(err)
+				}
+				answered.Add(1)
+			}()
+			synctest.Wait()
+		}
+		if n := answered.Load(); n != 0 || m.collections.Load() != 1 {
+			t.Errorf("%d callers were answered while memory was collected %d times; want none, and once", n, m.collections.Load())
+		}
+		close(m.slow)
+		synctest.Wait()
+		if n := answered.Load(); n != 5 {
+			t.Errorf("%d callers were answered at the end, want 5", n)
 		}
 	})
 }

@@ -310,14 +310,16 @@ func queryProblem(err error) error {
 	return api.QueryFailed.New("%v", q.Err).With(failure.FromError(q.Err))
 }
 
-// historyPage is how many events a page of a history has at most. Whoever encodes the page bounds its bytes.
-const historyPage = 1000
+// historyPage and historyPageBytes are how many events, and bytes of their encoded attributes, a page of a history has at most, but at least
+// one event. Whoever encodes the page bounds the bytes of its JSON.
+const historyPage, historyPageBytes = 1000, 1 << 20
 
-// History returns the events of a run, from the one with the id from on. It does not wait behind a busy run.
+// History returns events of a run, from the one with the id from on: as many as a page holds, and whether there are more. It does not wait
+// behind a busy run.
 func (s *Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
 	err = s.lookIn(ctx, besideAfter, s.world.Now().Add(s.options.SoftLimit), workflowID, runID, func(_ *session, run *engine.Run) error {
 		id = run.State.RunID
-		events, more = api.Events(run.Log, from, historyPage)
+		events, more = api.Events(run.Log, from, historyPage, historyPageBytes)
 		return nil
 	})
 	return events, id, more, err

@@ -68,7 +68,7 @@ func exported(code *engine.Workflow, workflowID string, commits []*history.Commi
 	if len(commits) == 0 {
 		return nil
 	}
-	events, _ := api.Events(commits, 1, math.MaxInt)
+	events, _ := api.Events(commits, 1, math.MaxInt, math.MaxInt)
 	file, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: commits[0].RunID, Events: events})
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func exported(code *engine.Workflow, workflowID string, commits []*history.Commi
 	if err != nil {
 		return err
 	}
-	again, _ := api.Events(run.Log, 1, math.MaxInt)
+	again, _ := api.Events(run.Log, 1, math.MaxInt, math.MaxInt)
 	second, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: run.State.RunID, Events: again})
 	if err == nil && string(second) != string(file) {
 		err = fmt.Errorf("the history is\n%s\nand made again from that it is\n%s", file, second)

@@ -200,7 +200,7 @@ func TestKeysAndValuesOfNoForm(t *testing.T) {
 		want[fmt.Sprint("new ", i)] = 1
 		l.receive(want)
 		l.write(func(*disk.Tx) error { return nil }) // after what was sent
-		if kept, _, err := load(l.db); err != nil || kept["q"][3].ID != 2020 {
+		if kept, _, err := load(l.db, 0); err != nil || kept["q"][3].ID != 2020 {
 			t.Errorf("the next message has the number %d, %v, after 2019", kept["q"][3].ID, err)
 		}
 		l.end()

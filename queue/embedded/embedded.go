@@ -33,6 +33,9 @@ type Options struct {
 	Clock func() time.Time
 	// Violation is told what rule of the port a caller has broken; nil tells nobody.
 	Violation func(format string, args ...any)
+	// BodyBytes is how many bytes of bodies are in memory; 0 is no bound. A body beyond it is read from the file when its message is
+	// delivered. The rest of a message takes some hundred bytes of memory, however many there are.
+	BodyBytes int64
 }
 
 // Queue holds the queues of a deployment. It is safe for concurrent use.
@@ -54,7 +57,7 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 	if o.Violation == nil {
 		o.Violation = func(string, ...any) {}
 	}
-	kept, lastID, err := load(db)
+	kept, lastID, err := load(db, o.BodyBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +67,7 @@ func New(db *disk.DB, settings map[string]queue.Settings, o Options) (*Queue, er
 			maps.Copy(settings, missing(settings, queue.Standard(taskQueue)))
 		}
 	}
-	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}, LastID: lastID})
+	q := lines.New(settings, lines.Options{Clock: o.Clock, Violation: o.Violation, Journal: journal{db}, BodyBytes: o.BodyBytes, LastID: lastID})
 	for _, name := range sortedNames(kept) {
 		// An earlier version stored no checksums, so a flipped bit may have changed the name of a queue. The messages stay in the file.
 		if err := q.Restore(name, kept[name]); err != nil {
@@ -111,10 +114,10 @@ type message struct {
 }
 
 // load reads the messages of each queue, in the order of their ids, and the highest id that one has had. What cannot be read is reported,
-// and left where it is.
-func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) {
+// and left where it is. Messages beyond so many bytes of bodies have none in memory; 0 is no bound.
+func load(db *disk.DB, bodyBytes int64) (kept map[string][]lines.Kept, lastID uint64, err error) {
 	kept = map[string][]lines.Kept{}
-	counts := map[uint64]int{}
+	counts, bytes := map[uint64]int{}, int64(0)
 	err = db.Read(func(tx *disk.Tx) error {
 		for _, space := range []disk.Space{disk.Messages, disk.Received} {
 			last, err := tx.Last(space)
@@ -147,6 +150,9 @@ func load(db *disk.DB) (kept map[string][]lines.Kept, lastID uint64, err error) 
 			if err != nil {
 				db.Report(fmt.Errorf("the message %x of the data directory cannot be read: %w", k, err))
 				return true
+			}
+			if bytes += int64(len(m.Body)); bodyBytes > 0 && bytes > bodyBytes {
+				m.Body = nil
 			}
 			kept[m.Queue] = append(kept[m.Queue], lines.Kept{
 				ID: id, Group: m.Group, Visible: time.UnixMicro(m.Visible), Body: m.Body, Received: counts[id],
@@ -237,7 +243,11 @@ func remove(tx *disk.Tx, id uint64) {
 
 // Sent keeps messages. A crash before they are on the disk takes away what was acknowledged after them, too.
 func (j journal) Sent(queue string, messages []lines.Kept) error {
-	return j.db.Later(func(tx *disk.Tx) error {
+	bytes := 0
+	for _, k := range messages {
+		bytes += len(k.Body)
+	}
+	return j.db.LaterSized(bytes, func(tx *disk.Tx) error {
 		for _, k := range messages {
 			if err := put(tx, queue, k); err != nil {
 				return err
@@ -295,9 +305,68 @@ func (j journal) Deleted(ids []uint64) error {
 	})
 }
 
-// Died moves a message to the dead letters: both happen in one transaction, so that a crash neither loses nor doubles it.
+// Bodies reads the bodies of messages. What was sent last may stand in the file's line: an operation that waits behind it gets it to the
+// disk.
+func (j journal) Bodies(ids []uint64) (bodies map[uint64][]byte, err error) {
+	for try := range 2 {
+		if bodies, err = j.bodies(ids, try > 0); err != nil || len(bodies) == len(ids) {
+			return bodies, err
+		}
+		if try == 0 {
+			if err := j.db.Write(func(*disk.Tx) error { return nil }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return bodies, nil
+}
+
+// bodies reads the bodies of messages that are on the disk. It reports what is missing or damaged, if asked to, and leaves it out.
+func (j journal) bodies(ids []uint64, report bool) (map[uint64][]byte, error) {
+	bodies := make(map[uint64][]byte, len(ids))
+	err := j.db.Read(func(tx *disk.Tx) error {
+		for _, id := range ids {
+			m, err := stored(tx, id)
+			switch {
+			case err == nil:
+				bodies[id] = m.Body
+			case !errors.Is(err, disk.ErrCorrupt):
+				return err
+			case report:
+				j.db.Report(fmt.Errorf("the message %x of the data directory cannot be delivered: %w", id, err))
+			}
+		}
+		return nil
+	})
+	return bodies, err
+}
+
+// stored reads a message. It returns ErrCorrupt if it is damaged, or is not there.
+func stored(tx *disk.Tx, id uint64) (m message, err error) {
+	value, err := tx.Get(disk.Messages, key(id))
+	if err == nil && value == nil {
+		err = errNoMessage
+	}
+	if err != nil {
+		return m, err
+	}
+	if _, m, err = decodeMessage(key(id), value); err != nil {
+		err = fmt.Errorf("%w: %w", disk.ErrCorrupt, err)
+	}
+	return m, err
+}
+
+// Died moves a message to the dead letters: both happen in one transaction, so that a crash neither loses nor doubles it. One whose body is
+// neither in memory nor readable stays in the file, and is reported at the next start.
 func (j journal) Died(id uint64, to string, k lines.Kept) error {
-	return j.db.Later(func(tx *disk.Tx) error {
+	return j.db.LaterSized(len(k.Body), func(tx *disk.Tx) error {
+		if k.Body == nil {
+			m, err := stored(tx, id)
+			if err != nil {
+				return nil
+			}
+			k.Body = m.Body
+		}
 		remove(tx, id)
 		return put(tx, to, k)
 	})

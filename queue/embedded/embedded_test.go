@@ -18,6 +18,16 @@ import (
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	for name, bodyBytes := range map[string]int64{"bodies in memory": 0, "bodies in the file": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conformance(t, bodyBytes)
+		})
+	}
+}
+
+func conformance(t *testing.T, bodyBytes int64) {
+	t.Helper()
 	queuetest.Run(t, queuetest.Harness{
 		New: func(t *testing.T, settings map[string]queue.Settings) (func() queuetest.Queue, queuetest.Clock) {
 			dir, clock := t.TempDir(), queuetest.NewClock()
@@ -36,7 +46,7 @@ func TestConformance(t *testing.T) {
 				if db, err = disk.Open(dir); err != nil {
 					t.Fatal(err)
 				}
-				q, err := embedded.New(db, settings, embedded.Options{Clock: clock.Now, Violation: t.Errorf})
+				q, err := embedded.New(db, settings, embedded.Options{Clock: clock.Now, Violation: t.Errorf, BodyBytes: bodyBytes})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -31,7 +31,7 @@ func (s *Store) RecordAttempt(ctx context.Context, a store.Attempt) error {
 		return fmt.Errorf("store/embedded: a run id of %d bytes: at most %d", len(a.RunID), maxRunID)
 	}
 	key := keyOfAttempt(a)
-	return s.write(ctx, func(tx *disk.Tx) error {
+	return s.writeSized(ctx, len(a.Body), func(tx *disk.Tx) error {
 		there, err := getAttempt(tx, key)
 		if err != nil {
 			return err

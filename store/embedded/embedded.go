@@ -45,12 +45,16 @@ var _ interface {
 // New returns the store in a data directory. Whoever opened the directory closes it.
 func New(db *disk.DB) *Store { return &Store{db: db} }
 
-// write makes an operation, unless the context has ended: once it is in the line it is not called back.
-func (s *Store) write(ctx context.Context, op disk.Op) error {
+// write is writeSized for an operation that holds little memory.
+func (s *Store) write(ctx context.Context, op disk.Op) error { return s.writeSized(ctx, 0, op) }
+
+// writeSized makes an operation, which holds so many bytes of memory, unless the context has ended before there is room in the line: once
+// it is in the line it is not called back.
+func (s *Store) writeSized(ctx context.Context, bytes int, op disk.Op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := s.db.Write(op)
+	err := s.db.WriteSized(ctx, bytes, op)
 	if errors.Is(err, disk.ErrUnknown) {
 		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
@@ -75,12 +79,14 @@ func (s *Store) read(ctx context.Context, fn func(tx *disk.Tx) error) error {
 // Append implements store.Log. When it returns nil the items are on the disk; a crash before that leaves all of them or
 // none, and the caller, who has not been answered, finds out by reading.
 func (s *Store) Append(ctx context.Context, items ...store.Item) error {
+	bytes := 0
 	for _, item := range items {
 		if err := fits(item.Body); err != nil {
 			return err
 		}
+		bytes += len(item.Body)
 	}
-	return s.write(ctx, func(tx *disk.Tx) error {
+	return s.writeSized(ctx, bytes, func(tx *disk.Tx) error {
 		standing := make([]*store.Item, len(items))
 		for i, item := range items {
 			there, err := get(tx, item.Key)

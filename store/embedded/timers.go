@@ -17,12 +17,14 @@ func timerKey(t store.Timer) []byte {
 // PutTimers implements store.Timers. When it returns nil the timers are on the disk; a crash before that leaves all of
 // them or none.
 func (s *Store) PutTimers(ctx context.Context, timers []store.Timer) error {
+	bytes := 0
 	for _, t := range timers {
 		if err := fits(t.Body); err != nil {
 			return err
 		}
+		bytes += len(t.Body)
 	}
-	return s.write(ctx, func(tx *disk.Tx) error {
+	return s.writeSized(ctx, bytes, func(tx *disk.Tx) error {
 		for _, t := range timers {
 			tx.Put(disk.Timers, timerKey(t), t.Body)
 		}

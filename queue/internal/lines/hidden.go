@@ -82,8 +82,8 @@ func (q *Queue) advance() time.Time {
 		}
 		q.lastID++
 		q.show(m)
-		m.line.remove(m)
 		q.examine(m)
+		q.drop(m)
 		q.enter(m.line.dead, k, now)
 	}
 	return now

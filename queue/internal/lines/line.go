@@ -8,7 +8,7 @@ import (
 
 // message is a message that was sent and not deleted.
 type message struct {
-	// body is the sender's own, who must not change it; digest is what it was.
+	// body is the sender's own, who must not change it, or nil if the journal alone has it; digest is what it was.
 	id       uint64
 	body     []byte
 	digest   uint64

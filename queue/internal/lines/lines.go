@@ -34,6 +34,9 @@ type Options struct {
 	MaxBody int
 	// Journal is told of what changes; nil keeps nothing.
 	Journal Journal
+	// BodyBytes is how many bytes of bodies are in memory, beside those that are being delivered; 0 is no bound, and there is none without a
+	// Journal. A body beyond it is read from the journal when its message is delivered.
+	BodyBytes int64
 	// LastID is the highest number that the journal has given to a message.
 	LastID uint64
 }
@@ -48,8 +51,10 @@ type Journal interface {
 	Received(queue string, counts map[uint64]int, wait bool) error
 	// Deleted tells of messages that are gone.
 	Deleted(ids []uint64) error
-	// Died tells of a message that is about to move to the dead letters of its queue, as a new one. After an error it stays, and moves
-	// later.
+	// Bodies returns the bodies of messages that were sent. It reports those that it cannot read, and leaves them out.
+	Bodies(ids []uint64) (map[uint64][]byte, error)
+	// Died tells of a message that is about to move to the dead letters of its queue, as a new one; without a body, the journal alone has
+	// it. After an error the message stays, and moves later.
 	Died(id uint64, to string, message Kept) error
 }
 
@@ -60,7 +65,8 @@ type Kept struct {
 	Group    string
 	Visible  time.Time
 	Received int
-	Body     []byte
+	// Body is nil in a Restore or a Died if the body is not in memory.
+	Body []byte
 }
 
 // Queue holds the queues of a deployment. It is safe for concurrent use.
@@ -77,6 +83,7 @@ type Queue struct {
 	inFlight   map[uint64]*message
 	deliveries uint64
 	hides      uint64
+	bodies     int64 // bytes of bodies in memory
 	lastID     uint64
 	// buryAfter is the moment before which no message is moved to the dead letters: the journal could not keep that it was.
 	buryAfter time.Time
@@ -150,7 +157,11 @@ func (q *Queue) Send(ctx context.Context, name string, messages ...queue.Message
 
 // enter puts a message at the end of its lane. One that has been received as often as it may is hidden, for advance to bury.
 func (q *Queue) enter(l *line, k Kept, now time.Time) *message {
-	m := &message{id: k.ID, body: k.Body, digest: q.digest(k.Body), line: l, visible: k.Visible, received: k.Received}
+	m := &message{id: k.ID, digest: q.digest(k.Body), line: l, visible: k.Visible, received: k.Received}
+	if q.options.Journal == nil || q.options.BodyBytes == 0 || q.bodies+int64(len(k.Body)) <= q.options.BodyBytes {
+		m.body = k.Body
+		q.bodies += int64(len(m.body))
+	}
 	l.add(m, k.Group)
 	if k.Visible.After(now) || m.worn() {
 		q.hide(m)
@@ -225,18 +236,63 @@ func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.De
 		}
 		if len(deliveries) > 0 {
 			if q.options.Journal != nil {
-				if err := q.options.Journal.Received(name, received.counts, received.wait); err != nil {
+				deliveries, err = q.fetchBodies(deliveries, received.taken)
+				if err == nil {
+					err = q.options.Journal.Received(name, received.counts, received.wait)
+				}
+				if err != nil {
 					q.takeBack(received.taken)
 					return nil, err
 				}
 			}
-			return deliveries, nil
+			if len(deliveries) > 0 {
+				return deliveries, nil
+			}
+			continue
 		}
 		select {
 		case <-ctx.Done():
 		case <-changed:
 		}
 	}
+}
+
+// fetchBodies reads the bodies of deliveries that are not in memory from the journal. It leaves out those that the journal cannot read, and
+// what follows them in their group: they stay in flight until their time-out, as if a handler had failed, and go to the dead letters.
+func (q *Queue) fetchBodies(deliveries []queue.Delivery, taken []taken) ([]queue.Delivery, error) {
+	var ids []uint64
+	for i, d := range deliveries {
+		if d.Body == nil {
+			ids = append(ids, taken[i].message.id)
+		}
+	}
+	if len(ids) == 0 {
+		return deliveries, nil
+	}
+	bodies, err := q.options.Journal.Bodies(ids)
+	if err != nil {
+		return nil, err
+	}
+	blocked := map[string]bool{}
+	sound := deliveries[:0]
+	for i, d := range deliveries {
+		if d.Body == nil {
+			d.Body = bodies[taken[i].message.id]
+		}
+		if d.Body == nil {
+			blocked[d.Group] = d.Group != ""
+		} else if !blocked[d.Group] {
+			sound = append(sound, d)
+		}
+	}
+	return sound, nil
+}
+
+// drop removes a message, with its body.
+func (q *Queue) drop(m *message) {
+	m.line.remove(m)
+	q.bodies -= int64(len(m.body))
+	m.body = nil
 }
 
 // received is what a journal is told of a Receive.
@@ -341,7 +397,7 @@ func (q *Queue) Delete(ctx context.Context, name string, receipts ...string) err
 		if m := q.find(name, r); m != nil {
 			q.examine(m)
 			q.show(m)
-			m.line.remove(m)
+			q.drop(m)
 			ids = append(ids, m.id)
 		}
 	}

@@ -20,7 +20,7 @@ func (q *Queue) Purge(name string) {
 	for _, m := range slices.Clone(q.hidden) {
 		if m.line == l {
 			q.show(m)
-			l.remove(m)
+			q.drop(m)
 		}
 	}
 	q.setAlarm()
