@@ -29,6 +29,9 @@ var (
 	// ErrDenied is wrapped by what Get returns for a blob that may not be read, and asking again is no use. Where an adapter cannot tell,
 	// the blob may be missing.
 	ErrDenied = errors.New("blob: it may not be read")
+	// ErrCorrupt is wrapped by what Get returns for a blob that is not as it was put, or that a later version of Weft put. Nothing of it is
+	// returned. An adapter that cannot find out returns what there is: callers keep the size and the hash of each body.
+	ErrCorrupt = errors.New("blob: it is damaged")
 	// ErrTooLarge is wrapped by what Put returns for a body above MaxBody. Nothing was done.
 	ErrTooLarge = errors.New("blob: the body is too large")
 )
@@ -44,10 +47,10 @@ type Listed struct {
 type Blobs interface {
 	// Put keeps a body. When it returns nil the body is durable.
 	Put(ctx context.Context, key string, body []byte) error
-	// Get returns the body of a key, or an error that wraps ErrMissing or ErrDenied.
+	// Get returns the body of a key, or an error that wraps ErrMissing, ErrDenied or ErrCorrupt.
 	Get(ctx context.Context, key string) ([]byte, error)
 	// List returns at most limit blobs (MaxBatch at most) whose keys begin with prefix and stand after a key, by their keys. An
-	// empty list is the end.
+	// empty list is the end. It leaves out a blob that is known to be damaged.
 	List(ctx context.Context, prefix, after string, limit int) ([]Listed, error)
 	// Delete deletes blobs, MaxBatch at most. One that is not there is no error.
 	Delete(ctx context.Context, keys ...string) error

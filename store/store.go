@@ -200,9 +200,10 @@ var ErrBadToken = errors.New("store: this is not a page token")
 
 // Keys is where the key is kept that a deployment signs with. There is one, and it never changes.
 type Keys interface {
-	// ReadKey returns the key; nothing where none has been made.
+	// ReadKey returns the key; nothing where none has been made. One that is damaged is an error that wraps ErrCorrupt.
 	ReadKey(ctx context.Context) ([]byte, error)
-	// MakeKey keeps a key, if there is none. Otherwise it returns an error that wraps ErrStale, also where an earlier try of
+	// MakeKey keeps a key, if there is none. An adapter whose only process the caller is keeps it in the place of a damaged one, too.
+	// Otherwise it returns an error that wraps ErrStale, also where an earlier try of
 	// the same call has kept this one: read it then.
 	MakeKey(ctx context.Context, key []byte) error
 }
@@ -226,7 +227,8 @@ type Scanner interface {
 	// A cursor that Scan did not make is an error that wraps ErrBadToken.
 	Scan(ctx context.Context, cursor string, limit int) (items []Item, next string, err error)
 	Eraser
-	// ReadMark returns what WriteMark kept last; nothing at first.
+	// ReadMark returns what WriteMark kept last; nothing at first. Of a damaged mark it returns nothing, and reports it; WriteMark then
+	// takes it for nothing.
 	ReadMark(ctx context.Context) ([]byte, error)
 	// WriteMark keeps a few bytes of the caller's, for instance a cursor, on the condition that old is what is kept.
 	// Otherwise it returns an error that wraps ErrStale.

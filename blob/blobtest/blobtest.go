@@ -34,6 +34,30 @@ func Run(t *testing.T, place func(t *testing.T) (open func() blob.Blobs)) {
 	}
 }
 
+// Damaged tests what an adapter does with a blob that somebody damages while it is not open. damage damages the one of a key.
+func Damaged(t *testing.T, open func() blob.Blobs, damage func(key string)) {
+	t.Helper()
+	f := &fixture{T: t, open: open, blobs: open()}
+	for _, key := range []string{"a/1", "a/2", "a/3"} {
+		f.keep(key, []byte("body of "+key))
+	}
+	damage("a/2")
+	f.blobs = f.open()
+	if body, err := f.blobs.Get(f.Context(), "a/2"); !errors.Is(err, blob.ErrCorrupt) || body != nil {
+		f.Errorf("the damaged blob is %q, %v; want ErrCorrupt", body, err)
+	}
+	f.holds("a/1", []byte("body of a/1"))
+	if got := f.keys("a/", "", 10); !slices.Equal(got, []string{"a/1", "a/3"}) {
+		f.Errorf("listed are %q, want those that are sound", got)
+	}
+	f.keep("a/2", []byte("again"))
+	f.holds("a/2", []byte("again"))
+	if err := f.blobs.Delete(f.Context(), "a/2"); err != nil {
+		f.Error(err)
+	}
+	f.lacks("a/2")
+}
+
 type fixture struct {
 	*testing.T
 	open  func() blob.Blobs

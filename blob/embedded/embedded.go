@@ -4,6 +4,7 @@ package embedded
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,6 +40,7 @@ func (b *Blobs) Put(ctx context.Context, key string, body []byte) error {
 // putSize is the length of the time at which a blob was put, which stands before its body.
 const putSize = 8
 
+// malformed is the error of a value that this package has not written.
 func malformed(key string) error {
 	return &disk.KeyError{Space: disk.Blobs, Key: []byte(key), Why: "it has the wrong form"}
 }
@@ -86,6 +88,9 @@ func (b *Blobs) Get(ctx context.Context, key string) (body []byte, err error) {
 		body = value[putSize:]
 		return nil
 	})
+	if errors.Is(err, disk.ErrCorrupt) {
+		err = fmt.Errorf("%w: %w", blob.ErrCorrupt, err)
+	}
 	return body, err
 }
 

@@ -1,34 +1,81 @@
 package embedded_test
 
 import (
+	"fmt"
+	"log/slog"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/blob/blobtest"
 	"github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/disk/disktest"
 )
+
+// place returns what opens the blobs of a directory, and what closes them.
+func place(t *testing.T) (dir string, open func() blob.Blobs, end func()) {
+	dir = t.TempDir()
+	var db *disk.DB
+	end = func() {
+		if db != nil {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	t.Cleanup(end)
+	return dir, func() blob.Blobs {
+		end()
+		var err error
+		if db, err = disk.Open(dir, disk.Options{Log: slog.New(slog.DiscardHandler)}); err != nil {
+			t.Fatal(err)
+		}
+		return embedded.New(db, nil)
+	}, end
+}
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	blobtest.Run(t, func(t *testing.T) func() blob.Blobs {
-		dir := t.TempDir()
-		var db *disk.DB
-		end := func() {
-			if db != nil {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-		}
-		t.Cleanup(end)
-		return func() blob.Blobs {
-			end()
-			var err error
-			if db, err = disk.Open(dir); err != nil {
-				t.Fatal(err)
-			}
-			return embedded.New(db, nil)
-		}
+		_, open, _ := place(t)
+		return open
 	})
+}
+
+// A blob of which a part is left, and one whose checksum is wrong, are damaged, and cost no other.
+func TestDamaged(t *testing.T) {
+	t.Parallel()
+	for n := range 8 {
+		t.Run(fmt.Sprint(n, " bytes"), func(t *testing.T) {
+			t.Parallel()
+			dir, open, end := place(t)
+			blobtest.Damaged(t, open, func(key string) {
+				end()
+				change(t, dir, func(tx *disk.Tx) { tx.Put(disk.Blobs, []byte(key), make([]byte, n)) })
+			})
+		})
+	}
+	t.Run("a checksum", func(t *testing.T) {
+		t.Parallel()
+		dir, open, end := place(t)
+		blobtest.Damaged(t, open, func(key string) {
+			end()
+			disktest.Damage(t, dir, disk.Blobs, []byte(key))
+		})
+	})
+}
+
+// change makes a change in a directory that nobody has open.
+func change(t *testing.T, dir string, op func(tx *disk.Tx)) {
+	t.Helper()
+	db, err := disk.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Write(func(tx *disk.Tx) error { op(tx); return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
 }

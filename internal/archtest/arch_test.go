@@ -100,6 +100,7 @@ var rules = []rule{
 	{"queue/embedded", []string{"queue", "queue/internal/lines", "internal/disk"}},
 	{"queue/sqs", []string{"queue", "internal/awstry"}},
 	{"queue", nil},
+	{"internal/disk/disktest", []string{"internal/disk"}},
 	{"internal/disk", nil},
 	{"internal/where", nil},
 	{"internal/cron", nil},

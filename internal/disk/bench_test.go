@@ -1,7 +1,9 @@
 package disk
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -109,3 +111,59 @@ type quiet struct{}
 func (quiet) Infof(string, ...any)         {}
 func (quiet) Errorf(string, ...any)        {}
 func (quiet) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
+
+// BenchmarkBackup writes backups of a directory of 64 MB, in values of 1 KB, into a file. BenchmarkRestore makes directories of one.
+func BenchmarkBackup(b *testing.B) {
+	d, size := backupSource(b)
+	b.SetBytes(size)
+	for b.Loop() {
+		f, err := os.Create(filepath.Join(b.TempDir(), "backup"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := d.Backup(b.Context(), f); err != nil {
+			b.Fatal(err)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRestore is with BenchmarkBackup.
+func BenchmarkRestore(b *testing.B) {
+	d, size := backupSource(b)
+	var backup bytes.Buffer
+	if _, err := d.Backup(b.Context(), &backup); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(size)
+	for b.Loop() {
+		if _, err := Restore(bytes.NewReader(backup.Bytes()), filepath.Join(b.TempDir(), "restored"), false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// backupSource returns an open directory, and how many bytes its values have.
+func backupSource(b *testing.B) (d *DB, size int64) {
+	b.Helper()
+	const values, each = 64 << 10, 1 << 10
+	d, err := Open(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = d.Close() })
+	for n := range uint64(values / 64) {
+		err := d.Write(func(tx *Tx) error {
+			for k := range uint64(64) {
+				tx.Put(Log, binary.BigEndian.AppendUint64(nil, 64*n+k), bytes.Repeat([]byte{byte(n), byte(k)}, each/2))
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return d, values * each
+}

@@ -18,11 +18,64 @@ const (
 )
 
 // tablesFS is the file system of the tables. It checks the blocks of their files, and does not give damaged ones to Pebble: that would
-// search for the wrong bit on each read, which takes 27 s for a block of 768 KB.
-type tablesFS struct{ vfs.FS }
+// search for the wrong bit on each read, which takes 27 s for a block of 768 KB. It writes no list of files once Pebble cannot go on: see
+// watcher.Fatalf.
+type tablesFS struct {
+	vfs.FS
+	dead <-chan struct{} // nil never is
+}
 
 // Unwrap returns the file system below.
 func (fs tablesFS) Unwrap() vfs.FS { return fs.FS }
+
+// Create makes a file.
+func (fs tablesFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := fs.FS.Create(name, category)
+	if err == nil && strings.HasPrefix(fs.PathBase(name), "MANIFEST") {
+		f = &listFile{f, fs.dead}
+	}
+	return f, err
+}
+
+// listFile is a list of files that is written. After one write that failed, nobody knows what is in it, and another one could name files
+// that are not in the list.
+type listFile struct {
+	vfs.File
+	dead <-chan struct{}
+}
+
+func (f *listFile) refuse() error {
+	select {
+	case <-f.dead:
+		return ErrEnded
+	default:
+		return nil
+	}
+}
+
+// Write writes, unless Pebble cannot go on.
+func (f *listFile) Write(p []byte) (int, error) {
+	if err := f.refuse(); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+// Sync flushes, unless Pebble cannot go on.
+func (f *listFile) Sync() error {
+	if err := f.refuse(); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+// SyncData flushes, unless Pebble cannot go on.
+func (f *listFile) SyncData() error {
+	if err := f.refuse(); err != nil {
+		return err
+	}
+	return f.File.SyncData()
+}
 
 // Open opens a file for reading.
 func (fs tablesFS) Open(name string, options ...vfs.OpenOption) (vfs.File, error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -32,7 +31,7 @@ const (
 // write is the writer: it commits what stands in the line, group by group.
 func (d *DB) write() {
 	defer close(d.done)
-	defer d.contain()
+	defer d.watch.contain()
 	d.work()
 	if d.line.left() != nil { // there was no room for it
 		d.tryAgain()
@@ -60,25 +59,16 @@ func (d *DB) work() {
 func (d *DB) commitLine() {
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	defer d.contain()
+	defer d.watch.contain()
 	for group := d.line.next(); len(group) > 0; group = d.line.next() {
 		d.finish(group)
-	}
-}
-
-// contain is deferred by the goroutines of the directory. A panic in one ends all writing, and not the process: reads go on, and the next
-// process reads what is on the disk.
-func (d *DB) contain() {
-	if value := recover(); value != nil {
-		d.watch.log.Error("the data directory has a defect", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
-		d.fail(errPanicked)
 	}
 }
 
 // contained returns fn that contains its panics.
 func (d *DB) contained(fn func()) func() {
 	return func() {
-		defer d.contain()
+		defer d.watch.contain()
 		fn()
 	}
 }
@@ -96,6 +86,7 @@ func (d *DB) tryAgain() {
 // lead commits a group in the goroutine of a caller, which has taken the turn.
 func (d *DB) lead(group []*job) {
 	defer d.turn.Unlock()
+	defer d.watch.contain() // finish has answered
 	d.finish(group)
 }
 
@@ -105,7 +96,6 @@ func (d *DB) finish(jobs []*job) {
 	panics := true
 	defer func() {
 		if panics {
-			d.fail(errPanicked)
 			answer(jobs, errPanicked)
 		}
 	}()
@@ -121,7 +111,7 @@ func (d *DB) finish(jobs []*job) {
 			d.stall(append(done, jobs...), err)
 			jobs = nil
 		case err != nil:
-			d.fail(err)
+			d.watch.fail(err)
 			answer(done, err)
 		default:
 			answer(done, nil)
@@ -132,13 +122,6 @@ func (d *DB) finish(jobs []*job) {
 }
 
 var errPanicked = fmt.Errorf("%w: a defect of the data directory: its stack is in the log", ErrUnknown)
-
-// fail ends all writing, and logs the first error that does.
-func (d *DB) fail(err error) {
-	if d.broken.CompareAndSwap(nil, &err) {
-		d.watch.log.Error("the data directory takes no more writes; reads go on", "error", err.Error())
-	}
-}
 
 // answer answers those who wait: with err, or else with what their operations returned.
 func answer(jobs []*job, err error) {
@@ -218,7 +201,7 @@ func (d *DB) confirmIdle() {
 // as many more as groupBytes allow. A crash before the flush is over leaves a part of the group or none; nobody has been answered then.
 // After ErrFull nothing was written.
 func (d *DB) commit(jobs []*job) (n int, err error) {
-	if err := d.broken.Load(); err != nil {
+	if err := d.watch.broken.Load(); err != nil {
 		return len(jobs), *err
 	}
 	d.group.clear()
@@ -272,7 +255,7 @@ func (d *DB) flush() error {
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	if err := d.log.current.look(); err != nil { // nobody would find what was just written
-		d.fail(err)
+		d.watch.fail(err)
 		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	d.bytes.Add(int64(len(d.buffer)))
@@ -337,7 +320,7 @@ func setApplied(batch *pebble.Batch, number uint64) {
 // need not be on the disk: nothing but that depends on it.
 func (d *DB) confirm() {
 	r := &record{header: header{number: d.last, flushed: d.flushed}} // it takes no number: it may be lost
-	if d.said == d.flushed || d.broken.Load() != nil || d.log.end+int64(r.measure())+nextNote > d.log.current.size {
+	if d.said == d.flushed || d.watch.broken.Load() != nil || d.log.end+int64(r.measure())+nextNote > d.log.current.size {
 		return
 	}
 	r.segment = d.log.current.nonce

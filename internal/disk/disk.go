@@ -75,8 +75,7 @@ type DB struct {
 
 	using  sync.RWMutex // held by a Read
 	closed atomic.Bool
-	gone   chan struct{}         // closed when Close is over
-	broken atomic.Pointer[error] // why there are no more writes
+	gone   chan struct{} // closed when Close is over
 
 	flushes, waited, bytes atomic.Int64
 }
@@ -141,6 +140,12 @@ func (m Memory) withDefaults() Memory {
 
 // memTable returns the size of a table in memory.
 func (o *Options) memTable() int64 { return o.Memory.Tables / mostInMemory / o.part }
+
+// On returns options of a directory on another file system than the disk's, for tests of other packages.
+func (o Options) On(fs vfs.FS) Options {
+	o.fs = fs
+	return o
+}
 
 // Open opens a data directory, and makes it if it is not there. A directory of an earlier version is converted; its file is kept
 // under another name.
@@ -230,7 +235,21 @@ func reporter(w *watcher, o Options) func(error) {
 // Report reports a value that cannot be read, as damage to stored data.
 func (d *DB) Report(err error) { d.report(err) }
 
-// Close waits for what is in the line and closes the directory. It returns ErrFull if there was no room for all of it.
+// Ended returns a channel that is closed when the directory takes no more writes because nobody can tell what is on the disk: a flush
+// failed, its tables cannot be written, or it has a defect. The process should end, and the next one reads what is there. Err says why.
+func (d *DB) Ended() <-chan struct{} { return d.watch.over }
+
+// Err returns why the directory takes no more writes: an error that wraps ErrEnded, ErrGone or ErrReadOnly; nil if it takes writes, or
+// refuses them only for now.
+func (d *DB) Err() error {
+	if err := d.watch.broken.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Close waits for what is in the line and closes the directory. It returns ErrFull if there was no room for all of it. If the tables cannot
+// be written any more (see Ended), Close returns at once, and files and lock stay open until the process ends.
 func (d *DB) Close() error {
 	if d.closed.Swap(true) {
 		<-d.gone
@@ -241,11 +260,15 @@ func (d *DB) Close() error {
 		return d.closeView()
 	}
 	d.line.close()
+	return d.watch.unlessDead(d.closeAll)
+}
+
+func (d *DB) closeAll() error {
 	<-d.done
 	d.using.Lock()
 	defer d.using.Unlock()
 	// What is not in the tables stays in the log.
-	whole, err := d.broken.Load() == nil, error(nil)
+	whole, err := d.watch.broken.Load() == nil, error(nil)
 	if whole {
 		err = d.beginLastSegment()
 	}
@@ -281,7 +304,11 @@ func (d *DB) WriteSized(ctx context.Context, bytes int, op Op) error {
 		if lead != nil {
 			d.lead(lead)
 		}
-		err = <-j.answer
+		select {
+		case err = <-j.answer:
+		case <-d.watch.dead: // who was to answer may wait for the tables
+			return fmt.Errorf("%w: %w", ErrUnknown, d.Err())
+		}
 	}
 	j.op, j.err, j.bytes = nil, nil, 0
 	d.jobs.Put(j)
@@ -300,7 +327,7 @@ func (d *DB) LaterSized(bytes int, op Op) error {
 
 // queue puts a job into the line. It returns the group that the caller is to commit, if any; see line.
 func (d *DB) queue(ctx context.Context, j *job) ([]*job, error) {
-	if err := d.broken.Load(); err != nil {
+	if err := d.watch.broken.Load(); err != nil {
 		return nil, *err
 	}
 	return d.line.add(ctx, j)

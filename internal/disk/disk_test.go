@@ -164,13 +164,14 @@ func TestAFlushThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	fs.fails.Store(true)
-	for range 2 {
-		if err := d.Write(put(2)); !errors.Is(err, ErrUnknown) || !errors.Is(err, errIO) {
-			t.Errorf("a write that cannot be flushed: %v, want ErrUnknown", err)
-		}
+	if err := d.Write(put(2)); !errors.Is(err, ErrUnknown) || !errors.Is(err, errIO) {
+		t.Errorf("a write that cannot be flushed: %v, want ErrUnknown", err)
 	}
-	if err := d.Later(put(3)); !errors.Is(err, ErrUnknown) {
-		t.Errorf("a write after that: %v, want ErrUnknown", err)
+	<-d.Ended()
+	for _, write := range []func(Op) error{d.Write, d.Later} {
+		if err := write(put(2)); !errors.Is(err, ErrEnded) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), errIO.Error()) {
+			t.Errorf("a write after that: %v, want ErrEnded", err)
+		}
 	}
 	if got := numbers(t, d); len(got) != 1 {
 		t.Errorf("%v can be read, want what was flushed", got)

@@ -56,8 +56,7 @@
 // Writes return ErrFull at once when the log or the tables find no room, and nothing was written. Reads go on. Writes go on by themselves
 // when there is room. Operations that nobody waits for stay in the line meanwhile. ErrFull also stands for a disk that fails: it wraps the
 // reason. If Pebble cannot write its list of files when it makes
-// the tables, Open returns an error. Later, also while Open replays the log, the process ends with status 1: Pebble cannot go on, and the
-// log has what was acknowledged.
+// the tables, Open returns an error. So it does if that fails while it replays the log. Later, it ends all writing: see Failures.
 //
 // # Damaged tables
 //
@@ -77,11 +76,13 @@
 //
 // # Panics
 //
-// An operation that panics has refused. A panic in a goroutine of this package ends all writing, and not the process. Pebble's own
-// goroutines are not contained.
+// An operation that panics has refused. A panic in a goroutine of this package, or in what Pebble calls, ends all writing, and not the
+// process. So does Pebble's Fatalf. A panic within Pebble's own goroutines would end the process: Go lets nobody else recover from it. They
+// panic on contradictions in their own memory alone. What they read and write comes as errors, damage too: decision 0033 has the list.
 //
 // # Failures
 //
-// A group whose flush fails may be on the disk or not: nobody can tell, and trying again cannot help. Those that wait get ErrUnknown, and
-// the directory takes no more writes: the process should end, and the next one reads what is there.
+// A group whose flush fails may be on the disk or not: nobody can tell, and trying again cannot help. Those that wait get ErrUnknown. The
+// directory takes no more writes then, and neither after a defect, or if the tables cannot be written (ErrEnded). The process should end,
+// and the next one reads what is there: see DB.Ended. Reads go on until then.
 package disk

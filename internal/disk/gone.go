@@ -66,14 +66,14 @@ func (d *DB) look() {
 	err := d.lookAtTables()
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	if d.ended || d.broken.Load() != nil {
+	if d.ended || d.watch.broken.Load() != nil {
 		return
 	}
 	if err == nil {
 		err = d.lookAtLog()
 	}
 	if err != nil {
-		d.fail(err)
+		d.watch.fail(err)
 		return
 	}
 	d.looker.timer.Reset(lookEvery)

@@ -185,8 +185,8 @@ func TestContained(t *testing.T) {
 	}
 	writeNumbers(t, d, 0, 1)
 	d.contained(func() { panic("a defect") })()
-	if err := d.Write(put(1)); !errors.Is(err, ErrUnknown) || r.n.Load() != 2 {
-		t.Errorf("a write after that: %v, and %d lines of the log, want ErrUnknown and 2", err, r.n.Load())
+	if err := d.Write(put(1)); !errors.Is(err, ErrEnded) || r.n.Load() != 2 {
+		t.Errorf("a write after that: %v, and %d lines of the log, want ErrEnded and 2", err, r.n.Load())
 	}
 	if got := numbers(t, d); len(got) != 1 {
 		t.Errorf("%v is there", got)

@@ -70,7 +70,7 @@ func openView(dir string, o Options) (*DB, error) {
 	d := &DB{fs: o.fs, dir: dir, unit: firstSegment / o.part, tables: tables, watch: w, view: newGroup(tables), gone: make(chan struct{}), report: reporter(w, o)}
 	d.jobs.New = newJob
 	readOnly := ErrReadOnly
-	d.broken.Store(&readOnly)
+	w.broken.Store(&readOnly)
 	if err := d.readView(o.fs, o.fs.PathJoin(dir, "log")); err != nil {
 		return nil, errors.Join(err, w.close(tables))
 	}
@@ -124,7 +124,7 @@ func (d *DB) VerifyTables(ctx context.Context) (files int, err error) {
 				continue
 			}
 			checked[name] = true
-			if err := verifyTable(ctx, tablesFS{d.fs}, d.fs.PathJoin(d.dir, "tables", name)); err != nil {
+			if err := verifyTable(ctx, tablesFS{FS: d.fs}, d.fs.PathJoin(d.dir, "tables", name)); err != nil {
 				d.report(fmt.Errorf("%w: the file tables/%s: %w", ErrCorrupt, name, err))
 			}
 		}

@@ -68,8 +68,12 @@ func (h *header) append(dst []byte) []byte {
 	return dst
 }
 
-// errNoRecord is what reading returns where no record of the segment is.
-var errNoRecord = errors.New("disk: no record")
+var (
+	// errNoRecord is what reading returns where no record of the segment is.
+	errNoRecord = errors.New("disk: no record")
+	// errLaterRecord is what reading returns for a record that is sound, and of an unknown version.
+	errLaterRecord = errors.New("disk: the log was stored by a later version of Weft: start that version")
+)
 
 func readHeader(data []byte, segment uint64) (header, error) {
 	if len(data) < headerSize || binary.BigEndian.Uint32(data) != magic ||
@@ -81,7 +85,10 @@ func readHeader(data []byte, segment uint64) (header, error) {
 		directory: binary.BigEndian.Uint32(data[12:]), values: binary.BigEndian.Uint32(data[16:]),
 		number: binary.BigEndian.Uint64(data[20:]), segment: binary.BigEndian.Uint64(data[28:]), flushed: binary.BigEndian.Uint64(data[36:]),
 	}
-	if h.changes/maxChanges != version || h.segment != segment || uint64(h.directory)+uint64(h.values) > maxRecord {
+	if h.segment == segment && h.changes/maxChanges != version {
+		return header{}, errLaterRecord
+	}
+	if h.segment != segment || uint64(h.directory)+uint64(h.values) > maxRecord {
 		return header{}, errNoRecord
 	}
 	h.changes &= maxChanges - 1
@@ -140,7 +147,7 @@ func (r *record) append(dst []byte) []byte {
 // shares memory with data.
 func readRecord(data []byte, segment uint64) (*record, error) {
 	h, err := readHeader(data, segment)
-	if err != nil && len(data) > headerSize {
+	if errors.Is(err, errNoRecord) && len(data) > headerSize {
 		h, err = readHeader(data[headerSize:], segment)
 	}
 	if err != nil {
@@ -213,8 +220,8 @@ func (r *record) whole() bool {
 	return true
 }
 
-// readSegment reads the records of a segment, also those that come after damage.
-func readSegment(data []byte, segment uint64) (records []*record) {
+// readSegment reads the records of a segment, also those that come after damage. Its error is errLaterRecord.
+func readSegment(data []byte, segment uint64) (records []*record, err error) {
 	for at := 0; at < len(data); {
 		r, err := readRecord(data[at:], segment)
 		if err == nil {
@@ -222,13 +229,16 @@ func readSegment(data []byte, segment uint64) (records []*record) {
 			at += r.size()
 			continue
 		}
+		if errors.Is(err, errLaterRecord) {
+			return records, err
+		}
 		next := nextMark(data[at+1:], segment)
 		if next < 0 {
 			break
 		}
 		at = recordAt(data, at+1+next, segment)
 	}
-	return records
+	return records, nil
 }
 
 // recordAt is where the record begins that has a header at a place behind damage. It is its second header, if the damage ends in the
@@ -253,7 +263,7 @@ func nextMark(data []byte, segment uint64) int {
 			return next
 		}
 		at += next
-		if _, err := readHeader(data[at:], segment); err == nil {
+		if _, err := readHeader(data[at:], segment); !errors.Is(err, errNoRecord) {
 			return at
 		}
 	}

@@ -43,7 +43,7 @@ func (d *DB) recover(o Options, dir string) error {
 	if d.log, err = openWAL(o.fs, dir, count, o.part); err != nil {
 		return err
 	}
-	d.log.contain = d.contain
+	d.log.contain = d.watch.contain
 	if err := d.changeLogs(files); err != nil {
 		return errors.Join(err, d.log.close(false)) // the tables on the disk may need the new segment
 	}

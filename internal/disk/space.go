@@ -45,9 +45,11 @@ var writtenOut = []byte("w")
 // ErrCorrupt is wrapped by what reading returns for a value that was damaged.
 var ErrCorrupt = errors.New("disk: a value is damaged")
 
+// The first byte of a stored value is its version: it says how the rest is encoded, also by the packages of the store, the queue and the
+// blobs. Whoever changes an encoding so that this version cannot read it takes a new number. The byte is part of the checksum.
 const (
-	plain = 1 // the first byte of a stored value
-	lost  = 2 // the first byte of what stands for a value that was damaged in the log
+	plain = 1
+	lost  = 2 // of what stands for a value that was damaged in the log
 
 	valueHeader = 1 + crc32.Size
 )
@@ -85,7 +87,7 @@ func unseal(key, stored []byte) ([]byte, error) {
 	case stored[0] == lost:
 		return nil, damaged(key, "it was lost with a part of the log")
 	case stored[0] != plain:
-		return nil, damaged(key, "a later version of Weft wrote it")
+		return nil, &KeyError{Space: Space(key[0]), Key: bytes.Clone(key[1:]), Why: "it is sound: start that version", later: true}
 	}
 	return stored[valueHeader:], nil
 }
@@ -94,17 +96,29 @@ func damaged(key []byte, why string) error {
 	return &KeyError{Space: Space(key[0]), Key: bytes.Clone(key[1:]), Why: why}
 }
 
-// KeyError is the error of one key, or of its value. It wraps ErrCorrupt.
+// ErrLater is wrapped, beside ErrCorrupt, by what reading returns for a value that is sound, and of a version that this one does not know.
+var ErrLater = errors.New("stored by a later version of Weft")
+
+// KeyError is the error of one key, or of its value. It wraps ErrCorrupt, and perhaps ErrLater.
 type KeyError struct {
 	Space Space
 	Key   []byte
 	Why   string
+	later bool
 }
 
 // Error names the space, the key in hexadecimal, and what is wrong.
 func (e *KeyError) Error() string {
+	if e.later {
+		return fmt.Sprintf("%v: %s %x: %s", ErrLater, e.Space, e.Key, e.Why)
+	}
 	return fmt.Sprintf("%v: %s %x: %s", ErrCorrupt, e.Space, e.Key, e.Why)
 }
 
-// Unwrap returns ErrCorrupt.
-func (*KeyError) Unwrap() error { return ErrCorrupt }
+// Unwrap returns what it wraps.
+func (e *KeyError) Unwrap() []error {
+	if e.later {
+		return []error{ErrCorrupt, ErrLater}
+	}
+	return []error{ErrCorrupt}
+}

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -44,7 +45,7 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	defer cache.Unref()
 	compactions := newScheduler()
 	options := &pebble.Options{
-		FS: tablesFS{o.fs}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
+		FS: tablesFS{o.fs, w.dead}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
 		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
 		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
@@ -72,18 +73,19 @@ func openPebble(dir string, options *pebble.Options) (tables *pebble.DB, err err
 	return pebble.Open(dir, options)
 }
 
-// isOpening reports whether the calling goroutine is in openPebble.
-func isOpening() bool {
-	var callers [64]uintptr
+// whose reports about the calling goroutine: whether it is in openPebble, and whether Pebble began it.
+func whose() (opening, pebbles bool) {
+	var callers [256]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
 	for more := true; more; {
 		var frame runtime.Frame
 		frame, more = frames.Next()
-		if strings.HasSuffix(frame.Function, "disk.openPebble") {
-			return true
+		opening = opening || strings.HasSuffix(frame.Function, "disk.openPebble")
+		if frame.Function != "runtime.goexit" {
+			pebbles = strings.HasPrefix(frame.Function, "github.com/cockroachdb/pebble/")
 		}
 	}
-	return false
+	return opening, pebbles
 }
 
 // watcher watches the tables: it reports what goes wrong, and knows whether they can be written out.
@@ -99,6 +101,13 @@ type watcher struct {
 	lastMerge   atomic.Pointer[error] // what the last compaction came to
 	looks       time.Duration         // how long looking into a table was put off last; one goroutine of Pebble does
 
+	// broken is why there are no more writes, and over is closed then, unless a file is gone. dead is closed when Pebble cannot go on: a
+	// flush that it has begun does not end, and neither does its Close.
+	broken atomic.Pointer[error]
+	over   chan struct{}
+	die    sync.Once
+	dead   chan struct{}
+
 	mu       sync.Mutex
 	reported map[string]time.Time
 }
@@ -108,7 +117,10 @@ func newWatcher(o Options) *watcher {
 	if o.hurry {
 		pause = 0
 	}
-	return &watcher{log: o.Log, pause: pause, ending: make(chan struct{}), failed: make(chan struct{}, 1), reported: map[string]time.Time{}}
+	return &watcher{
+		log: o.Log, pause: pause, ending: make(chan struct{}), failed: make(chan struct{}, 1), over: make(chan struct{}), dead: make(chan struct{}),
+		reported: map[string]time.Time{},
+	}
 }
 
 // listener is what Pebble tells of its work. It calls all of it but BackgroundError of a look into a table with a lock that readers do not
@@ -116,10 +128,12 @@ func newWatcher(o Options) *watcher {
 func (w *watcher) listener(compactions *scheduler) *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			defer w.contain()
 			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details.Error())
 		},
 		BackgroundError: w.backgroundError,
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) { // which should not be: see crowded
+			defer w.contain()
 			w.report("stall", "a write waits for the tables of the data directory", "reason", i.Reason)
 		},
 		FlushEnd: func(i pebble.FlushInfo) {
@@ -136,6 +150,7 @@ func (w *watcher) listener(compactions *scheduler) *pebble.EventListener {
 
 // backgroundError takes an error of Pebble's work, which Pebble does again at once unless it has to wait.
 func (w *watcher) backgroundError(err error) {
+	defer w.contain()
 	damaged := pebble.IsCorruptionError(err)
 	switch {
 	case isLast(&w.lastMerge, err):
@@ -177,10 +192,78 @@ func isLast(last *atomic.Pointer[error], err error) bool {
 	return l != nil && *l != nil && errors.Is(err, *l)
 }
 
-// close closes the tables.
+// close closes the tables. If Pebble cannot go on, they stay open until the process ends.
 func (w *watcher) close(tables *pebble.DB) error {
 	close(w.ending)
-	return tables.Close()
+	return w.unlessDead(tables.Close)
+}
+
+// unlessDead returns what fn returns, or why Pebble cannot go on: fn may wait for ever then. A panic of fn is an error.
+func (w *watcher) unlessDead(fn func() error) error {
+	ended := make(chan error, 1)
+	go func() {
+		err := errPanicked
+		defer func() { ended <- err }()
+		defer w.contain()
+		err = fn()
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-w.dead:
+		return *w.broken.Load()
+	}
+}
+
+// contain is deferred by goroutines, and by what Pebble's goroutines call. A panic in one ends all writing, and not the process: reads go
+// on, and the next process reads what is on the disk.
+func (w *watcher) contain() {
+	if value := recover(); value != nil {
+		if w.broken.Load() == nil {
+			w.log.Error("the data directory has a defect", "panic", fmt.Sprint(value), "stack", string(debug.Stack()))
+		}
+		w.fail(errPanicked)
+	}
+}
+
+// ErrEnded is wrapped by what Write and Later return when the directory takes no more writes, and only another process can find out what is
+// on the disk. Nothing was written. See DB.Ended.
+var ErrEnded = errors.New("disk: the data directory takes no more writes until another process opens it; nothing was written")
+
+// ended is the reason of ErrEnded. It does not wrap the error of the write that found out, whose outcome was not known.
+type ended struct {
+	text   string
+	number error // of the system; nil if there is none
+}
+
+// Error returns what happened.
+func (e *ended) Error() string { return ErrEnded.Error() + ": " + e.text }
+
+// Unwrap returns ErrEnded, and the error number of the system.
+func (e *ended) Unwrap() []error {
+	if e.number == nil {
+		return []error{ErrEnded}
+	}
+	return []error{ErrEnded, e.number}
+}
+
+// fail ends all writing, and logs the first error that does.
+func (w *watcher) fail(err error) {
+	why := err
+	if !errors.Is(err, ErrGone) {
+		e := &ended{text: strings.TrimPrefix(err.Error(), ErrUnknown.Error()+": ")}
+		if number := syscall.Errno(0); errors.As(err, &number) {
+			e.number = number
+		}
+		why = e
+	}
+	if !w.broken.CompareAndSwap(nil, &why) {
+		return
+	}
+	w.log.Error("the data directory takes no more writes; reads go on", "error", err.Error())
+	if why != err {
+		close(w.over)
+	}
 }
 
 // largestReported is how many kinds of lines are remembered. Then all are forgotten.
@@ -208,17 +291,26 @@ func (*watcher) Infof(string, ...any) {}
 
 // Errorf reports what Pebble tries again.
 func (w *watcher) Errorf(format string, args ...any) {
+	defer w.contain()
 	w.report("error", "the tables of the data directory: "+fmt.Sprintf(format, args...))
 }
 
-// Fatalf ends the process with status 1: Pebble calls it when it cannot go on without losing what it was given. The log has it. While Pebble
-// itself opens the tables in our goroutine, it panics instead, and Open returns an error.
+// Fatalf ends all writing: Pebble calls it when it cannot go on without losing what it was given, and must not go on after it. The log has
+// what it was given. A goroutine of Pebble ends here, and gives back its locks, so that reads go on; one of ours panics, which it contains.
+// No list of files is written any more (see listFile), and the process should end: see DB.Ended. While Pebble opens the tables, Open returns
+// an error.
 func (w *watcher) Fatalf(format string, args ...any) {
-	if isOpening() {
-		panic(fmt.Sprintf(format, args...))
+	opening, pebbles := whose()
+	text := fmt.Sprintf(format, args...)
+	if opening {
+		panic(text)
 	}
-	w.log.Error("the tables of the data directory cannot be written, so the process ends: " + fmt.Sprintf(format, args...))
-	os.Exit(1)
+	w.fail(fmt.Errorf("%w: its tables cannot be written: %s", ErrUnknown, text))
+	w.die.Do(func() { close(w.dead) })
+	if pebbles {
+		runtime.Goexit()
+	}
+	panic(text)
 }
 
 // errTables is that the tables cannot be written out for now, and why.
@@ -239,6 +331,8 @@ func (w *watcher) await(written <-chan struct{}) error {
 			if w.failing() {
 				return w.errTables()
 			}
+		case <-w.dead:
+			return *w.broken.Load()
 		}
 	}
 }

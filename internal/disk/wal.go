@@ -50,7 +50,7 @@ type wal struct {
 	// tables on the disk need, or one before that.
 	full   []*segment
 	needed *segment
-	// contain is deferred by its goroutines: see DB.contain.
+	// contain is deferred by its goroutines: see watcher.contain.
 	contain func()
 	// spare are files that are free.
 	spare []*segment
@@ -323,7 +323,11 @@ func readLog(fs vfs.FS, dir string, unit int64, report func(error)) (records []*
 		}
 		count = max(count, n)
 		files = append(files, path)
-		records = append(records, readSegment(data, nonce)...)
+		more, err := readSegment(data, nonce)
+		if err != nil {
+			return nil, nil, 0, fmt.Errorf("the file %s: %w", name, err)
+		}
+		records = append(records, more...)
 	}
 	slices.SortStableFunc(records, func(a, b *record) int { return cmp.Compare(a.number, b.number) })
 	return records, files, count, nil

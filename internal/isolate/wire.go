@@ -40,7 +40,7 @@ var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded,
 	store.ErrUnknown, store.ErrThrottled, store.ErrTooLarge, store.ErrStale, store.ErrBadToken,
 	queue.ErrTooLarge, queue.ErrRefused, queue.ErrInvalid, queue.ErrPartial,
-	disk.ErrFull, disk.ErrCorrupt, history.ErrCorrupt, seal.ErrKey,
+	disk.ErrFull, disk.ErrGone, disk.ErrEnded, disk.ErrCorrupt, history.ErrCorrupt, seal.ErrKey,
 }
 
 // remote is an error of the other end: its text, and which of the sentinels it is.

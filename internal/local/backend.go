@@ -32,10 +32,15 @@ func inMemory(_ *Options, taskQueues []string) (*backend, error) {
 
 // onDisk keeps everything in a file of the data directory, which belongs to this process alone.
 func onDisk(o *Options, taskQueues []string) (*backend, error) {
-	db, err := disk.Open(o.Dir, disk.Options{Memory: o.budgets.disk})
+	db, err := disk.Open(o.Dir, disk.Options{Log: o.Log, Memory: o.budgets.disk})
 	if err != nil {
 		return nil, err
 	}
+	return over(db, o, taskQueues)
+}
+
+// over keeps everything in an open data directory, and closes it.
+func over(db *disk.DB, o *Options, taskQueues []string) (*backend, error) {
 	s := storeembedded.New(db)
 	q, err := queueembedded.New(db, queue.Standard(taskQueues...), queueembedded.Options{Clock: o.Clock, BodyBytes: o.budgets.messages})
 	if err != nil {
@@ -53,6 +58,7 @@ func onDisk(o *Options, taskQueues []string) (*backend, error) {
 		tick:  tick,
 		tidy:  func(ctx context.Context, atOnce int) (int, error) { return deleteExpired(ctx, s, o.now(), atOnce) },
 		probe: func() error { return db.Write(func(*disk.Tx) error { return nil }) },
+		ended: db.Ended(), why: db.Err,
 		close: db.Close,
 	}, nil
 }

@@ -1,10 +1,12 @@
 package local
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,5 +129,29 @@ func TestBackupIsGuarded(t *testing.T) {
 		if answer.Code != want || answer.Header().Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("from %q: %d %v", origin, answer.Code, answer.Header())
 		}
+	}
+}
+
+// A backup leaves out the token that callers show: the file of it is no part of what is restored.
+func TestBackupWithoutToken(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := Open(&engine.Registry{}, Options{Dir: dir, Auth: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	_, token := s.Token()
+	request, answer := httptest.NewRequest(http.MethodGet, BackupPath, nil), httptest.NewRecorder()
+	request.Header.Set("Authorization", "Bearer "+token)
+	if s.Handler().ServeHTTP(answer, request); answer.Code != http.StatusOK || token == "" || strings.Contains(answer.Body.String(), token) {
+		t.Errorf("%d, and the backup has the token: %v", answer.Code, strings.Contains(answer.Body.String(), token))
+	}
+	restored := filepath.Join(t.TempDir(), "restored")
+	if _, err := disk.Restore(bytes.NewReader(answer.Body.Bytes()), restored, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(restored, "token")); !os.IsNotExist(err) {
+		t.Errorf("the token was restored: %v", err)
 	}
 }

@@ -169,7 +169,7 @@ func TestHealth(t *testing.T) {
 		{nil, "/readyz", "", 200},
 		{full, "/readyz", "no space left on device", 503},
 		{full, "/healthz", "", 200},
-		{errors.New("broken: /secret"), "/readyz", "start it again", 503},
+		{errors.New("broken: /secret"), "/readyz", "its log says why", 503},
 		{nil, "/readyz", "", 200},
 		{nil, "/other", "", 404},
 	} {

@@ -99,21 +99,25 @@ func notServing(err error) string {
 	case errors.Is(err, disk.ErrClosed):
 		return "the server stops"
 	}
-	return "the server can no longer write to its data directory, and its log says why: start it again"
+	return "the server cannot write to its data directory, and its log says why"
 }
 
-// whyRefused says to a caller why the disk takes no writes for now; empty if that is not what an error says. It has no path and no payload.
+// whyRefused says to a caller why the data directory takes no writes; empty if that is not what an error says. It has no path and no payload.
 func whyRefused(err error) string {
-	if errors.Is(err, disk.ErrBusy) {
-		return "the disk of the server's data directory does not keep up, and the server's memory for writes is in use: start it with a larger --memory-limit, or on a faster disk"
-	}
-	if !errors.Is(err, disk.ErrFull) {
-		return ""
-	}
 	reason := "its log says why"
 	var number syscall.Errno
 	if errors.As(err, &number) {
 		reason = number.Error()
 	}
-	return "the disk of the server's data directory takes no writes for now (" + reason + "); it goes on by itself when it can: make room on it"
+	switch {
+	case errors.Is(err, disk.ErrBusy):
+		return "the disk of the server's data directory does not keep up, and the server's memory for writes is in use: start it with a larger --memory-limit, or on a faster disk"
+	case errors.Is(err, disk.ErrFull):
+		return "the disk of the server's data directory takes no writes for now (" + reason + "); it goes on by itself when it can: make room on it"
+	case errors.Is(err, disk.ErrGone):
+		return "a file of the server's data directory was deleted or replaced, so the server takes no more writes; its log names the file: stop the server, put the file back or restore a backup, and start it again"
+	case errors.Is(err, disk.ErrEnded):
+		return "the server can no longer write to its data directory (" + reason + "), so it ends: start it again"
+	}
+	return ""
 }

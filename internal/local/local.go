@@ -133,6 +133,9 @@ type backend struct {
 	// tick has the queue look at its clock, if that is not the machine's; nil otherwise.
 	tick  func()
 	probe func() error // writes nothing, and returns why nothing can be written
+	// ended is closed when only another process can find out what is on the disk, and why says what happened; nil never is.
+	ended <-chan struct{}
+	why   func() error
 	close func() error
 }
 
@@ -273,7 +276,7 @@ func OpenChild(registry *engine.Registry, o Options) error {
 	o.setDefaults()
 	limitChild(o.MemoryLimit)
 	o.Turn.CacheBytes = int(newBudgets(o.MemoryLimit).cache)
-	o.Turn.Rate = o.rateOf
+	o.Turn.Rate, o.Turn.WhyRefused = o.rateOf, whyRefused
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = blobmemory.New(nil) // the parent seals: only the limits of payloads count here
@@ -367,7 +370,8 @@ func (s *Server) tidy(ctx context.Context) {
 	}
 }
 
-// Serve serves the API at a listener and works, until ctx ends; then it stops cleanly. It closes the listener.
+// Serve serves the API at a listener and works, until ctx ends; then it stops cleanly. It closes the listener. It stops with an error that
+// wraps disk.ErrEnded if only another process can find out what is on the disk: start the server again then.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	requests, abort := context.WithCancel(context.Background())
 	defer abort()
@@ -387,14 +391,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, s.connections)}) }()
-	var err error
-	select {
-	case err = <-served:
-	case <-ctx.Done():
+	shutdown := func() error {
 		abort() // callers who wait for a result are told that there is none yet
 		limited, cancel := context.WithTimeout(context.Background(), stopAfter)
 		defer cancel()
-		err = server.Shutdown(limited)
+		return server.Shutdown(limited)
+	}
+	var err error
+	select {
+	case err = <-served:
+	case <-s.backend.ended:
+		err = errors.Join(fmt.Errorf("start the server again: %w", s.backend.why()), shutdown())
+	case <-ctx.Done():
+		err = shutdown()
 	}
 	stop()
 	select {

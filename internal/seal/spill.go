@@ -83,6 +83,8 @@ func (s *Sealer) fetch(ctx context.Context, place string, reference []byte) ([]b
 	switch {
 	case errors.Is(err, blob.ErrMissing), errors.Is(err, blob.ErrDenied):
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
+	case errors.Is(err, blob.ErrCorrupt):
+		return nil, fmt.Errorf("%w: %w", ErrTampered, err)
 	case err != nil:
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}

@@ -265,6 +265,27 @@ func TestBlobsThatMayNotBeRead(t *testing.T) {
 	refuses(t, denied, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, seal.ErrGone)
 }
 
+// A damaged blob leaves its own commit sealed, for good. It keeps nobody from those around it.
+func TestDamagedBlob(t *testing.T) {
+	t.Parallel()
+	ctx, a := t.Context(), newApart(t)
+	if err := a.sealer(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	damaged := seal.New(seal.Options{Blobs: damagedBlobs{a.blobs}})
+	page, err := damaged.Log(a.store).Forward(ctx, item(0).Key, 1)
+	if err != nil || len(page.Items) != 1 || page.Items[0].Body[0] != history.Sealed {
+		t.Fatalf("%d items, %v", len(page.Items), err)
+	}
+	refuses(t, damaged, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, seal.ErrTampered)
+}
+
+// damagedBlobs are blobs that are damaged.
+type damagedBlobs struct{ *blobmemory.Blobs }
+
+// Get implements blob.Blobs.
+func (damagedBlobs) Get(context.Context, string) ([]byte, error) { return nil, blob.ErrCorrupt }
+
 // denying are blobs that may not be read, and not be put.
 type denying struct{ *blobmemory.Blobs }
 

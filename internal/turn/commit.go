@@ -215,6 +215,8 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 			unknown = true
 		case !unknown && (t.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
 			return fmt.Errorf("%w: put: %w", errBusy, err) // and trying again is no use
+		case unknown && t.whyRefused(err) != "":
+			return fmt.Errorf("%w: put: %w", errUnknown, err) // and nobody finds out for now
 		}
 		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {
 			if unknown {

@@ -143,7 +143,12 @@ func (s *Service) Maintain(ctx context.Context) (did Upkeep, err error) {
 func (s *Service) nextRound(mark []byte) (*round, error) {
 	r := &round{}
 	if len(mark) > 0 {
-		if err := history.DecodeBody(mark, r); err != nil {
+		err := history.DecodeBody(mark, r)
+		if errors.Is(err, history.ErrCorrupt) {
+			s.options.Logger.Warn("the check over all runs begins again: its place is damaged", "error", err)
+			r, err = &round{}, nil
+		}
+		if err != nil {
 			return nil, fmt.Errorf("the place of the check over all runs: %w", err)
 		}
 	}

@@ -203,6 +203,8 @@ func (s *Service) problem(err error) error {
 		return api.Busy.New("%s; nothing was written: send the request again", s.whyRefused(err))
 	case errors.Is(err, errBusy), errors.Is(err, errLost), errors.Is(err, errStale):
 		return api.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
+	case errors.Is(err, errUnknown) && s.whyRefused(err) != "":
+		return api.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.whyRefused(err))
 	case errors.Is(err, errUnknown):
 		return api.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
 	case errors.Is(err, errTooLarge):

@@ -76,7 +76,7 @@ type Options struct {
 	// SendsAtOnce is how many requests to queues a commit's messages make at once, at most. With more than one, messages of a queue
 	// change places.
 	SendsAtOnce int
-	// WhyRefused says to callers why a store or a queue that returned this error refuses for now; empty if it does not know. nil knows
+	// WhyRefused says to callers why a store or a queue that returned this error refuses; empty if it does not know. nil knows
 	// nothing.
 	WhyRefused func(err error) string
 	// Logger takes what operators should know; nil is slog.Default.

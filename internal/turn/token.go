@@ -105,8 +105,13 @@ func (s *Service) signingKey(ctx context.Context, make bool) ([]byte, error) {
 		return nil, errNoKeys
 	}
 	body, err := s.Keys.ReadKey(ctx)
-	if err == nil && len(body) == 0 && make {
+	if make && (err == nil && len(body) == 0 || errors.Is(err, store.ErrCorrupt)) {
+		// A store that this process has alone replaces a damaged key. Tokens that it signed are refused then, and their attempts time out.
 		body, err = s.makeKey(ctx)
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		s.options.Logger.Error("the key that tokens are signed with is damaged", "error", err)
+		return nil, api.Internal.New("the key that tokens are signed with is damaged; the log of the server says what to do. The activity is tried again when its time is over")
 	}
 	if err != nil {
 		return nil, readProblem(err)

@@ -1,42 +1,16 @@
 package embedded
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/disk/disktest"
 	"github.com/seed-41655fb1/weft/queue"
 )
-
-// damage damages the stored value of a key in a directory that nobody has open.
-func damage(t *testing.T, dir string, space disk.Space, key []byte) {
-	t.Helper()
-	tables, err := pebble.Open(filepath.Join(dir, "tables"), &pebble.Options{FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: quiet{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key = append([]byte{byte(space)}, key...)
-	_, closer, err := tables.Get(key)
-	if err != nil {
-		t.Fatalf("there is nothing to damage: %v", err)
-	}
-	if err := errors.Join(closer.Close(), tables.Set(key, []byte("damaged"), pebble.Sync), tables.Close()); err != nil {
-		t.Fatal(err)
-	}
-}
-
-type quiet struct{}
-
-func (quiet) Infof(string, ...any)              {}
-func (quiet) Errorf(string, ...any)             {}
-func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 // life is one life of a process that has the directory.
 type life struct {
@@ -102,7 +76,7 @@ func TestDamagedCount(t *testing.T) {
 		what string
 		make func(t *testing.T, dir string)
 	}{
-		{"its checksum is wrong", func(t *testing.T, dir string) { damage(t, dir, disk.Received, key(2)) }},
+		{"its checksum is wrong", func(t *testing.T, dir string) { disktest.Damage(t, dir, disk.Received, key(2)) }},
 		{"it is too short", func(t *testing.T, dir string) {
 			l := begin(t, dir)
 			l.write(func(tx *disk.Tx) error { tx.Put(disk.Received, key(2), []byte{1}); return nil })
@@ -133,7 +107,7 @@ func TestDamagedMessageIsCounted(t *testing.T) {
 	l := begin(t, dir)
 	l.send("a", "b")
 	l.end()
-	damage(t, dir, disk.Messages, key(1))
+	disktest.Damage(t, dir, disk.Messages, key(1))
 	l = begin(t, dir)
 	defer l.end()
 	if err := (journal{l.db}).Received("q", map[uint64]int{1: 3, 2: 3, 9: 3}, true); err != nil {

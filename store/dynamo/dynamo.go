@@ -87,7 +87,36 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 	client = dynamodb.New(client.Options(), func(c *dynamodb.Options) {
 		c.HTTPClient = awstry.Wrap(c.HTTPClient, awstry.For(o.TryTimeout, tryTimeout))
 	})
-	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock, report: o.Report}, nil
+	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock, report: seldom(o.Report, o.Clock)}, nil
+}
+
+// reportEvery is how long after a report the same one may come again: a sweep meets a damaged timer each minute. mostReported is how many
+// are remembered; then all are forgotten.
+const (
+	reportEvery  = time.Hour
+	mostReported = 1000
+)
+
+// seldom returns what hands on an error, unless it did so just now.
+func seldom(report func(error), clock func() time.Time) func(error) {
+	var mu sync.Mutex
+	last := map[string]time.Time{}
+	return func(err error) {
+		mu.Lock()
+		text, now := err.Error(), clock()
+		at, known := last[text]
+		again := !known || now.Sub(at) >= reportEvery
+		if again {
+			if len(last) == mostReported {
+				clear(last)
+			}
+			last[text] = now
+		}
+		mu.Unlock()
+		if again {
+			report(err)
+		}
+	}
 }
 
 // Lister is the list of the namespace's runs, or nil where there is none.

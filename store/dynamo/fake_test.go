@@ -252,6 +252,11 @@ func (f *fake) check(in *request) (standing record, ok bool) {
 		return standing, standing == nil || same && sameRun
 	case "#v = :v":
 		return standing, same
+	case "#v = :v AND #c = :c":
+		return standing, same && encode(standing["c"]) == encode(in.ExpressionAttributeValues[":c"])
+	case "attribute_not_exists(#v) AND #c = :c":
+		_, is := standing["body"]
+		return standing, standing != nil && !is && encode(standing["c"]) == encode(in.ExpressionAttributeValues[":c"])
 	}
 	panic("a condition that the fake does not know: " + in.ConditionExpression)
 }

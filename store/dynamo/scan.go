@@ -1,9 +1,12 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -99,14 +102,28 @@ func (s *Store) ReadMark(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if err := verify(out.Items[0], attrBody); err != nil {
-		return nil, err
+		s.report(err) // WriteMark replaces it
+		return nil, nil
 	}
 	return bytesOf(out.Items[0], attrBody), nil
 }
 
 // WriteMark implements store.Scanner, with one conditional put. Where its answer is lost, the same call returns ErrStale
-// then: a caller reads the mark again, and goes on from it.
+// then: a caller reads the mark again, and goes on from it. To replace a damaged mark takes a query and another put.
 func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
+	err := s.putMark(ctx, old, mark, nil)
+	if len(old) > 0 || !errors.Is(err, store.ErrStale) {
+		return err
+	}
+	out, readErr := s.read(ctx, s.query(s.markPartition(), markSort, markSort))
+	if readErr != nil || len(out.Items) == 0 || verify(out.Items[0], attrBody) == nil {
+		return cmp.Or(readErr, err)
+	}
+	return s.putMark(ctx, nil, mark, out.Items[0])
+}
+
+// putMark puts a mark in the place of an old one, which is empty if there is none, or of a damaged one.
+func (s *Store) putMark(ctx context.Context, old, mark []byte, damaged attributes) error {
 	in := &dynamodb.PutItemInput{
 		TableName: &s.table, ConditionExpression: aws.String(free),
 		Item: attributes{attrPartition: str(s.markPartition()), attrSort: str(markSort), attrBody: bin(mark)},
@@ -117,9 +134,29 @@ func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 		in.ExpressionAttributeNames = map[string]string{"#v": attrBody}
 		in.ExpressionAttributeValues = attributes{":v": bin(old)}
 	}
+	if damaged != nil {
+		in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = unchanged(damaged)
+	}
 	err := write(ctx, func(ctx context.Context, o option) error {
 		_, err := s.client.PutItem(ctx, in, o)
 		return err
 	})
 	return stale(err, "the mark was moved")
+}
+
+// unchanged is the condition that body and check of an item are what they were.
+func unchanged(was attributes) (condition *string, names map[string]string, values attributes) {
+	names, values = map[string]string{"#v": attrBody, "#c": attrCheck}, attributes{}
+	var parts []string
+	for _, of := range []struct{ name, value string }{{"#v", ":v"}, {"#c", ":c"}} {
+		if v, is := was[names[of.name]]; is {
+			parts, values[of.value] = append(parts, of.name+" = "+of.value), v
+		} else {
+			parts = append(parts, "attribute_not_exists("+of.name+")")
+		}
+	}
+	if len(values) == 0 {
+		values = nil // DynamoDB takes no empty ones
+	}
+	return aws.String(strings.Join(parts, " AND ")), names, values
 }

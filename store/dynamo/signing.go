@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -20,7 +21,7 @@ func (s *Store) ReadKey(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	if err := verify(out.Items[0], attrBody); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: restore it, or delete it: then a new key is made, and activities whose tokens the old one signed are tried again when their time is over", err)
 	}
 	return bytesOf(out.Items[0], attrBody), nil
 }

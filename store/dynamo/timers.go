@@ -113,7 +113,7 @@ func (s *Store) DueTimers(ctx context.Context, before time.Time, limit int) ([]s
 		}
 		t, err := decodeTimer(row)
 		if err != nil {
-			s.report(err) // the others fire; this one stays, and every sweep reports it
+			s.report(err) // the others fire; this one stays, and the slow check sends its message anew from the history of its run
 			continue
 		}
 		timers = append(timers, t)

@@ -6,44 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/disk/disktest"
 	"github.com/seed-41655fb1/weft/store"
 )
-
-// damage damages the stored values of keys of a space in a directory that nobody has open.
-func damage(t *testing.T, dir string, space disk.Space, keys ...[]byte) {
-	t.Helper()
-	tables, err := pebble.Open(filepath.Join(dir, "tables"), &pebble.Options{FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: quiet{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range keys {
-		key = append([]byte{byte(space)}, key...)
-		_, closer, err := tables.Get(key)
-		if err != nil {
-			t.Fatalf("there is nothing to damage: %v", err)
-		}
-		if err := errors.Join(closer.Close(), tables.Set(key, []byte("damaged"), pebble.Sync)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := tables.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
-type quiet struct{}
-
-func (quiet) Infof(string, ...any)              {}
-func (quiet) Errorf(string, ...any)             {}
-func (quiet) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
 func openQuiet(t *testing.T, dir string) *Store {
 	t.Helper()
@@ -135,7 +105,7 @@ func TestDeleteExpiredWithDamage(t *testing.T) {
 				s.keep(t, itemOf(name(i), 0, i+1))
 			}
 			closeStore(t, s)
-			damage(t, dir, test.space, test.key(3), test.key(4))
+			disktest.Damage(t, dir, test.space, test.key(3), test.key(4))
 			s = openQuiet(t, dir)
 			deleted := 0
 			for calls := 0; ; calls++ {
@@ -170,7 +140,7 @@ func TestDeleteExpiredBesideDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
-	damage(t, dir, disk.Log, logKey(itemOf("w", 0, 0).Key), logKey(itemOf("x", 0, 0).Key))
+	disktest.Damage(t, dir, disk.Log, logKey(itemOf("w", 0, 0).Key), logKey(itemOf("x", 0, 0).Key))
 	s = openQuiet(t, dir)
 	if n, err := s.DeleteExpired(t.Context(), began.Add(time.Hour), 10); err != nil || n != 2 {
 		t.Fatalf("%d deleted, %v; want 2", n, err)
@@ -240,8 +210,8 @@ func TestDeleteWithDamage(t *testing.T) {
 	}
 	s.keep(t, items...)
 	closeStore(t, s)
-	damage(t, dir, disk.Log, logKey(items[0].Key))
-	damage(t, dir, disk.Attempts, append(attemptsOf("a", 1), 0, 0, 0, 0, 0, 0, 0, 5))
+	disktest.Damage(t, dir, disk.Log, logKey(items[0].Key))
+	disktest.Damage(t, dir, disk.Attempts, append(attemptsOf("a", 1), 0, 0, 0, 0, 0, 0, 0, 5))
 	s = openQuiet(t, dir)
 	err := s.Delete(t.Context(), nil, attempts)
 	if _, _, attempted := s.workflows(t); !errors.Is(err, disk.ErrCorrupt) || len(attempted) > 0 {

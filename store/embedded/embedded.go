@@ -9,6 +9,8 @@
 //	timers    due, id                                     body
 //	expiry    when, workflow, run, slot                   -
 //	marks     "scan"                                      the mark of the slow check over all runs
+//	marks     "key"                                       the key that tokens are signed with
+//	marks     "rate/", task queue                         how far the task queue's rate is used
 //
 // Numbers are big-endian and a workflow's id comes with its length, so that the order of the keys is the order that the
 // port wants and no id is a prefix of another.
@@ -59,6 +61,17 @@ func (s *Store) writeSized(ctx context.Context, bytes int, op disk.Op) error {
 		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
 	return damaged(err)
+}
+
+// getOrReplace is Get of a value that the operation puts anew if it is damaged, which it reports. One that a later version stored is an
+// error: nobody replaces it.
+func (s *Store) getOrReplace(tx *disk.Tx, key []byte) ([]byte, error) {
+	value, err := tx.Get(disk.Marks, key)
+	if errors.Is(err, disk.ErrCorrupt) && !errors.Is(err, disk.ErrLater) {
+		s.db.Report(err)
+		return nil, nil
+	}
+	return value, err
 }
 
 // damaged makes the port's error of the disk's.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/disk/disktest"
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
 
@@ -13,12 +14,12 @@ func Damage(t *testing.T, dir string, d storetest.Damaged) {
 	t.Helper()
 	switch {
 	case d.Item != nil:
-		damage(t, dir, disk.Log, logKey(d.Item.Key))
+		disktest.Damage(t, dir, disk.Log, logKey(d.Item.Key))
 	case d.Attempt != nil:
-		damage(t, dir, disk.Attempts, binary.BigEndian.AppendUint64(attemptsOf(d.Attempt.Workflow, d.Attempt.Run), uint64(d.Attempt.Event)))
+		disktest.Damage(t, dir, disk.Attempts, binary.BigEndian.AppendUint64(attemptsOf(d.Attempt.Workflow, d.Attempt.Run), uint64(d.Attempt.Event)))
 	case d.Timer != nil:
-		damage(t, dir, disk.Timers, timerKey(*d.Timer))
+		disktest.Damage(t, dir, disk.Timers, timerKey(*d.Timer))
 	case d.Row != nil:
-		damage(t, dir, disk.List, rowKey(d.Row.Summary))
+		disktest.Damage(t, dir, disk.List, rowKey(d.Row.Summary))
 	}
 }

@@ -23,7 +23,7 @@ func (s *Store) ReadKey(ctx context.Context) (key []byte, err error) {
 // MakeKey implements store.Keys. When it returns nil the key is on the disk.
 func (s *Store) MakeKey(ctx context.Context, key []byte) error {
 	return s.write(ctx, func(tx *disk.Tx) error {
-		standing, err := tx.Get(disk.Marks, signingKey)
+		standing, err := s.getOrReplace(tx, signingKey)
 		if err != nil {
 			return err
 		}

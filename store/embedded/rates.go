@@ -3,7 +3,6 @@ package embedded
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
@@ -16,16 +15,13 @@ func (s *Store) Reserve(ctx context.Context, slot store.Slot) (at time.Time, err
 	key := []byte("rate/" + slot.TaskQueue)
 	err = s.write(ctx, func(tx *disk.Tx) error {
 		mark := int64(0)
-		standing, err := tx.Get(disk.Marks, key)
-		if err == nil && standing != nil && len(standing) != 8 {
-			err = malformed(disk.Marks, key)
-		}
-		switch {
-		case errors.Is(err, disk.ErrCorrupt):
-			s.db.Report(err)
-			standing = nil
-		case err != nil:
+		standing, err := s.getOrReplace(tx, key)
+		if err != nil {
 			return err
+		}
+		if standing != nil && len(standing) != 8 {
+			s.db.Report(malformed(disk.Marks, key))
+			standing = nil
 		}
 		if standing != nil {
 			mark = int64(binary.BigEndian.Uint64(standing))

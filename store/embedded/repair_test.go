@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/disk/disktest"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -18,8 +19,8 @@ func TestDamageGoesWithItsRun(t *testing.T) {
 	s.keep(t, item) // with its attempt
 	closeStore(t, s)
 	key := logKey(item.Key)
-	damage(t, dir, disk.Expiry, expiryKey(item.Expires, key))
-	damage(t, dir, disk.Attempts, keyOfAttempt(a))
+	disktest.Damage(t, dir, disk.Expiry, expiryKey(item.Expires, key))
+	disktest.Damage(t, dir, disk.Attempts, keyOfAttempt(a))
 	s = openQuiet(t, dir)
 	if _, err := s.ReadAttempts(t.Context(), a.Workflow, a.Run); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("ReadAttempts: %v, want that it is damaged", err)

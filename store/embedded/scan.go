@@ -114,7 +114,7 @@ func deleteAttempts(tx *disk.Tx, attempts []store.Attempt) (stay, err error) {
 // ReadMark implements store.Scanner.
 func (s *Store) ReadMark(ctx context.Context) (mark []byte, err error) {
 	err = s.read(ctx, func(tx *disk.Tx) (err error) {
-		mark, err = tx.Get(disk.Marks, markKey)
+		mark, err = s.getOrReplace(tx, markKey)
 		return err
 	})
 	return mark, err
@@ -123,7 +123,7 @@ func (s *Store) ReadMark(ctx context.Context) (mark []byte, err error) {
 // WriteMark implements store.Scanner. When it returns nil the mark is on the disk.
 func (s *Store) WriteMark(ctx context.Context, old, mark []byte) error {
 	return s.write(ctx, func(tx *disk.Tx) error {
-		standing, err := tx.Get(disk.Marks, markKey)
+		standing, err := s.getOrReplace(tx, markKey)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,127 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// listFails is a file system on which the list of the tables' files cannot be written while fails is set.
+func listFails(fs vfs.FS, fails *atomic.Bool) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if fails.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.Contains(op.Path, "MANIFEST") {
+			return syscall.EIO
+		}
+		return nil
+	}))
+}
+
+// If Pebble cannot write its list of files it calls Fatalf in a goroutine of its own. That ends all writing, with one line of the log, and
+// neither the process nor the reads. Nobody waits for ever, and the next process finds all that was acknowledged.
+func TestPebbleCannotGoOn(t *testing.T) {
+	t.Parallel()
+	mem := vfs.NewCrashableMem()
+	var fails atomic.Bool
+	r := &reports{}
+	d, err := Open("data", Options{fs: listFails(mem, &fails), Log: slog.New(r), part: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeNumbers(t, d, 0, 1)
+	fails.Store(true)
+	var acknowledged []uint64
+	n := uint64(1)
+	for ; err == nil; n++ {
+		if err = d.Write(large(n)); err == nil {
+			acknowledged = append(acknowledged, n)
+		}
+	}
+	<-d.Ended()
+	if !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrEnded) {
+		t.Errorf("the write that found out: %v", err)
+	}
+	if err := d.Write(put(n)); !errors.Is(err, ErrEnded) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "input/output error") {
+		t.Errorf("a write after that: %v, want ErrEnded and why", err)
+	}
+	if err := d.Later(put(n)); !errors.Is(err, ErrEnded) {
+		t.Errorf("a write that nobody waits for: %v, want ErrEnded", err)
+	}
+	if got := numbers(t, d); len(got) < len(acknowledged) || r.n.Load() != 1 {
+		t.Errorf("%d of %d numbers can be read, and %d lines are in the log", len(got), len(acknowledged), r.n.Load())
+	}
+	left := clone(mem)
+	if err := d.Close(); !errors.Is(err, ErrEnded) {
+		t.Errorf("Close: %v, want ErrEnded", err)
+	}
+	got := numbers(t, openAgain(t, left))
+	for _, number := range acknowledged {
+		if !slices.Contains(got, number) {
+			t.Errorf("%d was acknowledged, and is lost", number)
+		}
+	}
+}
+
+// If Pebble cannot write its list of files while the log is replayed, Open returns an error.
+func TestPebbleCannotGoOnInOpen(t *testing.T) {
+	t.Parallel()
+	left := killed(t, 20)
+	var fails atomic.Bool
+	fs := listFails(left, &fails)
+	opened := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if strings.HasPrefix(op.Path, "data/log") { // Pebble itself is open
+			fails.Store(true)
+		}
+		return nil
+	}))
+	_, _, err := openReporting(opened)
+	if !errors.Is(err, ErrEnded) {
+		t.Errorf("Open: %v, want ErrEnded", err)
+	}
+}
+
+// A panic in what Pebble's goroutines call ends all writing, and not the process.
+func TestPanicInACallback(t *testing.T) {
+	t.Parallel()
+	d := openOn(t, vfs.NewMem())
+	writeNumbers(t, d, 0, 1)
+	d.watch.backgroundError(nil) // which has no text
+	<-d.Ended()
+	if err := d.Write(put(1)); !errors.Is(err, ErrEnded) {
+		t.Errorf("a write: %v, want ErrEnded", err)
+	}
+	if got := numbers(t, d); len(got) != 1 {
+		t.Errorf("%v can be read", got)
+	}
+}
+
+// A log with a record of an unknown version does not open, and stays: nobody takes the record for the end of the log.
+func TestLogOfALaterVersion(t *testing.T) {
+	t.Parallel()
+	left := killed(t, 20)
+	name := segments(t, left)[0]
+	changeFile(t, left, name, func(data []byte) {
+		_, nonce, _ := parseName(filepath.Base(name))
+		records, err := readSegment(data, nonce)
+		if err != nil || len(records) < 3 {
+			t.Fatal(len(records), err)
+		}
+		at := records[0].size() + records[1].size()
+		for _, at := range []int{at, at + headerSize} {
+			binary.BigEndian.PutUint32(data[at+8:], (version+1)*maxChanges|1)
+			binary.BigEndian.PutUint32(data[at+4:], crc32.Checksum(data[at+8:at+headerSize], castagnoli))
+		}
+	})
+	if _, _, err := openReporting(left); !errors.Is(err, errLaterRecord) {
+		t.Errorf("Open: %v, want that a later version wrote the log", err)
+	}
+}
