@@ -124,7 +124,7 @@ func (d *DB) VerifyTables(ctx context.Context) (files int, err error) {
 				continue
 			}
 			checked[name] = true
-			if err := verifyTable(ctx, tablesFS{d.fs}, d.fs.PathJoin(d.dir, "tables", name)); err != nil {
+			if err := verifyTable(ctx, tablesFS{FS: d.fs}, d.fs.PathJoin(d.dir, "tables", name)); err != nil {
 				d.report(fmt.Errorf("%w: the file tables/%s: %w", ErrCorrupt, name, err))
 			}
 		}
