@@ -26,8 +26,8 @@ var poisonScenarios = []scenario{
 const toPark = 3
 
 // mostDeaths is how often the poison runs of a scenario may take the process down: each of the two until it is
-// parked, and as often again because both were running, so that neither was to blame.
-const mostDeaths = 4 * toPark
+// parked, and more often because both were running, so that neither was to blame, or because good code had no memory.
+const mostDeaths = 8 * toPark
 
 // poisoning starts poison runs among good ones, and starts the server again whenever it has ended, as a supervisor
 // does. The callers of poison runs ask again and again. The server must park what ends it; its log names the runs;
