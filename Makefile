@@ -111,8 +111,9 @@ fuzz: ## fuzz every decoder for FUZZTIME each
 schemathesis: ## try the HTTP API with what the OpenAPI document allows, and with what it does not (SEED=1 EXAMPLES=10 SECONDS=90; Python)
 	@localstack/schemathesis '$(or $(SEED),1)' '$(or $(EXAMPLES),10)' '$(or $(SECONDS),90)'
 
-torture: ## do to the local server what machines, disks, clients and bad code do (TORTURE_MINUTES=3; in full it takes hours; ONLY=kill9,soak)
-	go run ./internal/torture $(if $(ONLY),-only='$(ONLY)')
+torture: ## do to the local server what machines, disks, clients and bad code do (TORTURE_MINUTES=3; in full it takes three hours; ONLY=kill9,soak; SEED=1)
+	@mkdir -p bin
+	go run ./internal/torture $(if $(ONLY),-only='$(ONLY)') $(if $(SEED),-seed '$(SEED)')
 
 cost: ## what AWS would bill for the canonical work, counted in the SDK (installs the servers)
 	@localstack/install

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -22,7 +24,8 @@ const (
 // watcher.Fatalf.
 type tablesFS struct {
 	vfs.FS
-	dead <-chan struct{} // nil never is
+	dead <-chan struct{}  // nil never is
+	cut  map[string]int64 // the sizes that files had before they were cut short, by the names of the files; see cutTables
 }
 
 // Unwrap returns the file system below.
@@ -88,13 +91,64 @@ func (fs tablesFS) Open(name string, options ...vfs.OpenOption) (vfs.File, error
 		_ = f.Close() // nothing was written
 		return nil, err
 	}
-	return &tableFile{File: f, size: info.Size()}, nil
+	t := &tableFile{File: f, size: info.Size(), there: info.Size()}
+	if size, is := fs.cut[fs.PathBase(name)]; is {
+		t.size = size
+	}
+	return t, nil
+}
+
+// Stat returns the size that a file has, or had before it was cut short. Pebble opens no tables if one of them has another
+// size than their list says.
+func (fs tablesFS) Stat(name string) (vfs.FileInfo, error) {
+	info, err := fs.FS.Stat(name)
+	if size, is := fs.cut[fs.PathBase(name)]; is && err == nil {
+		return sized{info, size}, nil
+	}
+	return info, err
+}
+
+// sized is the info of a file with another size.
+type sized struct {
+	vfs.FileInfo
+	size int64
+}
+
+// Size is the other size.
+func (s sized) Size() int64 { return s.size }
+
+// sizeMismatch is what Pebble says of a table whose size is not that of the list.
+var sizeMismatch = regexp.MustCompile(`object size mismatch \(([^()]*\.sst)\): (\d+) \(disk\) != (\d+) \(MANIFEST\)`)
+
+// cutTables returns the sizes that files of the tables had before they were cut short, by name, and reports each of them. It
+// returns nothing if err is nil, or if Pebble refused to open the tables for any other reason.
+func cutTables(err error, report func(error)) map[string]int64 {
+	if err == nil {
+		return nil
+	}
+	cut := map[string]int64{}
+	for line := range strings.Lines(err.Error()) {
+		m := sizeMismatch.FindStringSubmatch(line)
+		if m == nil {
+			return nil
+		}
+		there, _ := strconv.ParseInt(m[2], 10, 64)
+		size, _ := strconv.ParseInt(m[3], 10, 64)
+		if there >= size {
+			return nil
+		}
+		name := m[1][strings.LastIndexAny(m[1], `/\`)+1:]
+		cut[name] = size
+		report(fmt.Errorf("%w: the file tables/%s is cut short at byte %d of %d: what was in it is lost", ErrCorrupt, name, there, size))
+	}
+	return cut
 }
 
 // tableFile is a file of the tables that is read. Nobody changes it any more.
 type tableFile struct {
 	vfs.File
-	size int64
+	size  int64 // what it has, or had before it was cut short
+	there int64 // what it has
 
 	mu      sync.Mutex
 	damaged map[extent]bool // the blocks that were read and are damaged, so that they are not read again
@@ -106,6 +160,9 @@ type extent struct{ at, length int64 }
 // ReadAt reads a block, or the end of the file. It returns a pebble.ErrCorruption for a block that is damaged.
 func (f *tableFile) ReadAt(p []byte, at int64) (int, error) {
 	block := extent{at, int64(len(p))}
+	if f.there < f.size && at+block.length > f.there {
+		return 0, fmt.Errorf("%w: the file is cut short at byte %d of %d", pebble.ErrCorruption, f.there, f.size)
+	}
 	f.mu.Lock()
 	known := f.damaged[block]
 	f.mu.Unlock()
@@ -123,6 +180,12 @@ func (f *tableFile) ReadAt(p []byte, at int64) (int, error) {
 	}
 	f.damaged[block] = true
 	return 0, block.damage()
+}
+
+// Stat returns the size that the file has, or had before it was cut short.
+func (f *tableFile) Stat() (vfs.FileInfo, error) {
+	info, err := f.File.Stat()
+	return sized{info, f.size}, err
 }
 
 func (e extent) damage() error {

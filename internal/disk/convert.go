@@ -57,7 +57,7 @@ func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 			return nil, err
 		}
 	case strings.HasPrefix(said, "weft data directory"):
-		return nil, fmt.Errorf("it was written by a newer version of Weft (%s): use that one", strings.TrimSpace(said))
+		return nil, fmt.Errorf("the file %s says that a newer version of Weft wrote it (%s): use that version, or put the file back if it is damaged", formatFile, strings.TrimSpace(said))
 	default:
 		err := convert(dir, w, o)
 		if errors.Is(err, ErrFull) || errors.Is(err, syscall.ENOSPC) {

@@ -44,6 +44,7 @@
 //	moment                                                                  something of it
 //	a block of a table             the keys that may be in it               they read as ErrCorrupt; AscendSound passes
 //	the index of a table           the keys that may be in the table        the same
+//	a table is cut short           the keys that may be in the table        a report at Open that names the file, and the same
 //	the list of the tables         the directory does not open, if they     an error of Open
 //	                               have less than the log says they had
 //

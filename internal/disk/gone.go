@@ -49,7 +49,7 @@ func isSame(path string, info os.FileInfo) bool {
 	if err != nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}
-	return info == nil || os.SameFile(info, now)
+	return os.SameFile(info, now)
 }
 
 // beginLooking has the files looked for from now on, until the writer ends.
@@ -135,12 +135,21 @@ func (d *DB) missingTable() string {
 			seen[path] = now
 		}
 	}
+	list := listPath(d.fs, dir)
+	if list != "" {
+		now, err := os.Stat(list)
+		if errors.Is(err, os.ErrNotExist) || err == nil && d.looker.tables[list] != nil && !os.SameFile(now, d.looker.tables[list]) {
+			return list
+		}
+		seen[list] = now
+	}
 	d.looker.tables = seen
-	return missingList(d.fs, dir)
+	return ""
 }
 
-// missingList returns the path of the list of the tables, or of the file whose name names that, if it is not there.
-func missingList(fs vfs.FS, dir string) string {
+// listPath returns the path of the list of the tables. If the file is missing whose name has the name of the list, it returns
+// the path of that. It returns nothing if the directory cannot be read.
+func listPath(fs vfs.FS, dir string) string {
 	const marker = "marker.manifest." // then a number that grows, and behind another dot the name of the list
 	names, err := os.ReadDir(dir)     // in order
 	if err != nil {
@@ -155,8 +164,5 @@ func missingList(fs vfs.FS, dir string) string {
 	if list == "" {
 		return fs.PathJoin(dir, marker+"*")
 	}
-	if path := fs.PathJoin(dir, list); !isSame(path, nil) {
-		return path
-	}
-	return ""
+	return fs.PathJoin(dir, list)
 }

@@ -76,6 +76,7 @@ func TestAFileIsGone(t *testing.T) {
 		"a table":                     {func(t *testing.T, dir string) { remove(t, newestTable(t, dir)) }, ".sst"},
 		"another table":               {func(t *testing.T, dir string) { replace(t, newestTable(t, dir)) }, ".sst"},
 		"the list of the tables":      {func(t *testing.T, dir string) { remove(t, listOf(t, dir)) }, "MANIFEST"},
+		"another list of the tables":  {func(t *testing.T, dir string) { replace(t, listOf(t, dir)) }, "MANIFEST"},
 		"what names the list of them": {func(t *testing.T, dir string) { remove(t, only(t, dir, "tables", "marker.manifest.*")) }, "marker"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func (d *DB) readChecked(fs vfs.FS, dir string) (records []*record, files []stri
 		return nil, nil, 0, err
 	}
 	if had > d.last {
-		return nil, nil, 0, fmt.Errorf("%w: the tables have %d records, and had %d: the list of their files is damaged, or some of them are of another moment: restore a backup of the whole directory",
+		return nil, nil, 0, fmt.Errorf("%w: the tables have %d records, and had %d: the list of their files (tables/MANIFEST-*) is damaged, or some of them are of another moment: restore a backup of the whole directory",
 			ErrCorrupt, d.last, had)
 	}
 	return records, files, count, d.checkLog(fs, dir, files, records)

@@ -45,7 +45,7 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	defer cache.Unref()
 	compactions := newScheduler()
 	options := &pebble.Options{
-		FS: tablesFS{o.fs, w.dead}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
+		FS: tablesFS{FS: o.fs, dead: w.dead}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
 		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
 		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
@@ -53,8 +53,16 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	options.Experimental.CompactionScheduler = compactions
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
 	tables, err := openPebble(dir, options)
-	if errors.Is(err, pebble.ErrDBDoesNotExist) {
-		err = fmt.Errorf("%w: there are no tables, or what names them is gone: restore a backup of the directory (%w)", ErrCorrupt, err)
+	if cut := cutTables(err, reporter(w, o)); len(cut) > 0 {
+		options.FS = tablesFS{o.fs, w.dead, cut}
+		tables, err = openPebble(dir, options)
+	}
+	switch {
+	case errors.Is(err, pebble.ErrDBDoesNotExist):
+		err = fmt.Errorf("%w: there are no tables, or what names them (tables/marker.manifest.*) is gone: put it back or restore a backup of the directory (%w)", ErrCorrupt, err)
+	case err != nil:
+		err = fmt.Errorf("the tables cannot be opened: %w: if a file in %s is damaged or missing (MANIFEST-* is their list, and OPTIONS-* says how they were made), put it back or restore a backup of the whole directory; weft check says whether a directory is sound",
+			err, dir)
 	}
 	return tables, err
 }

@@ -18,10 +18,10 @@ import (
 
 // clientScenarios are callers as they should not be, and many of them.
 var clientScenarios = []scenario{
-	{"slow-clients", "readers that do not read and writers that do not end", 1, slowClients},
-	{"connections", "10,000 idle connections", 1, connections},
-	{"waiters", "5,000 callers wait for a result", 1, waiters},
-	{"open-runs", "100,000 open runs, and a restart", 1.5, openRuns},
+	{name: "slow-clients", what: "readers that do not read and writers that do not end", weight: 0.1, least: 14 * time.Second, run: slowClients, aside: true},
+	{name: "connections", what: "10,000 idle connections", weight: 0.1, least: 3 * time.Second, run: connections},
+	{name: "waiters", what: "5,000 callers wait for a result", weight: 0.1, least: 3 * time.Second, run: waiters},
+	{name: "open-runs", what: "100,000 open runs, and a restart", weight: 0.1, least: 7 * time.Second, run: openRuns},
 }
 
 // connect opens connections to the server.
@@ -75,7 +75,7 @@ func slowClients(s *scene) error {
 		}
 	}
 	var most int64
-	for range 10 {
+	for range s.size(5, 30) {
 		pause(s.ctx, time.Second)
 		most = max(most, memoryOf(p.cmd.Process.Pid))
 	}
@@ -119,9 +119,9 @@ func connections(s *scene) error {
 	}
 	l := s.startLoad("book", callers)
 	defer l.end()
-	n := s.size(2000, 10_000)
-	if limit := openFiles() - 200; n > limit {
-		n = limit
+	n, err := s.manyFiles(s.size(2000, 10_000))
+	if err != nil {
+		return err
 	}
 	all, err := s.connect(n)
 	defer func() {
@@ -142,13 +142,20 @@ func connections(s *scene) error {
 	return s.verify(l)
 }
 
-// openFiles is how many descriptors this process may have.
-func openFiles() int {
+// manyFiles returns how many of n descriptors this process and its server may have. Only the short form makes do with less.
+func (s *scene) manyFiles(n int) (int, error) {
+	const others = 200
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return 1024
+		return 0, err
 	}
-	return int(min(limit.Cur, 1<<20))
+	if room := int(min(limit.Cur, 1<<20)) - others; room < n {
+		if !s.brief {
+			return 0, fmt.Errorf("a process may have %d descriptors, and %d connections need %d: raise ulimit -n", limit.Cur, n, n+others)
+		}
+		return room, nil
+	}
+	return n, nil
 }
 
 // waiters has many callers wait for the result of one run, which then ends. Each gets it.
@@ -156,7 +163,10 @@ func waiters(s *scene) error {
 	if _, err := s.launch(launch{}); err != nil {
 		return err
 	}
-	n := min(s.size(1000, 5000), openFiles()-200)
+	n, err := s.manyFiles(s.size(1000, 5000))
+	if err != nil {
+		return err
+	}
 	if _, err := waits.Start(s.ctx, s.client(), "awaited", workflow.None{}); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 
 // clockScenarios move the clock of the server. The system's clock stays: the test program's server takes its time from the harness.
 var clockScenarios = []scenario{
-	{"asleep", "the process stands still for a week, as on a laptop that sleeps", 1, asleep},
-	{"clock-back", "the clock goes back by an hour, under load and between two starts", 1, clockBack},
+	{name: "asleep", what: "the process stands still for a week, as on a laptop that sleeps", weight: 0.1, least: 62 * time.Second, run: asleep, aside: true},
+	{name: "clock-back", what: "the clock goes back by an hour, under load and between two starts", weight: 0.1, least: 64 * time.Second, run: clockBack, aside: true},
 }
 
 // shiftedScene starts a server whose clock can be moved, with runs that sleep for two days.

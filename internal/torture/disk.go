@@ -18,11 +18,11 @@ import (
 
 // diskScenarios take away what the server needs from its machine.
 var diskScenarios = []scenario{
-	{"full-disk", "a disk (tmpfs) that becomes full under load, and has room again", 1, fullDisk},
-	{"ulimit-f", "no file may grow beyond 2 MiB", 0.7, limited("-f 2048")},
-	{"ulimit-v", "the process may have 3 GiB of addresses", 0.7, limited("-v 3145728")},
-	{"ulimit-n", "the process may have 64 descriptors", 0.7, limitedFiles},
-	{"read-only", "the directory cannot be written, at the start and under load", 0.7, readOnly},
+	{name: "full-disk", what: "a disk (tmpfs) that becomes full under load, and has room again", weight: 0.3, least: 25 * time.Second, run: fullDisk, aside: true},
+	{name: "ulimit-f", what: "no file may grow beyond 1 MiB: the next file of the log is larger", weight: 0.3, least: 5 * time.Second, run: limitedFile},
+	{name: "ulimit-v", what: "the process may have 3 GiB of addresses", weight: 0.1, least: 4 * time.Second, run: limited("-v 3145728"), aside: true},
+	{name: "ulimit-n", what: "the process may have 64 descriptors", weight: 0.3, least: 25 * time.Second, run: limitedFiles, aside: true},
+	{name: "read-only", what: "the directory cannot be written, at the start and under load", weight: 0.1, least: 4 * time.Second, run: readOnly},
 }
 
 // mount mounts a small file system at a directory of the scene. Only root may.
@@ -43,11 +43,17 @@ func (s *scene) mount(mebibytes int) (at string, unmount func(), err error) {
 	}, nil
 }
 
-// probe sends one update and returns what came of it, and how long that took.
-func (s *scene) probe(token string) (time.Duration, error) {
+// probe starts a run and returns what came of it, and how long that took.
+func (s *scene) probe(token string) (time.Duration, error) { return s.probeWith(token, 0) }
+
+// probeWith is probe with an input of so many bytes.
+func (s *scene) probeWith(token string, size int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
 	body := fmt.Sprintf(`{"workflowId":"probe-%s","type":"waits","requestId":%q}`, token, token)
+	if size > 0 {
+		body = fmt.Sprintf(`{"workflowId":"probe-%s","type":"part","input":%q,"requestId":%q}`, token, strings.Repeat("x", size), token)
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.addr+"/v1/workflows", strings.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -103,7 +109,8 @@ func fullDisk(s *scene) error {
 			return err
 		}
 		refused := s.within(20*time.Second, func() bool {
-			_, err := s.probe(fmt.Sprintf("full-%d-%d", n, time.Now().UnixNano()))
+			// The log has room that was kept for it: use that up.
+			_, err := s.probeWith(fmt.Sprintf("full-%d-%d", n, time.Now().UnixNano()), 200<<10)
 			return err != nil
 		})
 		took, err := s.probe(fmt.Sprint("full-again-", n))
@@ -154,27 +161,87 @@ func (s *scene) fillDisk(name string) error {
 	return nil
 }
 
-// whileFull looks at a server whose disk is full: it refuses writes at once, is not ready, says why, and still reads, or has ended.
+// whileFull looks at a server whose disk is full: it refuses writes at once, is not ready, says why, and still reads,
+// or has ended.
 func (s *scene) whileFull(refused bool, took time.Duration, err error) error {
 	switch {
 	case !s.server.alive():
 		return clearEnd(s.server)
 	case !refused || err == nil:
-		s.say("writes found room on a full disk") // what the log has kept room for
-		return nil
-	case took > 2*time.Second:
+		return errors.New("writes find room on a full disk")
+	case took > time.Second:
 		return fmt.Errorf("a write on a full disk is refused after %v, and should be at once: %w", took, err)
 	case s.status("/v1/workflows") != http.StatusOK:
 		return errors.New("a full disk hinders reads")
 	case s.status("/readyz") != http.StatusServiceUnavailable:
 		return fmt.Errorf("the disk is full, and /readyz answers %d", s.status("/readyz"))
-	case !strings.Contains(s.server.log.String(), "full") && !strings.Contains(s.server.log.String(), "no space"):
-		return fmt.Errorf("the disk is full, and the log does not say so: %q", s.server.log)
 	}
-	return nil
+	said := s.server.log.all()
+	for _, reason := range []string{"full", "no space", "file too large"} {
+		if strings.Contains(said, reason) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the disk takes no writes, and the log does not say why: %q", s.server.log)
 }
 
-// limited runs the server under a limit. It may end: then it is started again without one, as an operator would, and has everything.
+// limitedFile runs the server under a limit of the size of files until it is reached. The kernel sends SIGXFSZ then,
+// and the write fails. Writes must be refused at once with a reason, reads go on, and the server must not end, nor
+// when it is sent SIGXFSZ by somebody. Without the limit everything that was acknowledged is there.
+func limitedFile(s *scene) error {
+	n, refusals := 0, 0
+	var l *load
+	s.fill = 20_000 // so that the limit is reached soon
+	for ; s.more(n, 1, 20); n++ {
+		p, err := s.launch(launch{limits: []string{"-f 1024"}})
+		if err != nil {
+			return err
+		}
+		l = s.startLoad("book", callers)
+		var refused error
+		var took time.Duration
+		reached := s.within(60*time.Second, func() bool {
+			took, refused = s.probe(fmt.Sprintf("limit-%d-%d", n, time.Now().UnixNano()))
+			return refused != nil
+		})
+		switch {
+		case !reached:
+			err = errors.New("the load has not reached the limit within a minute")
+		case !p.alive():
+			err = fmt.Errorf("the server ended when a file reached the limit: %v: %s", p.cmd.ProcessState, p.log)
+		default:
+			p.signal(syscall.SIGXFSZ)
+			pause(s.ctx, 300*time.Millisecond)
+			again, _ := s.probe(fmt.Sprintf("limit-again-%d", n))
+			took = min(took, again) // a busy machine delays one
+			if err = s.whileFull(true, took, refused); err == nil && !p.alive() {
+				err = fmt.Errorf("SIGXFSZ has ended the server: %s", p.log)
+			}
+			refusals++
+		}
+		l.end()
+		p.kill([]syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[n%2])
+		if err != nil {
+			return err
+		}
+		if _, err := s.launch(launch{}); err != nil { // without the limit, as an operator would
+			return err
+		}
+		if err := s.verify(nil); err != nil {
+			return err
+		}
+		s.server.kill(syscall.SIGTERM)
+	}
+	s.notes = nil
+	s.say("%d times under ulimit -f 1024: it refused writes %d times with a reason, and everything was there without the limit", n, refusals)
+	if _, err := s.launch(launch{}); err != nil {
+		return err
+	}
+	return s.verify(l)
+}
+
+// limited runs the server under a limit. It may end: then it is started again without one, as an operator would, and
+// has everything.
 func limited(limit string) func(*scene) error {
 	return func(s *scene) error {
 		n, ended, refused := 0, 0, 0
@@ -189,7 +256,7 @@ func limited(limit string) func(*scene) error {
 				continue
 			}
 			l = s.startLoad("book", callers)
-			pause(s.ctx, 4*time.Second)
+			pause(s.ctx, 2*time.Second)
 			l.end()
 			if p.alive() {
 				p.kill(syscall.SIGKILL)
@@ -254,7 +321,7 @@ func readOnly(s *scene) error {
 	if err := errors.Join(clearEnd(p), remount("rw")); err != nil {
 		return err
 	}
-	if err := s.fill(time.Second, syscall.SIGTERM); err != nil {
+	if err := s.fillFor(time.Second, syscall.SIGTERM); err != nil {
 		return err
 	}
 	if err := remount("ro"); err != nil {

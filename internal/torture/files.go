@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,15 +16,19 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/store/embedded"
 )
 
 // fileScenarios damage the files of the data directory.
 var fileScenarios = []scenario{
-	{"bits", "one flipped bit in a stopped directory, at 1,000 places in the full form", 2.5, damaging(1000, flip)},
-	{"truncation", "a file of a stopped directory is cut", 1, damaging(200, cut)},
-	{"torn", "unflushed writes at the end of the log are dropped, zeroed or swapped", 1, torn},
-	{"deleted-file", "a file is deleted under a running server", 1, deletedFile},
-	{"restored", "a backup of an earlier moment is put back", 1, restoredBackup},
+	{name: "bits", what: "one flipped bit in a stopped directory, at 1,000 places in the full form", weight: 2.5, least: 8 * time.Second, run: damaging(1000, flip)},
+	{name: "truncation", what: "a file of a stopped directory is cut, at 200 places in the full form", weight: 1.2, least: 6 * time.Second, run: damaging(200, cut)},
+	{name: "torn", what: "unflushed writes at the end of the log are dropped, zeroed or swapped", weight: 1, least: 3 * time.Second, run: torn},
+	{name: "deleted-file", what: "each kind of file is deleted or replaced under a running server", weight: 0.1, least: 45 * time.Second, run: deletedFile, aside: true},
+	{name: "restored", what: "a backup of an earlier moment is put back", weight: 0.7, least: 4 * time.Second, run: restoredBackup},
 }
 
 // files lists the files of a directory that hold something, in order.
@@ -43,17 +51,17 @@ func files(dir string) (all []string, err error) {
 func used(data []byte) int { return len(bytes.TrimRight(data, "\x00")) }
 
 // flip flips one bit of a file, each byte of the directory as likely as another.
-func flip(r *rand.Rand, dir string) (what string, err error) {
+func flip(r *rand.Rand, dir string) (w wound, err error) {
 	all, err := files(dir)
 	if err != nil {
-		return "", err
+		return w, err
 	}
 	var sizes []int
 	total := 0
 	for _, f := range all {
 		data, err := os.ReadFile(f)
 		if err != nil {
-			return "", err
+			return w, err
 		}
 		sizes = append(sizes, max(used(data), 1))
 		total += max(used(data), 1)
@@ -65,30 +73,33 @@ func flip(r *rand.Rand, dir string) (what string, err error) {
 	}
 	data, err := os.ReadFile(all[i])
 	if err != nil {
-		return "", err
+		return w, err
 	}
 	bit := r.IntN(8)
 	data[at] ^= 1 << bit
-	return fmt.Sprintf("bit %d of byte %d of %s", bit, at, filepath.Base(all[i])), os.WriteFile(all[i], data, 0o600)
+	return wound{filepath.Base(all[i]), fmt.Sprintf("bit %d of byte %d of %s", bit, at, filepath.Base(all[i]))}, os.WriteFile(all[i], data, 0o600)
 }
 
 // cut cuts a file somewhere.
-func cut(r *rand.Rand, dir string) (what string, err error) {
+func cut(r *rand.Rand, dir string) (w wound, err error) {
 	all, err := files(dir)
 	if err != nil {
-		return "", err
+		return w, err
 	}
 	f := all[r.IntN(len(all))]
 	data, err := os.ReadFile(f)
 	if err != nil {
-		return "", err
+		return w, err
 	}
 	at := r.IntN(max(used(data), 1))
-	return fmt.Sprintf("%s cut at byte %d of %d", filepath.Base(f), at, used(data)), os.Truncate(f, int64(at))
+	return wound{filepath.Base(f), fmt.Sprintf("%s cut at byte %d of %d", filepath.Base(f), at, used(data))}, os.Truncate(f, int64(at))
 }
 
-// fill has the server write for a while, and ends it cleanly or with kill -9, so that something is in the log as well.
-func (s *scene) fill(d time.Duration, sig syscall.Signal) error {
+// wound is what was done to a directory: to which file, and what.
+type wound struct{ file, what string }
+
+// fillFor has the server write for a while, and ends it cleanly or with kill -9, so that something is in the log as well.
+func (s *scene) fillFor(d time.Duration, sig syscall.Signal) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err
@@ -103,17 +114,19 @@ func (s *scene) fill(d time.Duration, sig syscall.Signal) error {
 	return nil
 }
 
-// damaging damages copies of a directory. Each must start, or end with a reason. What it serves must be right, or not served: a book that
-// is short of something acknowledged counts as lost unless the log of the server said at its start that something is damaged.
-func damaging(full int, damage func(*rand.Rand, string) (string, error)) func(*scene) error {
+// damaging damages copies of a directory. Each must start, or end with a reason that names the file, if
+// docs/decisions/0033 allows that. What it serves must be right. A book that the damage has hit may be missing or
+// short of something acknowledged, if the log of the server names the book or the file; all other books must be
+// whole.
+func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*scene) error {
 	return func(s *scene) error {
 		r := s.random()
-		var n, started, unread, reported int
-		if err := s.fill(2*time.Second, syscall.SIGTERM); err != nil {
+		s.spread = 4 // so that there are many books which the damage does not hit
+		if err := s.fillFor(2*time.Second, syscall.SIGTERM); err != nil {
 			return err
 		}
-		stopped, killed := filepath.Join(s.root, "stopped"), filepath.Join(s.root, "killed")
-		if err := os.CopyFS(stopped, os.DirFS(s.dir)); err != nil {
+		stopped, err := s.copyAs("stopped", "more")
+		if err != nil {
 			return err
 		}
 		// Both copies have the same books; that of the killed process has more in its log.
@@ -128,85 +141,242 @@ func damaging(full int, damage func(*rand.Rand, string) (string, error)) func(*s
 			return err
 		}
 		p.kill(syscall.SIGKILL)
-		if err := os.CopyFS(killed, os.DirFS(s.dir)); err != nil {
+		killed, err := s.copyAs("killed", "")
+		if err != nil {
 			return err
 		}
-		later := s.ledger.without("more")
+		n, t := 0, tally{refused: map[string]int{}}
 		var wrong []error
 		for ; s.more(n, 5, full) && len(wrong) < 3; n++ {
-			from, truth := killed, s.ledger
+			from := killed
 			if n%2 == 0 {
-				from, truth = stopped, later
+				from = stopped
 			}
-			o := s.damaged(r, from, truth, damage)
-			started, unread, reported = started+o.started, unread+o.unread, reported+o.reported
-			if o.err != nil {
-				wrong = append(wrong, fmt.Errorf("%s (%s): %w", o.what, filepath.Base(from), o.err))
+			w, err := s.damaged(r, from, damage, &t)
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("%s (%s): %w", w.what, filepath.Base(from.dir), err))
 			}
 		}
-		s.say("%d places: %d started, %d refused to start with a reason, %d reported damage, %d books not served", n, started, n-started, reported, unread)
+		s.say("%d places: %v", n, t)
 		return errors.Join(wrong...)
 	}
 }
 
-// harmed is what became of one damaged copy.
-type harmed struct {
-	what                      string
-	started, unread, reported int
-	err                       error
+// copied is a copy of a data directory that no process has, with what is in it.
+type copied struct {
+	dir   string
+	truth *ledger
+	items items
 }
+
+// copyAs copies the data directory of a server that has ended. The truth has no books whose names begin with without,
+// if that is not empty: they are opened later.
+func (s *scene) copyAs(name, without string) (c copied, err error) {
+	c.dir = filepath.Join(s.root, name)
+	if err := os.CopyFS(c.dir, os.DirFS(s.dir)); err != nil {
+		return c, err
+	}
+	c.truth = s.ledger
+	if without != "" {
+		c.truth = s.ledger.without(without)
+	}
+	c.items, err = itemsOf(c.dir)
+	return c, err
+}
+
+// items are what can be read of the workflows in a data directory.
+type items map[string]*readable
+
+// readable is what can be read of a workflow: the places of its commits (runs and slots), and whether the records of
+// attempts of all of these runs can be. A run is not loaded without them.
+type readable struct {
+	commits  map[[2]uint32]bool
+	attempts bool
+}
+
+// itemsOf reads a data directory that no process has, past what is damaged.
+func itemsOf(dir string) (items, error) {
+	ctx := context.Background()
+	db, err := disk.OpenToRead(dir, disk.Options{Damage: func(error) {}})
+	if err != nil {
+		return nil, err
+	}
+	s, all := embedded.New(db), items{}
+	err = s.VisitAll(ctx, embedded.Visitor{
+		Item: func(i store.Item) {
+			if all[i.Workflow] == nil {
+				all[i.Workflow] = &readable{commits: map[[2]uint32]bool{}, attempts: true}
+			}
+			all[i.Workflow].commits[[2]uint32{i.Run, i.Slot}] = true
+		},
+		Attempt: func(store.Attempt) {}, Timer: func(store.Timer) {}, Finding: func(embedded.Place, error) {},
+	})
+	for workflow, x := range all {
+		for place := range x.commits {
+			if _, err := s.ReadAttempts(ctx, workflow, place[0]); err != nil {
+				x.attempts = false
+			}
+		}
+	}
+	return all, errors.Join(err, db.Close())
+}
+
+// hits returns the workflows of which something can be read here and not in a damaged copy. With edges, it also
+// returns the workflows beside them in the order of the keys: a block of a table that is damaged may have keys of
+// theirs.
+func (i items) hits(damaged items, edges bool) map[string]bool {
+	all, order := map[string]bool{}, slices.SortedFunc(maps.Keys(i), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // the keys begin with the length
+	})
+	for n, workflow := range order {
+		if !i.isHit(damaged, workflow) {
+			continue
+		}
+		all[workflow] = true
+		if edges && n > 0 {
+			all[order[n-1]] = true
+		}
+		if edges && n+1 < len(order) {
+			all[order[n+1]] = true
+		}
+	}
+	return all
+}
+
+// isHit reports whether something of a workflow can be read here and not in a damaged copy.
+func (i items) isHit(damaged items, workflow string) bool {
+	whole, left := i[workflow], damaged[workflow]
+	if whole == nil || left == nil {
+		return whole != left
+	}
+	for place := range whole.commits {
+		if !left.commits[place] {
+			return true
+		}
+	}
+	return whole.attempts && !left.attempts
+}
+
+// tally counts what became of damaged copies.
+type tally struct {
+	started, reported, unread, short, whole int
+	refused                                 map[string]int // by the kind of the file
+}
+
+// String is the tally in words.
+func (t tally) String() string {
+	text := fmt.Sprintf("%d started, %d reported damage, books: %d whole, %d not served, %d short of something, all of them reported", t.started, t.reported, t.whole, t.unread, t.short)
+	for _, kind := range slices.Sorted(maps.Keys(t.refused)) {
+		text += fmt.Sprintf("; %d refused to start for a damaged %s, with a reason", t.refused[kind], kind)
+	}
+	return text
+}
+
+// kindOf is the kind of a file of a data directory, by its name.
+func kindOf(file string) string {
+	kind, _, _ := strings.Cut(file, "-")
+	if i := strings.LastIndexByte(file, '.'); i > 0 && file[i:] != ".db" && !strings.HasPrefix(file, "crash.") && !strings.HasPrefix(file, "marker.") {
+		kind = "*" + file[i:]
+	}
+	return kind
+}
+
+// mayRefuse are the kinds of files without which a server may refuse to start (docs/decisions/0033): the list of the
+// tables, what says which format the directory has, and Pebble's options.
+var mayRefuse = []string{"MANIFEST", "weft.db", "OPTIONS"}
+
+// mayRefuseGone are those if a file is gone: docs/operations.md has it put back.
+var mayRefuseGone = append(mayRefuse[:len(mayRefuse):len(mayRefuse)], "*.wal", "*.sst", "marker.manifest.")
 
 // damaged damages one copy and looks at what a server makes of it.
-func (s *scene) damaged(r *rand.Rand, from string, truth *ledger, damage func(*rand.Rand, string) (string, error)) (o harmed) {
+func (s *scene) damaged(r *rand.Rand, from copied, damage func(*rand.Rand, string) (wound, error), t *tally) (w wound, err error) {
 	if err := os.RemoveAll(s.dir); err != nil {
-		return harmed{err: err}
+		return w, err
 	}
-	if err := os.CopyFS(s.dir, os.DirFS(from)); err != nil {
-		return harmed{err: err}
+	if err := os.CopyFS(s.dir, os.DirFS(from.dir)); err != nil {
+		return w, err
 	}
-	if o.what, o.err = damage(r, s.dir); o.err != nil {
-		return o
+	if w, err = damage(r, s.dir); err != nil {
+		return w, err
 	}
-	p, err := s.launch(launch{})
-	if err != nil {
-		if o.err = clearEnd(p); p.alive() {
-			p.kill(syscall.SIGKILL)
-		}
-		return o
-	}
-	o.started = 1
-	var lost error
-	o.unread, lost = truth.check(s.ctx, s.client(), true)
-	_, slow := answers(s.ctx, s.addr)
-	said := p.log.String()
-	if strings.Contains(said, "level=ERROR") || strings.Contains(said, "level=WARN") {
-		o.reported = 1
-		lost = onlyWorse(lost)
-	}
-	if !p.alive() {
-		o.err = fmt.Errorf("the server ended: %v: %s", p.cmd.ProcessState, said)
-		return o
-	}
-	p.kill(syscall.SIGKILL)
-	o.err = errors.Join(lost, slow)
-	return o
+	return w, s.judge(from, suffered{file: w.file, mayRefuse: mayRefuse}, t)
 }
 
-// onlyWorse drops what damage that was reported may cost: something that was acknowledged. What is twice there, or was refused, stays.
-func onlyWorse(err error) error {
-	if err == nil {
+// suffered is what has happened to a directory.
+type suffered struct {
+	file      string
+	said      string               // what the log has said of it before
+	mayRefuse []string             // the kinds of files without which a server may refuse to start
+	hit       func(id string) bool // books that may have lost something besides those of which commits cannot be read; nil is none
+}
+
+// judge starts a server on a damaged directory and looks at what it serves.
+func (s *scene) judge(from copied, d suffered, t *tally) error {
+	file, said := d.file, d.said
+	left, unreadable := itemsOf(s.dir)
+	p, err := s.launch(launch{})
+	if err != nil {
+		if p.alive() {
+			p.kill(syscall.SIGKILL)
+			return err
+		}
+		kind := kindOf(file)
+		t.refused[kind]++
+		if err := clearEnd(p); err != nil {
+			return err
+		}
+		known, _, _ := strings.Cut(strings.TrimSuffix(file, ".sst"), "-") // Pebble names tables by their numbers
+		if !strings.Contains(p.log.String(), known) && !strings.Contains(said, file) {
+			return fmt.Errorf("the server refuses to start, and does not name the file: %s", p.log)
+		}
+		if !slices.Contains(d.mayRefuse, kind) {
+			return fmt.Errorf("the server refuses to start for the sake of one file: %s", p.log)
+		}
 		return nil
 	}
-	var worse []string
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		if !strings.Contains(line, "is lost") && !strings.HasPrefix(line, "and ") {
-			worse = append(worse, line)
+	t.started++
+	if unreadable != nil { // and the server starts, as without weft.db: nothing is hit
+		left = from.items
+	}
+	hits := from.items.hits(left, strings.HasSuffix(file, ".sst"))
+	h, wrong := from.truth.checkHarmed(s.ctx, s.client(), func(id string) bool { return hits[id] || d.hit != nil && d.hit(id) })
+	_, slow := answers(s.ctx, s.addr)
+	if !p.alive() {
+		return fmt.Errorf("the server ended: %v: %s", p.cmd.ProcessState, p.log)
+	}
+	p.kill(syscall.SIGKILL)
+	said += p.log.all()
+	if strings.Contains(said, "damage") {
+		t.reported++
+	}
+	t.unread, t.short, t.whole = t.unread+len(h.unread), t.short+len(h.short), t.whole+len(from.truth.ids())-len(h.unread)-len(h.short)
+	if wrong != nil {
+		wrong = fmt.Errorf("%w\nthe log: %s", wrong, strings.Join(damageOf(said), "\n"))
+	}
+	return errors.Join(wrong, slow, h.unreported(said, file))
+}
+
+// damageOf returns the first lines of a log that report damage.
+func damageOf(log string) (found []string) {
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "level=ERROR") && len(found) < 6 {
+			found = append(found, strings.TrimSpace(line))
 		}
 	}
-	if len(worse) == 0 {
+	return found
+}
+
+// unreported demands that a log names each book that is harmed, or the file that is damaged.
+func (h toll) unreported(said, file string) error {
+	if strings.Contains(said, file) {
 		return nil
 	}
-	return errors.New(strings.Join(worse, "\n"))
+	for _, id := range append(h.unread, h.short...) {
+		if !strings.Contains(said, id) && !strings.Contains(said, hex.EncodeToString([]byte(id))) {
+			return fmt.Errorf("%s has lost something (not served: %v, short: %v), and the log names neither it nor %s: %s", id, h.unread, h.short, file, said[:min(len(said), 3000)])
+		}
+	}
+	return nil
 }
 
 // without returns the ledger without the books whose ids begin with a name.
@@ -222,8 +392,8 @@ func (l *ledger) without(name string) *ledger {
 	return kept
 }
 
-// torn damages what was written to the log after the last answer: it was never acknowledged, and a disk may have kept any part of it in any
-// order. Everything that was acknowledged before must be there.
+// torn damages what was written to the log after the last answer: it was never acknowledged, and a disk may have kept
+// any part of it in any order. Everything that was acknowledged before must be there.
 func torn(s *scene) error {
 	r := s.random()
 	n, tails := 0, 0
@@ -334,40 +504,135 @@ func tear(r *rand.Rand, dir string, before map[string]int) (torn int, err error)
 	return torn, nil
 }
 
-// deletedFile deletes a file under a running server. The server must notice: it says so in its log, or ends.
+// harmedFiles are the kinds of files that deletedFile deletes or replaces: patterns in the data directory.
+var harmedFiles = []string{"log/*.wal", "tables/*.sst", "tables/MANIFEST-*", "tables/marker.manifest.*", "weft.db", "LOCK"}
+
+// deletedFile deletes a file under a running server, or puts a copy in its place. The server must notice: its log
+// names the file, writes are refused with a reason, and reads go on. The next process serves what the rest has, and
+// the log has reported what is lost. When the file is put back, nothing that was acknowledged is lost.
 func deletedFile(s *scene) error {
 	r := s.random()
-	n := 0
-	for ; s.more(n, 1, 20); n++ {
-		_ = os.RemoveAll(s.dir)
-		s.ledger = newLedger()
-		p, err := s.launch(launch{})
-		if err != nil {
-			return err
-		}
-		l := s.startLoad("book", callers)
-		pause(s.ctx, time.Second)
-		names, err := filepath.Glob(filepath.Join(s.dir, "log", "*.wal"))
-		if err != nil || len(names) == 0 {
-			l.end()
-			return fmt.Errorf("there is no log in %s: %w", s.dir, err)
-		}
-		f := names[r.IntN(len(names))]
-		if err := os.Remove(f); err != nil {
-			l.end()
-			return err
-		}
-		noticed := s.within(70*time.Second, func() bool {
-			return !p.alive() || strings.Contains(p.log.String(), "level=ERROR")
-		})
-		l.end()
-		if !noticed {
-			return fmt.Errorf("%s was deleted, and the server has not noticed within 70 s: %d were acknowledged since it began", filepath.Base(f), len(s.ledger.books))
-		}
-		p.kill(syscall.SIGKILL)
+	s.spread = 4
+	if err := s.fillFor(time.Second, syscall.SIGTERM); err != nil {
+		return err
 	}
-	s.say("%d deleted files, all noticed", n)
+	old, err := s.copyAs("old", "")
+	if err != nil {
+		return err
+	}
+	n, t := 0, tally{refused: map[string]int{}}
+	var wrong []error
+	for ; s.more(n, len(harmedFiles), 10*len(harmedFiles)) && len(wrong) < 3; n++ {
+		pattern, replace := harmedFiles[n%len(harmedFiles)], n/len(harmedFiles)%2 == 1
+		if s.brief { // which has no second turn
+			replace = r.IntN(2) == 1
+		}
+		replace = replace && !strings.Contains(pattern, "marker.") // which is empty: its name is all that counts
+		if err := s.goneWhileUsed(r, old, pattern, replace, &t); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s (replaced: %v): %w", pattern, replace, err))
+		}
+	}
+	s.say("%d files deleted or replaced, all noticed, and nothing lost when they were put back; without them: %v", n, t)
+	return errors.Join(wrong...)
+}
+
+// lookEvery is how often the server looks for the files of its directory (internal/disk).
+const lookEvery = 5 * time.Second
+
+// noticeWithin is how long it may take a server to notice that a file is gone.
+const noticeWithin = 30 * time.Second
+
+// goneWhileUsed deletes or replaces one file under a server on a copy of an old directory.
+func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace bool, t *tally) error {
+	s.ledger = old.truth.copied()
+	if err := errors.Join(os.RemoveAll(s.dir), os.CopyFS(s.dir, os.DirFS(old.dir))); err != nil {
+		return err
+	}
+	p, err := s.launch(launch{})
+	if err != nil {
+		return err
+	}
+	defer func() { s.server.kill(syscall.SIGKILL) }()
+	l := s.startLoad("late", callers)
+	defer l.end()
+	pause(s.ctx, 300*time.Millisecond)
+	if strings.HasSuffix(pattern, ".sst") {
+		l.end() // under load a table may be merged with others, and be missed by nobody
+	}
+	if replace {
+		pause(s.ctx, lookEvery+time.Second) // a table that is replaced before it was first looked at is not noticed
+	}
+	names, err := filepath.Glob(filepath.Join(s.dir, filepath.FromSlash(pattern)))
+	if err != nil || len(names) == 0 {
+		return fmt.Errorf("there is no such file: %w", err)
+	}
+	file := names[len(names)-1] // the current log, and the current list of the tables
+	if strings.HasSuffix(file, ".sst") {
+		file = names[0] // the oldest table: the others may be merged into it
+	}
+	base, aside := filepath.Base(file), filepath.Join(s.root, "aside")
+	shown := base
+	if strings.HasPrefix(base, "marker.manifest.") {
+		shown = "marker.manifest." // a number follows, which grows
+	}
+	_ = os.Remove(aside)
+	if err := os.Link(file, aside); err != nil { // it gets what is still written to the file
+		return err
+	}
+	if err := remove(file, replace); err != nil {
+		return err
+	}
+	if !s.within(noticeWithin, func() bool { return strings.Contains(p.log.all(), shown) || !p.alive() }) {
+		return fmt.Errorf("%s is gone, and the log does not name it after %v: %s", base, noticeWithin, p.log)
+	}
+	if !p.alive() {
+		return fmt.Errorf("the server ended: %s", p.log)
+	}
+	took, refused := s.probe("gone")
+	_, slow := answers(s.ctx, s.addr)
+	l.end()
+	if refused == nil {
+		return fmt.Errorf("%s is gone, and writes are taken", base)
+	}
+	if took > time.Second || slow != nil {
+		return fmt.Errorf("%s is gone, and a write is refused after %v (%w): %w", base, took, refused, slow)
+	}
+	p.kill([]syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[r.IntN(2)])
+	// What was written last may be gone with the file: those books are hit. What the old directory had is hit if it cannot be read.
+	rest := filepath.Join(s.root, "rest")
+	if err := errors.Join(os.RemoveAll(rest), os.Rename(s.dir, rest), os.CopyFS(s.dir, os.DirFS(rest))); err != nil {
+		return err
+	}
+	written := copied{truth: s.ledger, items: old.items}
+	lost := suffered{file: shown, said: p.log.all(), mayRefuse: mayRefuseGone, hit: func(id string) bool { return strings.HasPrefix(id, "late") }}
+	if err := s.judge(written, lost, t); err != nil {
+		return fmt.Errorf("without %s: %w", base, err)
+	}
+	if err := errors.Join(os.RemoveAll(s.dir), os.Rename(rest, s.dir), os.Rename(aside, file)); err != nil {
+		return err
+	}
+	if _, err := s.launch(launch{}); err != nil {
+		return fmt.Errorf("%s is back: %w", base, err)
+	}
+	notes := s.notes
+	err = s.verify(l)
+	s.notes = notes
+	if err != nil {
+		return fmt.Errorf("%s is back: %w", base, err)
+	}
 	return nil
+}
+
+// remove removes a file, or puts a copy in its place.
+func remove(file string, replace bool) error {
+	if !replace {
+		return os.Remove(file)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(file+".copy", data, 0o600), os.Rename(file+".copy", file))
 }
 
 // within waits until something is so, and reports whether it became so in time.
@@ -381,12 +646,12 @@ func (s *scene) within(d time.Duration, is func() bool) bool {
 	return is()
 }
 
-// restoredBackup puts back a copy of the directory that was made while the server was stopped. What was acknowledged since is gone, and
-// the harness's own truth goes back with it. The rest goes on.
+// restoredBackup puts back a copy of the directory that was made while the server was stopped. What was acknowledged
+// since is gone, and the harness's own truth goes back with it. The rest goes on.
 func restoredBackup(s *scene) error {
 	n := 0
 	for ; s.more(n, 2, 30); n++ {
-		if err := s.fill(500*time.Millisecond, syscall.SIGTERM); err != nil {
+		if err := s.fillFor(500*time.Millisecond, syscall.SIGTERM); err != nil {
 			return err
 		}
 		backup := filepath.Join(s.root, "backup")
@@ -394,7 +659,7 @@ func restoredBackup(s *scene) error {
 			return err
 		}
 		truth := s.ledger.copied()
-		if err := s.fill(500*time.Millisecond, syscall.SIGKILL); err != nil {
+		if err := s.fillFor(500*time.Millisecond, syscall.SIGKILL); err != nil {
 			return err
 		}
 		s.ledger = truth

@@ -71,29 +71,78 @@ func (l *ledger) ids() (ids []string) {
 	return ids
 }
 
-// check demands of each book what must hold after a scenario. damaged says that runs may be quarantined: a book that cannot be read
-// counts as one, and is no failure; one that can be read must be right.
-func (l *ledger) check(ctx context.Context, c *client.Client, damaged bool) (unreadable int, err error) {
-	var all []error
-	limit := 20 * time.Second
-	if damaged {
-		limit = 3 * time.Second // the client asks for a damaged book again and again
+// check demands of each book what must hold after a scenario.
+func (l *ledger) check(ctx context.Context, c *client.Client) error {
+	return few(each(l.ids(), func(id string) error {
+		wrong, unread := l.checkBook(ctx, c, id, 20*time.Second)
+		if unread != nil {
+			return fmt.Errorf("%s cannot be read: %w", id, unread)
+		}
+		return wrong
+	}))
+}
+
+// few joins errors, and leaves out what is more than five.
+func few(all []error) error {
+	all = slices.DeleteFunc(all, func(err error) bool { return err == nil })
+	if len(all) > 5 {
+		all = append(all[:5:5], fmt.Errorf("and %d more", len(all)-5))
 	}
-	for _, id := range l.ids() {
+	return errors.Join(all...)
+}
+
+// toll is what damage has cost books.
+type toll struct {
+	unread, short []string // not served; and served without something that was acknowledged
+}
+
+// checkHarmed demands that a book which the damage has not hit is right, and that one which it has hit is right, or
+// not served, or short of what was acknowledged. Nothing may be there twice, or was refused. The caller looks whether
+// the server reports what it costs.
+func (l *ledger) checkHarmed(ctx context.Context, c *client.Client, hit func(id string) bool) (h toll, err error) {
+	var mu sync.Mutex
+	err = few(each(l.ids(), func(id string) error {
+		const limit = 3 * time.Second // the client asks for a damaged book again and again
+		if !hit(id) {
+			wrong, unread := l.checkBook(ctx, c, id, 20*time.Second)
+			if unread != nil {
+				return fmt.Errorf("%s is whole and is not served: %w", id, unread)
+			}
+			return wrong
+		}
 		wrong, unread := l.checkBook(ctx, c, id, limit)
+		worse := onlyWorse(wrong)
+		mu.Lock()
+		defer mu.Unlock()
 		switch {
-		case unread != nil && damaged:
-			unreadable++
 		case unread != nil:
-			all = append(all, fmt.Errorf("%s cannot be read: %w", id, unread))
-		case wrong != nil:
-			all = append(all, wrong)
+			h.unread = append(h.unread, id)
+		case wrong != nil && worse == nil:
+			h.short = append(h.short, id)
+		}
+		return worse
+	}))
+	slices.Sort(h.unread)
+	slices.Sort(h.short)
+	return h, err
+}
+
+// onlyWorse drops what damage that is reported may cost: something that was acknowledged. What is there twice, or was
+// refused, stays.
+func onlyWorse(err error) error {
+	if err == nil {
+		return nil
+	}
+	var worse []string
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if !strings.Contains(line, "is lost") {
+			worse = append(worse, line)
 		}
 	}
-	if len(all) > 5 {
-		all = append(all[:5], fmt.Errorf("and %d more", len(all)-5))
+	if len(worse) == 0 {
+		return nil
 	}
-	return unreadable, errors.Join(all...)
+	return errors.New(strings.Join(worse, "\n"))
 }
 
 // checkBook compares what a book says with the account.
@@ -153,8 +202,8 @@ func compare(id, what string, there []string, acknowledged, refused, asked map[s
 	return errors.Join(all...)
 }
 
-// checkHistory demands that a history has no gap and resolves each activity and timer once, and that no update is accepted twice or was
-// refused. It returns the run that this one continues.
+// checkHistory demands that a history has no gap and resolves each activity and timer once, and that no update is
+// accepted twice or was refused. It returns the run that this one continues.
 func checkHistory(id string, h *client.History, accepted, refused map[string]bool) (before history.RunID, err error) {
 	var all []error
 	resolved, next := map[int64]bool{}, int64(1)
@@ -202,8 +251,8 @@ func checkHistory(id string, h *client.History, accepted, refused map[string]boo
 	return before, errors.Join(all...)
 }
 
-// answers demands that the server answers within a second, a query or a list. It asks up to five times: a machine that is busy delays
-// one answer, and not all of them.
+// answers demands that the server answers within a second, a query or a list. It asks up to five times: a machine
+// that is busy delays one answer, and not all of them.
 func answers(ctx context.Context, addr string) (fastest time.Duration, err error) {
 	h := &http.Client{Timeout: 20 * time.Second}
 	fastest = time.Hour

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,9 @@ type load struct {
 // callTimeout is how long a caller sends one request again, before it gives it up as unknown.
 const callTimeout = 30 * time.Second
 
+// bookOf is how many entries a caller sends before it opens new books: a run carries all entries of its book.
+const bookOf = 250
+
 // startLoad starts callers, each with a book of its own and one that all share.
 func (s *scene) startLoad(name string, callers int) *load {
 	ctx, stop := context.WithCancel(s.ctx)
@@ -34,11 +38,11 @@ func (s *scene) startLoad(name string, callers int) *load {
 	for i := range callers {
 		l.all.Go(func() {
 			r := rand.New(rand.NewPCG(s.seed, uint64(i)))
-			own := fmt.Sprintf("%s-%d", name, i)
 			for n := 0; ctx.Err() == nil; n++ {
-				id := own
+				volume, spread := n/bookOf, max(s.spread, 1)
+				id := fmt.Sprintf("%s-%d-%02d", name, i, volume*spread+n%spread)
 				if r.IntN(4) == 0 {
-					id = name + "-shared"
+					id = fmt.Sprintf("%s-shared-%02d", name, volume)
 				}
 				l.calls.Add(1)
 				if err := s.one(ctx, id, fmt.Sprintf("%s-%d-%d-%d", name, number, i, n), r); err != nil && ctx.Err() == nil {
@@ -69,7 +73,7 @@ func (s *scene) one(ctx context.Context, id, token string, r *rand.Rand) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	c, kind := s.client(), r.IntN(10)
-	e := entry{Token: token, Refuse: kind == 0, Do: []string{"", "", "activity", "timer", "child", "side"}[r.IntN(6)]}
+	e := entry{Token: token, Refuse: kind == 0, Do: []string{"", "", "activity", "timer", "child", "side"}[r.IntN(6)], Fill: strings.Repeat("x", s.fill)}
 	opening := book.Opening(pages{PerRun: 40})
 	s.ledger.with(id, func(a *account) { a.asked[token] = true })
 	if kind == 1 {
@@ -102,19 +106,33 @@ func (s *scene) one(ctx context.Context, id, token string, r *rand.Rand) error {
 // settle waits until all accepted updates have ended: their entries are in the books then.
 func (s *scene) settle(c *client.Client, within time.Duration) error {
 	until := time.Now().Add(within)
-	var err error
-	for _, id := range s.ledger.ids() {
+	return errors.Join(each(s.ledger.ids(), func(id string) error {
 		for {
-			if err = s.complete(c, id); err == nil || time.Now().After(until) || s.ctx.Err() != nil {
-				break
+			err := s.complete(c, id)
+			if err == nil {
+				return nil
+			}
+			if time.Now().After(until) || s.ctx.Err() != nil {
+				return fmt.Errorf("%s has not settled within %v: %w", id, within, err)
 			}
 			pause(s.ctx, 50*time.Millisecond)
 		}
-		if err != nil {
-			return fmt.Errorf("%s has not settled within %v: %w", id, within, err)
-		}
+	})...)
+}
+
+// each calls do with all ids, eight at once, and returns the errors in their order.
+func each(ids []string, do func(id string) error) []error {
+	errs, next := make([]error, len(ids)), atomic.Int64{}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(ids)); i = next.Add(1) - 1 {
+				errs[i] = do(ids[i])
+			}
+		})
 	}
-	return nil
+	all.Wait()
+	return errs
 }
 
 // complete reports what acknowledged entry a book does not have yet.

@@ -153,7 +153,7 @@ func runPoison(ctx workflow.Context, kind string) (string, error) {
 	if in, ok := strings.CutPrefix(kind, "activity "); ok {
 		return poisoned.Run(ctx, in)
 	}
-	//weftvet:ignore io,global the harness wants code that harms its process
+	//weftvet:ignore io,global,goroutine the harness wants code that harms its process
 	err := harm(kind)
 	return kind, err
 }
@@ -184,8 +184,19 @@ func harm(kind string) error {
 		}
 	case "panic":
 		panic("poison")
+	case "map":
+		m := map[int]int{}
+		go scribble(m)
+		scribble(m)
 	}
 	return nil
+}
+
+// scribble writes into a map until the runtime notices that another goroutine does so too, and ends the process.
+func scribble(m map[int]int) {
+	for i := 0; ; i++ {
+		m[i%64] = i
+	}
 }
 
 // overflow calls itself until the stack is full.

@@ -29,27 +29,38 @@ type server struct {
 	whole  *os.File // has the log of all processes of a scene
 }
 
-// tail keeps the end of what is written to it, and how much that was.
+// tail keeps the beginning and the end of what is written to it.
 type tail struct {
 	mu    sync.Mutex
 	first []byte
 	last  []byte
-	total int64
 }
+
+// mostFirst and mostLast are how much of the beginning and of the end are kept, in bytes.
+const mostFirst, mostLast = 4 << 20, 4000
 
 // Write never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.total += int64(len(p))
-	if len(t.first) < 2000 {
+	if len(t.first) < mostFirst {
 		t.first = append(t.first, p...)
 	}
 	t.last = append(t.last, p...)
-	if len(t.last) > 4000 {
-		t.last = append([]byte(nil), t.last[len(t.last)-4000:]...)
+	if len(t.last) > mostLast {
+		t.last = append([]byte(nil), t.last[len(t.last)-mostLast:]...)
 	}
 	return len(p), nil
+}
+
+// all is everything that was written, as far as it is kept.
+func (t *tail) all() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.first) < mostFirst {
+		return string(t.first)
+	}
+	return string(t.first) + string(t.last)
 }
 
 // String is the end of what was written.
@@ -62,11 +73,12 @@ func (t *tail) String() string {
 // errNoStart is a process that ended, or said nothing, before it was ready.
 var errNoStart = errors.New("the server did not start")
 
-// startWithin is how long a server may take to be ready. It is no bound of what is measured: a machine that is busy gets a long one.
+// startWithin is how long a server may take to be ready. It is no bound of what is measured: a machine that is busy
+// gets a long one.
 const startWithin = 60 * time.Second
 
-// launch starts the test program at the address and directory of a scenario and waits until it is ready. limits are arguments of ulimit;
-// shifted asks for a server whose clock can be moved.
+// launch starts the test program at the address and directory of a scenario and waits until it is ready. limits are
+// arguments of ulimit; shifted asks for a server whose clock can be moved.
 func (s *scene) launch(o launch) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -81,8 +93,11 @@ func (s *scene) launch(o launch) (*server, error) {
 		addr = o.addr
 	}
 	args := []string{self, "serve", "--addr", addr, "--data", dir}
-	if o.shifted {
+	switch {
+	case o.shifted:
 		args = []string{self, "serve-shifted", addr, dir, o.shift.String()}
+	case o.counted:
+		args[1] = "serve-counted"
 	}
 	if len(o.limits) > 0 {
 		args = append([]string{"/bin/bash", "-c", "ulimit " + strings.Join(o.limits, " && ulimit ") + ` && exec "$@"`, "bash"}, args...)
@@ -92,7 +107,7 @@ func (s *scene) launch(o launch) (*server, error) {
 		return nil, err
 	}
 	p := &server{cmd: exec.Command(args[0], args[1:]...), lines: make(chan string, 16), exited: make(chan struct{}), log: &tail{}, whole: whole}
-	p.cmd.Stderr, p.cmd.Env = io.MultiWriter(p.log, whole), append(os.Environ(), "WEFT_LOG_LEVEL=info")
+	p.cmd.Stderr, p.cmd.Env = io.MultiWriter(p.log, whole), append(append(os.Environ(), "WEFT_LOG_LEVEL=info"), o.env...)
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -126,6 +141,8 @@ type launch struct {
 	limits    []string
 	shifted   bool
 	shift     time.Duration
+	counted   bool     // it answers server.count
+	env       []string // for its environment
 	addr, dir string
 }
 
@@ -197,6 +214,9 @@ type scene struct {
 	notes  []string
 	began  time.Time
 	loads  int // so many loads have begun
+	spread int // so many books each caller of a load has; 0 is one
+	fill   int // so many bytes the entries of a load have besides their tokens
+	shown  time.Time
 	once   sync.Once
 	shared *client.Client
 	ctx    context.Context
@@ -242,13 +262,27 @@ func (s *scene) say(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// more reports whether a scenario goes on after it has done something so often: up to full times, and, if the time is limited, while there
-// is some left, but least times in any case.
+// more reports whether a scenario goes on after it has done something so often: up to full times, and, if the time is
+// limited, while there is some left, but least times in any case.
 func (s *scene) more(done, least, full int) bool {
 	if s.ctx.Err() != nil || done >= full {
 		return false
 	}
+	if s.budget == 0 {
+		s.progress("%d of %d", done, full)
+	}
 	return s.budget == 0 || done < least || time.Since(s.began) < s.budget
+}
+
+// progressEvery is how often the full form says how far it is.
+const progressEvery = 30 * time.Second
+
+// progress prints how far a scenario is, unless it did just now.
+func (s *scene) progress(format string, args ...any) {
+	if now := time.Now(); now.Sub(s.shown) >= progressEvery && now.Sub(s.began) >= progressEvery {
+		s.shown = now
+		fmt.Printf("    %s after %v: %s\n", s.name, now.Sub(s.began).Round(time.Second), fmt.Sprintf(format, args...))
+	}
 }
 
 // size is how much of something a scenario makes: full, or, if the time is limited, short.
