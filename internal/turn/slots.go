@@ -81,7 +81,7 @@ func (t *session) changed(run *engine.Run, slot uint32) error {
 	return fmt.Errorf("%w: the commit in slot %d is not there that was", errStale, slot)
 }
 
-// commit is the commit in a slot of a run, which the run must have.
+// commitIn returns the commit in a slot of a run, which the run must have.
 func (t *session) commitIn(ctx context.Context, run *engine.Run, slot uint32) (*history.Commit, error) {
 	page, err := t.page(ctx, run, slot, min(run.Lacks(slot), 1), &history.Decoder{})
 	if err != nil {
