@@ -190,8 +190,8 @@ func (in *Instance) Replay(c *history.Commit) error {
 	}
 	in.lookAgain(c)
 	for part := range c.Parts() {
-		if err := in.replay(part); err != nil {
-			return err
+		if in.failed = in.replay(part); in.failed != nil {
+			return in.failed
 		}
 	}
 	in.slot++
@@ -355,6 +355,7 @@ func (in *Instance) deliver(id int64, e history.Event) error {
 	case *history.WorkflowExecutionStarted:
 		in.start(a)
 	case *history.WorkflowExecutionSignaled:
+		in.forgetSignals()
 		in.signaled, in.signaledIDs = append(in.signaled, e), append(in.signaledIDs, id)
 		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
 	case *history.WorkflowExecutionUpdateAdmitted:

@@ -27,8 +27,10 @@ type Instance struct {
 	random   *rand.Rand
 	largest  int // the largest payload, where it is more than usual
 
-	slot  uint32             // the slot of the next commit that it replays
-	carry []history.Numbered // what tasks that failed brought: the next task that completes brings it again
+	slot uint32 // the slot of the next commit that it replays
+	// failed is why the replay of that commit has failed; nil if it has not.
+	failed error
+	carry  []history.Numbered // what tasks that failed brought: the next task that completes brings it again
 	// cancel is the request to end, once it has been delivered.
 	cancel *history.WorkflowExecutionCancelRequested
 	info   Info
@@ -53,9 +55,12 @@ type Instance struct {
 	calls    int // counts what the code asked other workflows
 	canceled map[history.Timestamp]*timer
 	signals  map[string]*coro.Channel[history.Payload]
-	signaled []history.Event // the signals that arrived, in order
+	// signaled are the signals that the code has not received, in the order of their arrival, and some that it has.
+	signaled []history.Event
 	// signaledIDs are the ids of their events.
 	signaledIDs []int64
+	// unforgotten is how many signals there were when those were forgotten that the code had received.
+	unforgotten int
 	receivers   map[string]receivers // by the name of the signal
 	setAside    map[string]int       // signals whose values did not decode, in this activation
 	queries     map[string]*QueryHandler

@@ -237,16 +237,15 @@ func (r *Run) underWay(m *Message) bool {
 // before it sent them. They have no wave yet, so that each sending gets its own: that one alone answers for what it sets off, and
 // the copies that there may be of it set off nothing more. A message that takes the place of an inline step keeps the wave: whoever
 // took that step may go on, or have gone on, and commits with the wave, and nobody else may be left who answers for it.
-func (r *Run) Owed(triggers []*Message, except *history.Commit) []Message {
+//
+// caused are the commits in the slots that Caused returns.
+func (r *Run) Owed(triggers []*Message, caused []*history.Commit, except *history.Commit) []Message {
 	var owed []Message
-	for n, c := range r.Log {
-		if c == except || r.State.Status.Closed() && n < len(r.Log)-1 {
-			continue // what a closed run still does to others its last commit schedules
-		}
-		of := slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) })
-		if of < 0 {
+	for _, c := range caused {
+		if c == except {
 			continue
 		}
+		of := causedBy(c, triggers)
 		all := r.Messages(c)
 		inline := mayBeInline(all)
 		for i, m := range all {
@@ -272,7 +271,7 @@ func mayBeInline(all []Message) bool {
 // this run. What came later here, messages of this run brought about, and they see to it.
 func (r *Run) OwedFirst(trigger *Message) []Message {
 	var owed []Message
-	if c := r.Log[0]; slices.Contains(c.Waves, trigger.Wave) {
+	if c := r.First(); slices.Contains(c.Waves, trigger.Wave) {
 		for _, m := range r.Messages(c) {
 			if r.Needed(&m) {
 				m.Wave, m.Seen = 0, 1

@@ -43,33 +43,22 @@ func (p *PendingExternal) ChildEventID() int64 {
 	return p.Cancel.ChildEventID
 }
 
-// Command is the event that a message is about, as the commit that the message names has it; nil where it has none.
-func (r *Run) Command(m *Message) history.Attributes {
-	for _, c := range r.Log {
-		if c.ID != m.Commit {
-			continue
-		}
-		for part := range c.Parts() {
-			if i := m.EventID - part.FirstCommandID(); i >= 0 && i < int64(len(part.Commands)) {
-				return part.Commands[i].Attributes
-			}
+// size is how many bytes its payload has.
+func (p *PendingExternal) size() int {
+	if p.Signal == nil {
+		return 0
+	}
+	return len(p.Signal.Input)
+}
+
+// Command returns a command of a commit, by the id of its event. It returns nil if the commit has no such command.
+func Command(c *history.Commit, event int64) history.Attributes {
+	for part := range c.Parts() {
+		if i := event - part.FirstCommandID(); i >= 0 && i < int64(len(part.Commands)) {
+			return part.Commands[i].Attributes
 		}
 	}
 	return nil
-}
-
-// ChildRequest is the request id of the start of the child that an event names, pending or not; empty where it names none.
-func (r *Run) ChildRequest(event int64) string {
-	for _, c := range r.Log {
-		for part := range c.Parts() {
-			if i := event - part.FirstCommandID(); i >= 0 && i < int64(len(part.Commands)) {
-				if a, ok := part.Commands[i].Attributes.(*history.StartChildWorkflowExecutionInitiated); ok {
-					return a.RequestID
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // Resolved names what an event resolves, by the id of the event that scheduled it: one field is set, or none.
@@ -131,6 +120,14 @@ func (s *State) resolve(id int64, e history.Event) error {
 	if r.ID() == 0 || !s.pending(r) {
 		return corrupt("event %d (%s) resolves nothing that is pending", id, e.Type())
 	}
+	switch {
+	case r.Activity != 0:
+		s.payloads -= len(s.Activities[r.Activity].Input)
+	case r.Child != 0:
+		s.payloads -= len(s.Children[r.Child].Input)
+	case r.External != 0:
+		s.payloads -= s.Externals[r.External].size()
+	}
 	delete(s.Activities, r.Activity)
 	delete(s.Timers, r.Timer)
 	delete(s.Children, r.Child)
@@ -157,6 +154,7 @@ func (s *State) scheduled(c *history.Commit, id int64, e history.Event) bool {
 	switch a := e.Attributes.(type) {
 	case *history.ActivityTaskScheduled:
 		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
+		s.payloads += len(a.Input)
 	case *history.ActivityTaskCancelRequested:
 		if p := s.Activities[a.ScheduledEventID]; p != nil {
 			p.CancelRequested = true
@@ -165,8 +163,10 @@ func (s *State) scheduled(c *history.Commit, id int64, e history.Event) bool {
 		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt, Point: a.Point}
 	case *history.StartChildWorkflowExecutionInitiated:
 		s.Children[id] = newChild(c, id, a)
+		s.payloads += len(a.Input)
 	case *history.SignalExternalWorkflowExecutionInitiated:
 		s.Externals[id] = &PendingExternal{Signal: a, EventID: id, Slot: c.Slot, Commit: c.ID}
+		s.payloads += len(a.Input)
 	case *history.RequestCancelExternalWorkflowExecutionInitiated:
 		s.Externals[id] = &PendingExternal{Cancel: a, EventID: id, Slot: c.Slot, Commit: c.ID}
 		if p := s.Children[a.ChildEventID]; p != nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -13,6 +12,9 @@ import (
 
 // ErrResetTooLarge is what Run.Reset returns where one put cannot hold what the new run begins with.
 var ErrResetTooLarge = errors.New("the history before that task, and what came after it, are larger than one write may be")
+
+// ErrNoTask is wrapped by what Run.Reset returns if the event is not one of a workflow task.
+var ErrNoTask = errors.New("give the id of a WorkflowTaskScheduled, WorkflowTaskStarted, WorkflowTaskCompleted or WorkflowTaskFailed event")
 
 // Reset is what a reset does: another run goes on from an earlier workflow task of this one.
 type Reset struct {
@@ -29,13 +31,17 @@ type Reset struct {
 	MaxCommit, MaxTotal int
 }
 
-// parts are what the run's commits consist of, without those that have no events.
-func (r *Run) parts() iter.Seq[*history.Commit] {
-	return func(yield func(*history.Commit) bool) {
-		for _, c := range r.Log {
+// parts are what commits consist of, without those that have no events.
+func parts(commits Commits) Commits {
+	return func(yield func(*history.Commit, error) bool) {
+		for c, err := range commits {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
 			for part := range c.Parts() {
 				empty := part.Task == nil && len(part.Brought) == 0 && len(part.Commands) == 0
-				if !empty && !yield(part) {
+				if !empty && !yield(part, nil) {
 					return
 				}
 			}
@@ -43,15 +49,16 @@ func (r *Run) parts() iter.Seq[*history.Commit] {
 	}
 }
 
-// Tasks are the workflow tasks of a run, in order, by what their commits have: Task, TaskScheduledID. It can be reset to
-// each of them.
-func (r *Run) Tasks() (tasks []*history.Commit) {
-	for part := range r.parts() {
-		if part.Task != nil {
-			tasks = append(tasks, part)
+// Tasks are the workflow tasks among commits of a run, in order, by what their commits have: Task, TaskScheduledID. The run can be
+// reset to each of them.
+func Tasks(commits Commits) Commits {
+	return func(yield func(*history.Commit, error) bool) {
+		for part, err := range parts(commits) {
+			if (err != nil || part.Task != nil) && !yield(part, err) {
+				return
+			}
 		}
 	}
-	return tasks
 }
 
 // Reset returns the first commits of the run that goes on from an earlier task of this one. They are put at once, with
@@ -62,30 +69,32 @@ func (r *Run) Tasks() (tasks []*history.Commit) {
 //	the new run   ▪ 1 ▪ 2 ▪ 3   what task 3 brought, its failure, which marks the reset, then the updates and signals
 //	                            of 3 to 5; a normal task follows
 //
-// Activities and timers that were pending at the task are so again. An error says what is wrong with the request.
-func (r *Run) Reset(w *Writer, o *Reset) ([]*history.Commit, error) {
-	parts := slices.Collect(r.parts())
-	at := slices.IndexFunc(parts, func(p *history.Commit) bool {
-		return p.Task != nil && p.TaskScheduledID() <= o.EventID && o.EventID < p.FirstCommandID()
-	})
-	if at < 0 {
-		return nil, fmt.Errorf("event %d is not one of a workflow task: give the id of a WorkflowTaskScheduled, WorkflowTaskStarted, WorkflowTaskCompleted or WorkflowTaskFailed event", o.EventID)
+// Activities and timers that were pending at the task are so again. An error that wraps ErrNoTask or ErrResetTooLarge says what is wrong
+// with the request. Any other error is one of log, which is the run's commits. Reset keeps no more of them than one put may have.
+func (r *Run) Reset(w *Writer, o *Reset, log Commits) ([]*history.Commit, error) {
+	to := &resetting{Reset: o, run: r, writer: w, now: max(w.Now, r.State.LastTime), admitted: map[int64]bool{}}
+	to.open(1)
+	for part, err := range parts(log) {
+		if err == nil {
+			err = to.take(part)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	now := max(w.Now, r.State.LastTime)
-	commits, err := r.copies(w, o, now, parts[:at])
-	if err != nil {
-		return nil, err
+	if to.task == nil {
+		return nil, fmt.Errorf("event %d is not one of a workflow task: %w", o.EventID, ErrNoTask)
 	}
-	last := commits[len(commits)-1]
+	last := to.last()
 	last.Pending = history.PendingTask
-	last.Brought = r.renamed(w, parts[at].Brought)
+	last.Brought = r.renamed(w, to.task.Brought)
 	last.Task = &history.Task{
 		Attempt: 1, Build: w.Build, HistoryBytes: r.State.Bytes,
 		Failure: &failure.Failure{Kind: failure.KindReset, Message: resetText(o.Reason)},
 		Reset:   &history.Reset{BaseRunID: r.State.RunID, RequestID: o.RequestID, Build: r.resetBuild(w)},
 	}
-	last.Commands = o.readmitted(parts, at)
-	return commits, o.fits(commits)
+	last.Commands = to.readmitted
+	return to.commits, o.fits(to.commits)
 }
 
 func resetText(reason string) string {
@@ -95,30 +104,71 @@ func resetText(reason string) string {
 	return "the run was reset to this task: " + reason
 }
 
-// copies puts copies of parts into as few commits as hold them.
-func (r *Run) copies(w *Writer, o *Reset, now history.Timestamp, parts []*history.Commit) ([]*history.Commit, error) {
-	var commits []*history.Commit
-	size, next := 0, int64(1)
-	add := func() *history.Commit {
-		c := &history.Commit{ID: w.Commit, RunID: w.RunID, Slot: uint32(len(commits)), FirstEventID: next, Time: now}
-		commits, size = append(commits, c), 0
-		return c
-	}
-	c := add()
-	for _, part := range parts {
-		copied := &history.Commit{Time: part.Time, Task: part.Task, Brought: r.renamed(w, part.Brought), Commands: part.Commands}
-		body, err := history.Encode(copied)
-		if err != nil {
-			return nil, err
+// resetting is a reset that takes the parts of the run's log, one after the other.
+type resetting struct {
+	*Reset
+	run    *Run
+	writer *Writer
+	now    history.Timestamp
+	// commits have copies of the parts before the task. size is about that of the last one, and total about that of all of them and of what
+	// is readmitted.
+	commits     []*history.Commit
+	size, total int
+	task        *history.Commit // nil before it has come
+	// readmitted are the events by which the reset brings what came to the run after what the task brought: its signals, and the updates
+	// that it accepted, whatever became of them. admitted has the events that are updates which an earlier reset has brought.
+	readmitted []history.Event
+	admitted   map[int64]bool
+}
+
+func (r *resetting) last() *history.Commit { return r.commits[len(r.commits)-1] }
+
+// open opens another commit for copies, the first event of which has this id.
+func (r *resetting) open(first int64) {
+	r.commits = append(r.commits, &history.Commit{
+		ID: r.writer.Commit, RunID: r.writer.RunID, Slot: uint32(len(r.commits)), FirstEventID: first, Time: r.now,
+	})
+	r.size = 0
+}
+
+// take takes the next part.
+func (r *resetting) take(part *history.Commit) error {
+	for j, e := range part.Commands {
+		if e.Type() == history.TypeWorkflowExecutionUpdateAdmitted {
+			r.admitted[part.FirstCommandID()+int64(j)] = true
 		}
-		if size += len(body); size > o.MaxCommit*3/4 && len(c.Copied) > 0 { // the first commit has the start, however large that is
-			c = add()
-			size = len(body)
-		}
-		c.Copy(copied)
-		next = c.FirstBroughtID()
 	}
-	return commits, nil
+	switch {
+	case r.task != nil:
+		return r.readmit(part.Brought, part.Commands)
+	case part.Task != nil && part.TaskScheduledID() <= r.EventID && r.EventID < part.FirstCommandID():
+		r.task = part
+		return r.readmit(part.Commands)
+	}
+	return r.copy(part)
+}
+
+// copy copies a part before the task.
+func (r *resetting) copy(part *history.Commit) error {
+	copied := &history.Commit{Time: part.Time, Task: part.Task, Brought: r.run.renamed(r.writer, part.Brought), Commands: part.Commands}
+	body, err := history.Encode(copied)
+	if err != nil {
+		return err
+	}
+	if r.size += len(body); r.size > r.MaxCommit*3/4 && len(r.last().Copied) > 0 { // the first commit has the start, however large that is
+		r.open(r.last().FirstBroughtID())
+		r.size = len(body)
+	}
+	r.last().Copy(copied)
+	return r.grow(len(body))
+}
+
+// grow counts bytes of what the reset puts. It is not exact, and refuses what is too large by far, so that not all of a long log is kept.
+func (r *resetting) grow(n int) error {
+	if r.total += n; r.total > 2*r.MaxTotal {
+		return ErrResetTooLarge
+	}
+	return nil
 }
 
 // resetBuild is the build that the run which a reset opens is pinned to: if this one is pinned, the one that resets it,
@@ -156,50 +206,42 @@ func (r *Run) reopens(w *Writer, opens *history.WorkflowExecutionStarted) *histo
 	return &started
 }
 
-// readmitted are the events by which a reset brings what came to the run after what the task at brought: its signals, and
-// the updates that it accepted, whatever became of them.
-func (o *Reset) readmitted(parts []*history.Commit, at int) (events []history.Event) {
-	var came []history.Event
-	admitted := map[int64]bool{}
-	for i, part := range parts {
-		if i > at {
-			came = append(came, part.Brought...)
-		}
-		if i >= at {
-			came = append(came, part.Commands...)
-		}
-		for j, e := range part.Commands {
-			admitted[part.FirstCommandID()+int64(j)] = e.Type() == history.TypeWorkflowExecutionUpdateAdmitted
-		}
-	}
-	for _, e := range came {
+// readmit brings what came to the run after what the task brought, among these events.
+func (r *resetting) readmit(came ...[]history.Event) error {
+	for _, e := range slices.Concat(came...) {
 		switch a := e.Attributes.(type) {
 		case *history.WorkflowExecutionSignaled:
-			if !o.LeaveSignals {
-				events = append(events, e)
+			if !r.LeaveSignals {
+				r.readmitted = append(r.readmitted, e)
+				r.total += len(a.Input)
 			}
 		case *history.WorkflowExecutionUpdateAdmitted:
-			events = o.admit(events, a)
+			r.admit(a)
 		case *history.WorkflowExecutionUpdateAccepted:
-			if !admitted[a.SequencingEventID] { // one that an earlier reset has brought is there as that
-				events = o.admit(events, &history.WorkflowExecutionUpdateAdmitted{UpdateID: a.UpdateID, UpdateName: a.UpdateName, Input: a.Input})
+			if !r.admitted[a.SequencingEventID] { // one that an earlier reset has brought is there as that
+				r.admit(&history.WorkflowExecutionUpdateAdmitted{UpdateID: a.UpdateID, UpdateName: a.UpdateName, Input: a.Input})
 			}
 		}
 	}
-	return events
+	return r.grow(0)
 }
 
 // admit adds an update. It takes the place of one with its id that an earlier reset had brought, and that was refused then:
 // its id was free again.
-func (o *Reset) admit(events []history.Event, a *history.WorkflowExecutionUpdateAdmitted) []history.Event {
-	if o.LeaveUpdates {
-		return events
+func (r *resetting) admit(a *history.WorkflowExecutionUpdateAdmitted) {
+	if r.LeaveUpdates {
+		return
 	}
-	events = slices.DeleteFunc(events, func(e history.Event) bool {
+	r.readmitted = slices.DeleteFunc(r.readmitted, func(e history.Event) bool {
 		before, ok := e.Attributes.(*history.WorkflowExecutionUpdateAdmitted)
-		return ok && before.UpdateID == a.UpdateID
+		same := ok && before.UpdateID == a.UpdateID
+		if same {
+			r.total -= len(before.Input)
+		}
+		return same
 	})
-	return append(events, history.Of(a))
+	r.readmitted = append(r.readmitted, history.Of(a))
+	r.total += len(a.Input)
 }
 
 // fits says whether the commits of a reset may be put.

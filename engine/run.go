@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -14,9 +13,20 @@ type Run struct {
 	WorkflowID string
 	// Number is its number among the runs of the workflow, 1 for the first.
 	Number uint32
-	// Log are its commits, by slot.
+	// Log are its commits, by slot. Those that Trim has dropped are nil.
 	Log   []*history.Commit
 	State *State
+
+	sizes []int32 // of the commits, as they are stored
+	kept  int64   // the sizes of those that Trim has not dropped
+	// outlines are of the commits that Trim has dropped, from the second one on, and batches is how many batches of events they have,
+	// with the first one.
+	outlines []outline
+	batches  uint32
+	// tail is the last commit that is no fence; nil if there is none.
+	tail *history.Commit
+	// waves has the slots of the commits that each wave has caused; nil in a run that has few commits.
+	waves map[history.Wave][]uint32
 }
 
 // NewRun returns a run without commits.
@@ -24,7 +34,7 @@ func NewRun(workflowID string, number uint32) *Run {
 	return &Run{WorkflowID: workflowID, Number: number, State: NewState()}
 }
 
-// copied returns a copy of the run. The commits are the same ones: they never change.
+// copied returns a copy of a run of which Trim has dropped nothing. The commits are the same ones: they never change.
 func (r *Run) copied() *Run {
 	c := NewRun(r.WorkflowID, r.Number)
 	for _, commit := range r.Log {
@@ -39,7 +49,15 @@ func (r *Run) Append(c *history.Commit, size int) error {
 	if err := r.State.Apply(c, size); err != nil {
 		return err
 	}
-	r.Log = append(r.Log, c)
+	if r.Log, r.sizes, r.kept = append(r.Log, c), append(r.sizes, int32(size)), r.kept+int64(size); c.Slot == 0 {
+		r.batches = uint32(c.Batches())
+	}
+	if !c.Fence() {
+		r.tail = c
+	}
+	if r.waves != nil {
+		r.indexWavesOf(c)
+	}
 	return nil
 }
 
@@ -118,7 +136,7 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 		ID: w.Commit, RunID: s.RunID, Slot: s.NextSlot, FirstEventID: s.NextEventID, Time: max(w.Now, s.LastTime),
 		Status: s.Status, Pending: s.Pending, Brought: brought, Waves: w.Waves, Expires: s.Expires,
 	}
-	if len(r.Log) == 0 {
+	if r.State.NextSlot == 0 {
 		c.RunID = w.RunID
 	}
 	for _, e := range brought {
@@ -174,7 +192,7 @@ func (r *Run) End(w *Writer, e history.Event) *history.Commit {
 // repeats what the commit before it says; in the first slot it makes a void run.
 func (r *Run) Fence(w *Writer) *history.Commit {
 	c := r.draft(w, nil)
-	if len(r.Log) == 0 {
+	if r.State.NextSlot == 0 {
 		c.Status = history.Void
 	}
 	return c
@@ -204,11 +222,6 @@ func (r *Run) Move(w *Writer, e history.Event) *history.Commit { return r.draft(
 // failedBefore reports whether the last commit, fences skipped, is that of a speculative task that failed in the same
 // way: recording it again would tell nothing new.
 func (r *Run) failedBefore(f *failure.Failure) bool {
-	for _, c := range slices.Backward(r.Log) {
-		if c.Fence() {
-			continue
-		}
-		return c.Failed() && c.Task.Kind == history.Speculative && c.Task.Failure.Same(f)
-	}
-	return false
+	c := r.tail
+	return c != nil && c.Failed() && c.Task.Kind == history.Speculative && c.Task.Failure.Same(f)
 }

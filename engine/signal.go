@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/coro"
@@ -118,6 +119,31 @@ func (in *Instance) firstUnread(name string, n int) int64 {
 		}
 	}
 	return 0
+}
+
+// leastForgotten is how many signals arrive at least before those are forgotten that the code has received.
+const leastForgotten = 64
+
+// forgetSignals forgets the signals that the code has received, when they may have become as many as the others.
+func (in *Instance) forgetSignals() {
+	if len(in.signaled) < 2*in.unforgotten+leastForgotten {
+		return
+	}
+	left := map[string]int{}
+	for name, c := range in.signals {
+		left[name] = c.Len()
+	}
+	first := len(in.signaled) // those that stay are moved to the end
+	for i := len(in.signaled) - 1; i >= 0; i-- {
+		name := in.signaled[i].Attributes.(*history.WorkflowExecutionSignaled).SignalName
+		if left[name] > 0 {
+			left[name]--
+			first--
+			in.signaled[first], in.signaledIDs[first] = in.signaled[i], in.signaledIDs[i]
+		}
+	}
+	in.signaled, in.signaledIDs = slices.Clone(in.signaled[first:]), slices.Clone(in.signaledIDs[first:])
+	in.unforgotten = len(in.signaled)
 }
 
 // Handles reports whether the code has asked for signals of a name.

@@ -60,6 +60,7 @@ type State struct {
 	signals  map[string]bool // request ids of the signals that arrived
 	asked    map[string]bool // request ids of the requests of other workflows' code that the run end
 	accepted map[int64]*Update
+	payloads int // about how many bytes the payloads have of what is pending, and the results of updates
 }
 
 // PendingActivity is an activity that has not been resolved.
@@ -250,6 +251,7 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 			return corrupt("event %d completes an update that is not in flight", id)
 		}
 		u.Completed = a
+		s.payloads += len(a.Result)
 		s.UpdatesInFlight--
 		s.UpdateBytesInFlight -= u.Bytes
 	case *history.MarkerRecorded: // the code's own

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -74,9 +76,16 @@ type begun struct {
 	commit *history.Commit
 }
 
-// CatchUp replays what the instance has not seen of the run's log. An error is a failure of the task that wanted it.
+// CatchUp replays what the instance has not seen of the run's log. An error is a failure of the task that wanted it. Whoever has
+// trimmed the run replays what it lacks before, and need not look at the errors of that: CatchUp returns them.
 func (r *Run) CatchUp(in *Instance) error {
 	for in.slot < r.State.NextSlot {
+		switch {
+		case in.failed != nil:
+			return in.failed
+		case r.Lacks(in.slot) > 0:
+			return cmp.Or(in.s.Err(), fmt.Errorf("engine: the commit in slot %d was dropped, and not replayed", in.slot))
+		}
 		if err := in.Replay(r.Log[in.slot]); err != nil {
 			return err
 		}

@@ -262,6 +262,22 @@ func (c *Commit) Fence() bool {
 // Failed reports whether the commit's task failed, so that what it brought still waits to be processed.
 func (c *Commit) Failed() bool { return c.Task != nil && c.Task.Failure != nil }
 
+// Batches is how many batches of events the commit has: its own events are one, and those of each commit that it has copied.
+func (c *Commit) Batches() int {
+	n, last := 0, c.NextEventID() // with which a part begins that has no events, as a fence is
+	for i := len(c.Copied); i >= 0; i-- {
+		first := c.FirstBroughtID()
+		if i < len(c.Copied) {
+			first = c.Copied[i].FirstEventID
+		}
+		if first != last {
+			n++
+		}
+		last = first
+	}
+	return n
+}
+
 // Numbered is an event with the id and the time that its place gives it.
 type Numbered struct {
 	ID   int64

@@ -53,16 +53,20 @@ type HistoryResponse struct {
 // Events lists the events of a run's log from an id on: at most limit of them, and at most so many bytes of encoded attributes, but at least
 // one event. more says that there are others.
 func Events(log []*history.Commit, from int64, limit, bytes int) (events []HistoryEvent, more bool) {
-	batch, size := -1, 0
+	return EventsAfter(0, log, from, limit, bytes)
+}
+
+// EventsAfter is Events of the end of a log, before which it has this many batches of events.
+func EventsAfter(batches int, log []*history.Commit, from int64, limit, bytes int) (events []HistoryEvent, more bool) {
+	batch, size := batches-1, 0
 	for _, c := range log {
+		if c.NextEventID() <= from {
+			batch += c.Batches()
+			continue
+		}
 		starts := map[int64]bool{} // the ids with which batches begin
 		for part := range c.Parts() {
 			starts[part.FirstBroughtID()] = true
-		}
-		delete(starts, c.NextEventID()) // of a part without events, as a fence is
-		if c.NextEventID() <= from {
-			batch += len(starts)
-			continue
 		}
 		for _, e := range c.Events() {
 			if starts[e.ID] {

@@ -67,7 +67,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "what was done before is deleted without repair", file: "internal/turn/message.go",
-		old: "return t.send(ctx, run.Owed([]*engine.Message{m}, nil))", new: "return nil",
+		old: "return t.sendOwed(ctx, run, []*engine.Message{m})", new: "return nil",
 	},
 	{
 		name: "a message whose commit does not come is deleted without a fence", file: "internal/turn/message.go",
@@ -128,7 +128,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a reset puts, and sends nothing", file: "internal/turn/reset.go",
-		old: "		if err := t.send(ctx, append(messages, waiting(draft)...)); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
+		old: "		if err := t.send(ctx, messages); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
 	},
 	{
 		name: "a reset that is sent again resets again", file: "internal/turn/reset.go",
@@ -136,7 +136,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a reset forgets the updates that have completed", file: "engine/reset.go",
-		old: "if !admitted[a.SequencingEventID] {", new: "if false {", more: true,
+		old: "if !r.admitted[a.SequencingEventID] {", new: "if false {", more: true,
 	},
 	{
 		name: "a cancellation comes before the results of its own task", file: "engine/activation.go",

@@ -483,7 +483,7 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 		}
 	}
 	if events = run.Awaited(events...); len(events) == 0 {
-		return t.send(ctx, run.Owed(triggers, nil))
+		return t.sendOwed(ctx, run, triggers)
 	}
 	if err := t.mine(ctx, run); err != nil {
 		return err

@@ -97,6 +97,9 @@ func (t *session) move(ctx context.Context, run *engine.Run, moved history.Event
 	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early
 		return t.sendThenPut(ctx, &change{run: run, commit: run.Move(t.writer(), moved)})
 	}
+	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+		return err
+	}
 	transition := t.step(ctx, run, t.writer(), engine.Task{Brought: []history.Event{moved}})
 	if f := transition.Failure; f != nil {
 		t.discard()

@@ -14,7 +14,7 @@ import (
 type entry struct {
 	workflowID string
 	run        *engine.Run
-	instance   *engine.Instance // nil, or at the end of run's log
+	instance   *engine.Instance // nil, or at the end of run's log, or before it
 	// before is the run that the latest one continues, as far as somebody has asked: looked says that it was read. It has
 	// closed, so it never changes; nil is one that is gone.
 	before *engine.Run
@@ -47,13 +47,14 @@ type cache struct {
 	mu         sync.Mutex
 	maxEntries int
 	maxBytes   int
+	logBytes   int64
 	bytes      int
 	byID       map[string]*list.Element
 	order      *list.List // of *entry, the one used last in front
 }
 
-func newCache(maxEntries, maxBytes int) *cache {
-	return &cache{maxEntries: maxEntries, maxBytes: maxBytes, byID: map[string]*list.Element{}, order: list.New()}
+func newCache(maxEntries, maxBytes, logBytes int) *cache {
+	return &cache{maxEntries: maxEntries, maxBytes: maxBytes, logBytes: int64(logBytes), byID: map[string]*list.Element{}, order: list.New()}
 }
 
 // take removes an entry from the cache and returns it; nil where there is none. The taker has it alone.
@@ -82,14 +83,20 @@ func (e *entry) prove(at time.Time) {
 	}
 }
 
-// put gives an entry back and returns those that had to go for it.
+// put gives an entry back and returns those that had to go for it. Commits of a run whose log is longer than logBytes do not stay, nor
+// those of the run before: what is asked of that its state answers.
 func (c *cache) put(e *entry) (evicted []*entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e.size = int(e.run.State.Bytes)*4 + 1<<10 // decoded, a commit takes about four times its stored size
+	e.run.Trim(c.logBytes)
+	e.size = e.run.Footprint() + 1<<10
+	if e.before != nil {
+		e.before.Trim(0)
+		e.size += e.before.Footprint()
+	}
 	if e.instance != nil {
 		e.size += instanceSize
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.byID[e.workflowID] = c.order.PushFront(e)
 	c.bytes += e.size
 	for c.order.Len() > 0 && (c.order.Len() > c.maxEntries || c.bytes > c.maxBytes) {

@@ -83,7 +83,11 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 			}
 		}
 		if !needed {
-			if to := target(run.Command(m)); to != "" {
+			command, err := t.command(ctx, run, m.EventID)
+			if err != nil {
+				return err
+			}
+			if to := target(command); to != "" {
 				e = &errand{message: m, done: to}
 			}
 			return nil
@@ -93,10 +97,16 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 		if m.Kind == engine.ReachOut {
 			e.external = run.State.Externals[m.EventID]
 			if run.State.Reset == nil { // which copies what was sent before
-				e.sent = run.Log[e.external.Slot].Time
+				e.sent = run.TimeOf(e.external.Slot)
 			}
 			child = e.external.ChildEventID()
-			e.request = run.ChildRequest(child)
+			command, err := t.command(ctx, run, child)
+			if err != nil {
+				return err
+			}
+			if start, ok := command.(*history.StartChildWorkflowExecutionInitiated); ok {
+				e.request = start.RequestID
+			}
 		}
 		if p := run.State.Children[child]; p != nil {
 			now := *p
@@ -142,7 +152,10 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 	}
 	trigger := foreign(m)
 	repair := func(run *engine.Run) error {
-		owed := run.Owed([]*engine.Message{trigger}, nil)
+		owed, err := t.owed(ctx, run, []*engine.Message{trigger}, nil)
+		if err != nil {
+			return err
+		}
 		if m.Kind == engine.SettleChild { // its handler tells the parent itself
 			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.ReportChild })
 		}

@@ -111,7 +111,10 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 			return err
 		}
 		run := changes[0].run
-		messages := run.Owed(triggers, changes[0].commit)
+		messages, err := t.owed(ctx, run, triggers, changes[0].commit)
+		if err != nil {
+			return err
+		}
 		for _, c := range changes {
 			messages = append(messages, c.run.Messages(c.commit)...)
 		}

@@ -96,24 +96,14 @@ func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
 		one := api.UnreadSignal{Name: name, SetAside: s.SetAside[name]}
 		if u := unread[name]; u != nil {
 			one.Count = u.Count
-			if at := timeOf(run, u.EventID); at != 0 {
-				since := at.Time()
+			if slot, ok := run.SlotOf(u.EventID); ok {
+				since := run.TimeOf(slot).Time()
 				one.Since = &since
 			}
 		}
 		all = append(all, one)
 	}
 	return all
-}
-
-// timeOf is the time of an event of a run; 0 if the run does not have it.
-func timeOf(run *engine.Run, event int64) history.Timestamp {
-	for _, c := range slices.Backward(run.Log) {
-		if c.FirstEventID <= event {
-			return c.Time
-		}
-	}
-	return 0
 }
 
 // addQueues adds to a description which activities wait for a task queue that the deployment no longer has.

@@ -66,7 +66,7 @@ func (s *Service) decayed(run *engine.Run, items []store.Item, commits []*histor
 		return false
 	}
 	whole := run
-	if len(run.Log) == 0 {
+	if run.State.NextSlot == 0 {
 		whole = engine.NewRun(run.WorkflowID, run.Number)
 		if whole.Append(commits[0], 0) != nil || whole.State.Started == nil {
 			return false

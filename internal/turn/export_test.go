@@ -20,3 +20,16 @@ func (s *Service) Watched() int {
 	defer s.watchers.mu.Unlock()
 	return len(s.watchers.channels)
 }
+
+// KeptCommits returns how many commits of a workflow's latest run the process keeps, and how many the run has.
+func (s *Service) KeptCommits(workflowID string) (kept, all int) {
+	e := s.cache.take(workflowID)
+	if e == nil {
+		return 0, 0
+	}
+	defer s.cache.put(e)
+	for _, c := range e.run.Log {
+		kept += oneIf(c != nil)
+	}
+	return kept, len(e.run.Log)
+}

@@ -157,7 +157,7 @@ func (t *session) refused(run *engine.Run, kind CodeKind) error {
 // tries it again later. It returns nil if the code may run.
 func (t *session) passOver(run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
 	id := run.State.RunID
-	if len(run.Log) == 0 {
+	if run.State.NextSlot == 0 {
 		id = w.RunID
 	}
 	f := t.barred(CodeTask, t.workflowID, id)

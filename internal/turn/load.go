@@ -61,13 +61,18 @@ func (t *session) refreshOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.fold(items); err != nil {
+		if until == (store.Key{}) && len(items) > 0 && items[0].Slot > 0 && more {
+			err = t.foldLong(ctx, items)
+		} else {
+			err = t.fold(items)
+		}
+		if err != nil {
 			return err
 		}
 		if !more || t.entry.run != nil || len(items) == 0 {
 			break
 		}
-		before, limit = items[0].Key, firstPage // the run was being deleted: one before it may be there
+		before, limit = store.Key{Run: items[0].Run}, firstPage // the run was being deleted: one before it may be there
 	}
 	if t.torn() {
 		return errTorn
@@ -75,16 +80,53 @@ func (t *session) refreshOnce(ctx context.Context) error {
 	return nil
 }
 
+// foldLong adds a run with a long log to what is known, of which items are the end. It reads the log from its beginning on, and keeps no more
+// of it than the cache does. If it cannot read on, what it has added stays.
+func (t *session) foldLong(ctx context.Context, items []store.Item) error {
+	number, known := items[0].Run, engine.NewRun(t.workflowID, items[0].Run)
+	for next := uint32(0); next < items[0].Slot; {
+		page, err := t.Log.Forward(ctx, store.Key{Workflow: t.workflowID, Run: number, Slot: next}, int(items[0].Slot-next))
+		if err != nil {
+			return readProblem(err)
+		}
+		if len(page.Items) == 0 || gap(known, page.Items) {
+			break // the end of the log tells what it means that something is missing
+		}
+		if err := t.fold(page.Items); err != nil {
+			return err
+		}
+		run := t.entry.run
+		if run == nil || run.Number != number { // it is void, or gone
+			others := slices.IndexFunc(items, func(i store.Item) bool { return i.Run != number })
+			if others < 0 {
+				return nil
+			}
+			return t.fold(items[others:])
+		}
+		run.Trim(int64(t.options.LogBytes))
+		known, next = run, run.State.NextSlot
+	}
+	return t.fold(items)
+}
+
+// expires reports whether an item is of a run that has expiries, as earlier versions of Weft wrote them. What such a run comes to depends on
+// all its commits together: see decayed.
+func expires(item store.Item) bool {
+	c, err := history.Decode(item.Slot, item.Body)
+	return err == nil && (c.Expires != 0 || !item.Expires.IsZero())
+}
+
 // readBack reads backwards from a key, to the first commit of the latest run that counts, or to until, and returns what it read in
-// the order of the log. more says that it did not read to until.
+// the order of the log. more says that it did not read to until. It stops before that if a log is longer than may be kept, and nothing is
+// known of the workflow.
 func (t *session) readBack(ctx context.Context, before, until store.Key, limit int) (items []store.Item, more bool, err error) {
-	for {
+	for size := 0; ; {
 		page, err := t.Log.Backward(ctx, t.workflowID, before, until, limit)
 		if err != nil {
 			return nil, false, readProblem(err)
 		}
 		for _, item := range page.Items {
-			items = append(items, item)
+			items, size = append(items, item), size+len(item.Body)
 			if item.Slot == 0 && until == (store.Key{}) && !t.gone(item) && !isVoid(item) {
 				slices.Reverse(items)
 				return items, true, nil
@@ -93,6 +135,10 @@ func (t *session) readBack(ctx context.Context, before, until store.Key, limit i
 		if !page.More || len(page.Items) == 0 {
 			slices.Reverse(items)
 			return items, false, nil
+		}
+		if last := items[len(items)-1]; size > t.options.LogBytes && until == (store.Key{}) && last.Slot > 0 && !expires(last) {
+			slices.Reverse(items)
+			return items, true, nil
 		}
 		before, limit = items[len(items)-1].Key, 0
 	}
@@ -228,10 +274,11 @@ func (t *session) otherOnce(ctx context.Context, id history.RunID) (*engine.Run,
 				return nil, err
 			}
 		}
+		run.Trim(int64(t.options.LogBytes))
 		more = page.More && len(page.Items) > 0
 	}
 	switch {
-	case len(run.Log) == 0, run.State.RunID != id, run.Void():
+	case run.State.NextSlot == 0, run.State.RunID != id, run.Void():
 		return nil, nil
 	case run.State.Status.Closed():
 		return run, nil

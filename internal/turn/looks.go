@@ -98,7 +98,7 @@ func (t *session) checkLooks(ctx context.Context, in *engine.Instance, before in
 		return transition
 	}
 	switch {
-	case run.State.NextEventID > maxChecked || run.State.Bytes > maxCheckedBytes:
+	case run.State.NextEventID > maxChecked || run.State.Bytes > maxCheckedBytes || run.Lacks(1) > 0:
 		in.ForgetLooks()
 		return transition
 	case run.State.Started == nil:

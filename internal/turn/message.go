@@ -163,8 +163,8 @@ func (t *session) find(m *engine.Message) (*engine.Run, place) {
 		return run, never // a run before the latest has closed: all it was waiting for is moot; see past
 	case run.State.RunID != m.RunID:
 		return nil, never // of a run that has been deleted, and whose number another has now
-	case int(m.Slot) < len(run.Log):
-		if run.Log[m.Slot].ID != m.Commit {
+	case m.Slot < run.State.NextSlot:
+		if !run.Has(m.Slot, m.Commit) {
 			return nil, never
 		}
 		return run, inLog
@@ -252,7 +252,7 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 // repair sends again what the commits of a message's wave schedule and what is still needed, before the message is
 // deleted: what the message asks for was done before, by one who may have died before it sent what follows.
 func (t *session) repair(ctx context.Context, run *engine.Run, m *engine.Message) error {
-	return t.send(ctx, run.Owed([]*engine.Message{m}, nil))
+	return t.sendOwed(ctx, run, []*engine.Message{m})
 }
 
 // past is what a message of a run before the latest comes to. What that run does to others outlives it: its children, its
@@ -264,7 +264,7 @@ func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Messag
 	switch m.Kind {
 	case engine.SettleChild, engine.ReportChild, engine.ReachOut:
 		run, err := t.other(ctx, m.RunID)
-		if err != nil || run == nil || int(m.Slot) >= len(run.Log) || run.Log[m.Slot].ID != m.Commit {
+		if err != nil || run == nil || !run.Has(m.Slot, m.Commit) {
 			return latest, never, err
 		}
 		return run, inLog, nil
@@ -277,7 +277,7 @@ func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Messag
 // if the latest run continues the message's run, and otherwise a read of one commit.
 func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.Message) error {
 	// A run that a reset opened has the start of the one that was reset: another put opened it.
-	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.Log[0].Waves, m.Wave) {
+	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.First().Waves, m.Wave) {
 		return nil // the put that closed its run opened this one: another message, or a request, has made it
 	}
 	if last, err := t.lastCommit(ctx, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.Waves, m.Wave) {
@@ -290,7 +290,7 @@ func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.
 	if run == nil {
 		return t.repairNext(ctx, latest, m)
 	}
-	if int(m.Seen) >= len(run.Log) {
+	if m.Seen >= run.State.NextSlot {
 		return nil // the run had closed when this was sent, and all that follows was sent again then
 	}
 	if err := t.repair(ctx, run, m); err != nil {
@@ -324,6 +324,9 @@ func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []hi
 
 // commitTask runs a task that messages brought, and commits it.
 func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
+	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+		return err
+	}
 	transition := t.step(ctx, run, t.writer(triggers...), task)
 	if transition.Refused != nil {
 		return t.refuse(ctx, transition)
@@ -357,6 +360,9 @@ func (t *session) failTooLarge(ctx context.Context, run *engine.Run, task engine
 // its own is deleted, so the chain never ends, and there is one: a later commit ends it.
 func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Message) error {
 	task := engine.Task{Attempt: m.Attempt}
+	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+		return err
+	}
 	transition := t.step(ctx, run, t.writer(m), task)
 	if transition.Commit != nil {
 		err := t.commit(ctx, run, transition, m)

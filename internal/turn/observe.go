@@ -157,7 +157,7 @@ func (t *session) tellLanded(ctx context.Context, changes []*change) {
 			}
 			timer := state.Timers[fired.StartedEventID]
 			t.Observed().Observe(ctx, &observe.Timer{
-				Run: run, EventID: timer.EventID, Commit: timer.Commit, Began: c.run.Log[timer.Slot].Time.Time(), Ended: now,
+				Run: run, EventID: timer.EventID, Commit: timer.Commit, Began: c.run.TimeOf(timer.Slot).Time(), Ended: now,
 			})
 		}
 		if c.commit.Task != nil && c.commit.Task.Reset != nil {

@@ -48,7 +48,7 @@ func (s *Service) policy(ctx context.Context, r *round, o orphan) (policy *engin
 // policyOf is the message about a child that the commit which closed a run has caused; nil where it is none of the run's, or has
 // ended, or is to outlive it.
 func policyOf(run *engine.Run, child int64) *engine.Message {
-	for _, m := range run.Messages(run.Log[len(run.Log)-1]) {
+	for _, m := range run.Messages(run.Last()) {
 		if m.Kind == engine.SettleChild && m.EventID == child && run.Needed(&m) && run.State.Children[child].Policy != history.AbandonChild {
 			return &m
 		}

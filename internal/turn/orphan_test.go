@@ -163,7 +163,9 @@ func TestChildThatComesLate(t *testing.T) {
 		if err := p.Service.Handle(t.Context(), turn.Delivery{Message: &again, Received: 2}); err != nil {
 			t.Fatal(err)
 		}
-		request := d.Runs("p")[0].ChildRequest(m.EventID)
+		parent := d.Runs("p")[0]
+		slot, _ := parent.SlotOf(m.EventID)
+		request := engine.Command(parent.Log[slot], m.EventID).(*history.StartChildWorkflowExecutionInitiated).RequestID
 		if _, err := late.Start(t.Context(), p.Client, "k", 0, workflow.StartOptions{RequestID: request}); err != nil {
 			t.Fatal(err)
 		}

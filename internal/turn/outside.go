@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
@@ -47,7 +48,9 @@ func (s *Service) endOutside(ctx context.Context, token string, result history.P
 			return err
 		}
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
-			answer.Repeated = endedSo(run, k, result, f)
+			if answer.Repeated, err = t.endedSo(ctx, run, k, result, f); err != nil {
+				return err
+			}
 			return t.final(ctx, notPending(run, k, answer.Repeated))
 		}
 		kept, err := t.recorded(ctx, run, k.EventID)
@@ -58,7 +61,11 @@ func (s *Service) endOutside(ctx context.Context, token string, result history.P
 			answer.Repeated = f != nil && kept.number == k.Attempt && f.Same(kept.Failure)
 			return t.final(ctx, notPending(run, k, answer.Repeated))
 		}
-		w := outsideWork(run, messageOf(run, k), kept)
+		m, err := t.messageOf(ctx, run, k)
+		if err != nil {
+			return err
+		}
+		w := outsideWork(run, m, kept)
 		if err := s.checkResult(w.activity.ActivityType, result, f); err != nil {
 			return err
 		}
@@ -143,7 +150,11 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 		if kept != nil && kept.number >= k.Attempt {
 			return notPending(run, k, false)
 		}
-		w := outsideWork(run, messageOf(run, k), kept)
+		m, err := t.messageOf(ctx, run, k)
+		if err != nil {
+			return err
+		}
+		w := outsideWork(run, m, kept)
 		answer.CancelRequested = w.activity.CancelRequested
 		if kept == nil || kept.Deadline == 0 {
 			return nil // the attempt's function has not returned: its process says itself that it is alive
@@ -206,17 +217,41 @@ func notPending(run *engine.Run, k *ticket, repeated bool) error {
 }
 
 // endedSo reports whether an attempt has ended the activity in just this way: whoever says so was not answered before.
-func endedSo(run *engine.Run, k *ticket, result history.Payload, f *failure.Failure) bool {
-	for _, c := range run.Log {
-		for part := range c.Parts() {
-			for _, e := range part.Brought {
-				if engine.Resolves(e).Activity == k.EventID {
-					return sameEnd(e, k, result, f)
-				}
+// It looks at the commits that are kept, and then at the others from where the activity was scheduled on.
+func (t *session) endedSo(ctx context.Context, run *engine.Run, k *ticket, result history.Payload, f *failure.Failure) (bool, error) {
+	for _, c := range slices.Backward(run.Log) {
+		if c == nil {
+			break
+		}
+		if e, ok := activityEnd(c, k.EventID); ok {
+			return sameEnd(e, k, result, f), nil
+		}
+	}
+	from, _ := run.SlotOf(k.EventID)
+	if run.Lacks(from+1) == 0 {
+		return false, nil
+	}
+	for c, err := range t.commits(ctx, run, from) {
+		if err != nil {
+			return false, err
+		}
+		if e, ok := activityEnd(c, k.EventID); ok {
+			return sameEnd(e, k, result, f), nil
+		}
+	}
+	return false, nil
+}
+
+// activityEnd returns the event of a commit by which an activity has ended. It returns false if there is none.
+func activityEnd(c *history.Commit, activity int64) (history.Event, bool) {
+	for part := range c.Parts() {
+		for _, e := range part.Brought {
+			if engine.Resolves(e).Activity == activity {
+				return e, true
 			}
 		}
 	}
-	return false
+	return history.Event{}, false
 }
 
 func sameEnd(e history.Event, k *ticket, result history.Payload, f *failure.Failure) bool {
@@ -232,12 +267,16 @@ func sameEnd(e history.Event, k *ticket, result history.Payload, f *failure.Fail
 }
 
 // messageOf is the message of the attempt that a ticket names, as it was sent when the activity was scheduled.
-func messageOf(run *engine.Run, k *ticket) *engine.Message {
-	for _, m := range run.Messages(run.Log[run.State.Activities[k.EventID].Slot]) {
+func (t *session) messageOf(ctx context.Context, run *engine.Run, k *ticket) (*engine.Message, error) {
+	c, err := t.commitIn(ctx, run, run.State.Activities[k.EventID].Slot)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range run.Messages(c) {
 		if m.Kind == engine.RunActivity && m.EventID == k.EventID {
 			m.Attempt = k.Attempt
-			return &m
+			return &m, nil
 		}
 	}
-	return nil // not of a run that was folded: its activities are pending because a message of theirs was scheduled
+	return nil, nil // not of a run that was folded: its activities are pending because a message of theirs was scheduled
 }

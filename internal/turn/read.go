@@ -239,6 +239,9 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 			return notReady(f)
 		}
 		answer.Closed = run.State.Status.Closed()
+		if err := t.catchUp(ctx, run, CodeQuery); err != nil {
+			return err
+		}
 		answer.Result, err = t.query(run, name, input)
 		return queryProblem(err)
 	})
@@ -317,10 +320,35 @@ const historyPage, historyPageBytes = 1000, 1 << 20
 // History returns events of a run, from the one with the id from on: as many as a page holds, and whether there are more. It does not wait
 // behind a busy run.
 func (s *Service) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
-	err = s.lookIn(ctx, besideAfter, s.world.Now().Add(s.options.SoftLimit), workflowID, runID, func(_ *session, run *engine.Run) error {
+	err = s.lookIn(ctx, besideAfter, s.world.Now().Add(s.options.SoftLimit), workflowID, runID, func(t *session, run *engine.Run) (err error) {
 		id = run.State.RunID
-		events, more = api.Events(run.Log, from, historyPage, historyPageBytes)
-		return nil
+		events, more, err = t.events(ctx, run, from)
+		return err
 	})
 	return events, id, more, err
+}
+
+// events are those of a page of a run's history. If the run lacks their commits, only these are read.
+func (t *session) events(ctx context.Context, run *engine.Run, from int64) (events []api.HistoryEvent, more bool, err error) {
+	if run.Lacks(1) == 0 {
+		events, more = api.Events(run.Log, from, historyPage, historyPageBytes)
+		return events, more, nil
+	}
+	slot, ok := run.SlotOf(max(from, 1))
+	if !ok {
+		return nil, false, nil
+	}
+	var log []*history.Commit
+	size := int64(0)
+	for c, err := range t.commits(ctx, run, slot) {
+		if err != nil {
+			return nil, false, err
+		}
+		log, size = append(log, c), size+run.SizeOf(c.Slot)
+		if size > historyPageBytes || c.NextEventID() > max(from, 1)+historyPage {
+			break
+		}
+	}
+	events, more = api.EventsAfter(run.BatchesBefore(slot), log, from, historyPage, historyPageBytes)
+	return events, more || log[len(log)-1].NextEventID() < run.State.NextEventID, nil
 }

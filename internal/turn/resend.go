@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -88,7 +89,7 @@ func (s *Service) owes(ctx context.Context, r *round, part []store.Item, last *h
 	if run == nil || err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(run.Messages(run.Log[len(run.Log)-1]), func(m engine.Message) bool {
+	return slices.ContainsFunc(run.Messages(run.Last()), func(m engine.Message) bool {
 		return (m.Kind == engine.SettleChild || m.Kind == engine.ReachOut) && run.Needed(&m)
 	}), nil
 }
@@ -120,7 +121,7 @@ func runOf(part []store.Item) *engine.Run {
 
 // unconfirmed lists what a closed run has sent to workflows that do not ask for it, as messages that are marked as late.
 func unconfirmed(run *engine.Run) (messages []engine.Message) {
-	for _, m := range run.Messages(run.Log[len(run.Log)-1]) {
+	for _, m := range run.Messages(run.Last()) {
 		starts := m.Kind == engine.SettleChild && run.State.Children[m.EventID] != nil && run.State.Children[m.EventID].Policy == history.AbandonChild
 		if (starts || m.Kind == engine.ReachOut) && run.Needed(&m) {
 			m.Late = true
@@ -146,7 +147,10 @@ func (s *Service) missed(ctx context.Context, r *round, workflowID string, numbe
 		if err != nil {
 			return err
 		}
-		for _, m := range waiting(run) {
+		for m, err := range waiting(run, t.commits(ctx, run, 0)) {
+			if err != nil {
+				return err
+			}
 			if m = s.inPlaceOf(m, run, kept); r.lost(run, &m) {
 				messages = append(messages, m)
 			}
@@ -156,16 +160,21 @@ func (s *Service) missed(ctx context.Context, r *round, workflowID string, numbe
 	return messages, child, err
 }
 
-// waiting lists what an open run waits for, as messages: each as it was sent first.
-func waiting(run *engine.Run) (messages []engine.Message) {
-	for _, c := range run.Log {
-		for _, m := range run.Messages(c) {
-			if run.Needed(&m) {
-				messages = append(messages, m)
+// waiting lists what an open run waits for, as messages: each as it was sent first. log is the run's. An error of it is the last that comes.
+func waiting(run *engine.Run, log engine.Commits) iter.Seq2[engine.Message, error] {
+	return func(yield func(engine.Message, error) bool) {
+		for c, err := range log {
+			if err != nil {
+				yield(engine.Message{}, err)
+				return
+			}
+			for _, m := range run.Messages(c) {
+				if run.Needed(&m) && !yield(m, nil) {
+					return
+				}
 			}
 		}
 	}
-	return messages
 }
 
 // end is when what a message asks for should have come about, at the latest.
@@ -229,7 +238,7 @@ func (s *Service) mayWait(r *round, part []store.Item) bool {
 	if run == nil {
 		return true // the log itself decides
 	}
-	for _, m := range waiting(run) {
+	for m := range waiting(run, run.Commits()) {
 		if r.Began.Sub(end(&m)) >= overdue {
 			return true
 		}

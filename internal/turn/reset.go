@@ -76,7 +76,7 @@ func (t *session) resetTo(ctx context.Context, runID history.RunID, r *api.Reset
 		return "", err
 	}
 	var err error
-	if how.EventID, err = resetPoint(run, r); err != nil {
+	if how.EventID, err = t.resetPoint(ctx, run, r); err != nil {
 		return "", err
 	}
 	opened, err := t.reset(ctx, run, how)
@@ -136,25 +136,25 @@ func checkReset(r *api.ResetRequest) error {
 }
 
 // resetPoint is an event of the task that a request means.
-func resetPoint(run *engine.Run, r *api.ResetRequest) (int64, error) {
+func (t *session) resetPoint(ctx context.Context, run *engine.Run, r *api.ResetRequest) (int64, error) {
 	if r.EventID != 0 {
 		return r.EventID, nil
 	}
-	tasks := run.Tasks()
-	if r.Build != "" {
-		at := slices.IndexFunc(tasks, func(c *history.Commit) bool { return c.Task.Build == r.Build && c.Task.Reset == nil })
-		if at < 0 {
-			return 0, api.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
+	if last := run.State.LastTask; r.To == lastTask && last != nil {
+		return last.TaskScheduledID(), nil
+	}
+	for c, err := range engine.Tasks(t.commits(ctx, run, 0)) {
+		switch {
+		case err != nil:
+			return 0, err
+		case r.Build == "", c.Task.Build == r.Build && c.Task.Reset == nil:
+			return c.TaskScheduledID(), nil
 		}
-		return tasks[at].TaskScheduledID(), nil
 	}
-	if len(tasks) == 0 {
-		return 0, api.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
+	if r.Build != "" {
+		return 0, api.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
 	}
-	if r.To == firstTask {
-		return tasks[0].TaskScheduledID(), nil
-	}
-	return tasks[len(tasks)-1].TaskScheduledID(), nil
+	return 0, api.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
 }
 
 func resetTooLarge(err error) error {
@@ -166,12 +166,14 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 	t.dropInstance()
 	w := t.writer()
 	w.RunID = w.NextRunID
-	commits, err := run.Reset(w, how)
-	if errors.Is(err, engine.ErrResetTooLarge) {
+	commits, err := run.Reset(w, how, t.commits(ctx, run, 0))
+	switch {
+	case errors.Is(err, engine.ErrResetTooLarge):
 		return nil, resetTooLarge(err)
-	}
-	if err != nil {
+	case errors.Is(err, engine.ErrNoTask):
 		return nil, api.Invalid.New("%v", err)
+	case err != nil:
+		return nil, err
 	}
 	var changes []*change
 	var messages []engine.Message
@@ -198,8 +200,11 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 	if len(changes) > store.MaxAppend {
 		return nil, resetTooLarge(engine.ErrResetTooLarge)
 	}
+	for m := range waiting(draft, draft.Commits()) {
+		messages = append(messages, m)
+	}
 	return opened, t.undoing(changes, func() error {
-		if err := t.send(ctx, append(messages, waiting(draft)...)); err != nil {
+		if err := t.send(ctx, messages); err != nil {
 			return err
 		}
 		return t.put(ctx, changes)

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turntest"
@@ -164,7 +166,10 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 				t.Fatalf("move: %d %s", a.Status, a.Body)
 			}
 		}
-		tasks := d.Runs("a")[0].Tasks()
+		var tasks []*history.Commit
+		for c := range engine.Tasks(d.Runs("a")[0].Commits()) {
+			tasks = append(tasks, c)
+		}
 		reset := fmt.Sprintf(`{"eventId":%d}`, tasks[len(tasks)-2].TaskScheduledID()) // which the first move has brought
 		if a := p.Do(http.MethodPost, "/v1/workflows/a/reset", reset); a.Status != http.StatusCreated {
 			t.Fatalf("reset: %d %s", a.Status, a.Body)
@@ -191,7 +196,7 @@ func TestResetOfWhatALongHistoryShows(t *testing.T) {
 			p.Do(http.MethodPost, "/v1/workflows/a/updates/show", fmt.Sprintf(`{"input":{"amount":%d,"note":"note %d"}}`, n, n))
 		}
 		var point int64
-		for _, c := range d.Runs("a")[0].Tasks() {
+		for c := range engine.Tasks(d.Runs("a")[0].Commits()) {
 			if point = c.TaskScheduledID(); point > 150 {
 				break
 			}

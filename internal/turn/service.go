@@ -63,6 +63,10 @@ type Options struct {
 	CacheEntries int
 	CacheBytes   int
 	CacheAge     time.Duration
+	// LogBytes is how many stored bytes the log of a run may have that is kept in memory, decoded. Of a longer one the state is kept, the
+	// code, and the last commits; any other commit is read from the store when it is needed. 0 is an eighth of CacheBytes, so that one
+	// run takes half of the cache at most.
+	LogBytes int
 	// Memory measures the process. What runs in memory keep is bounded by CacheBytes then, too, as measured: the process grows by no
 	// more than about twice that for them. Nil measures nothing, and variables of workflow code do not count.
 	Memory Memory
@@ -103,7 +107,7 @@ func Defaults() Options {
 		Retention:     7 * 24 * time.Hour,
 		CheckEvery:    24 * time.Hour, CheckAtOnce: 20_000,
 		MaxPayload: engine.MaxPayload, MaxCommit: 380 << 10,
-		CacheEntries: 10_000, CacheBytes: 256 << 20, CacheAge: maxAge,
+		CacheEntries: 10_000, CacheBytes: 256 << 20, CacheAge: maxAge, LogBytes: 32 << 20,
 		UpdatesTogether: 64, SendsAtOnce: 1,
 	}
 }
@@ -148,6 +152,10 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	setDefault(&o.CacheEntries, d.CacheEntries)
 	setDefault(&o.CacheBytes, d.CacheBytes)
 	setDefault(&o.CacheAge, d.CacheAge)
+	if o.CacheBytes > 0 {
+		setDefault(&o.LogBytes, o.CacheBytes/8)
+	}
+	setDefault(&o.LogBytes, d.LogBytes)
 	setDefault(&o.UpdatesTogether, d.UpdatesTogether)
 	setDefault(&o.SendsAtOnce, d.SendsAtOnce)
 	setDefault(&o.Engine.Limits.UpdatesInFlight, d.Engine.Limits.UpdatesInFlight)
@@ -159,7 +167,7 @@ func New(ports Ports, registry *engine.Registry, world World, o Options) *Servic
 	}
 	return &Service{
 		Ports: counted(ports), registry: registry, world: world, options: o,
-		cache: newCache(o.CacheEntries, o.CacheBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
+		cache: newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
 	}
 }
 

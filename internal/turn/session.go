@@ -173,7 +173,7 @@ func (t *session) run() *engine.Run { return t.entry.run }
 // instance returns the code of a run, at the end of the log or before it. It drops the code of another run.
 func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.WorkflowExecutionStarted) *engine.Instance {
 	id := run.State.RunID
-	if len(run.Log) == 0 {
+	if run.State.NextSlot == 0 {
 		id = w.RunID
 	}
 	if in := t.entry.instance; in != nil && in.RunID() != id {

@@ -61,7 +61,7 @@ func (t *session) torn() bool {
 	if opened := run.State.OpenedWith(); opened != "" {
 		return opened.Number() > t.entry.highest
 	}
-	return run.Log[len(run.Log)-1].PartOfReset()
+	return run.Last().PartOfReset()
 }
 
 // seen reports whether anything of a run was seen, or a later run that is not void. A void run above it may stand for another put.

@@ -324,6 +324,9 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	for _, c := range calls {
 		task.Updates = append(task.Updates, c.request)
 	}
+	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+		return err
+	}
 	known, fresh := endOf(run), t.fresh
 	transition := t.step(ctx, run, t.writer(), task)
 	if transition.Failure != nil && len(calls) > 1 {
@@ -380,10 +383,10 @@ type logEnd struct {
 
 // endOf returns where a run's log ends as far as it is known. A nil run has no log.
 func endOf(run *engine.Run) (end logEnd) {
-	if run == nil || len(run.Log) == 0 {
+	if run == nil || run.Last() == nil {
 		return end
 	}
-	return logEnd{run.State.RunID, run.State.NextSlot, run.Log[len(run.Log)-1].ID}
+	return logEnd{run.State.RunID, run.State.NextSlot, run.Last().ID}
 }
 
 // stands makes sure that a verdict on the latest run holds now. The code came to it when the log ended at known; fresh says that this

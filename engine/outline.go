@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"iter"
+	"slices"
+	"sort"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// Commits are commits of a run, in order, as somebody reads them. An error is the last that comes.
+type Commits = iter.Seq2[*history.Commit, error]
+
+// Commits are the commits of a run of which Trim has dropped nothing.
+func (r *Run) Commits() Commits {
+	return func(yield func(*history.Commit, error) bool) {
+		for _, c := range r.Log {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// outline is what is left of a commit that Trim has dropped.
+type outline struct {
+	id    history.CommitID
+	time  history.Timestamp
+	first int64 // the id of its first event
+	// batches is how many batches of events the commits before it have.
+	batches uint32
+}
+
+const (
+	// decoded is about how many bytes of memory a byte of a stored commit takes.
+	decoded = 4
+	// outlined is about how many bytes of memory a commit takes that Trim has dropped: its outline, its size, its place in Log, and its
+	// slot among those of its wave.
+	outlined = 128
+	// heldEach is about how many bytes of memory the state takes for what is pending, or for an update, without its payloads.
+	heldEach = 256
+)
+
+// Trim drops the commits of a run whose stored size is above most, but the first one, and as many of the last ones as take up to a
+// sixteenth of that. The state stays, and an outline of each commit that is dropped. Whoever needs such a commit has to read it again.
+func (r *Run) Trim(most int64) {
+	if r.State.Bytes <= most {
+		return
+	}
+	from := r.lacking() + 1
+	for slot := from; slot < len(r.Log)-1 && r.kept-int64(r.sizes[0]) > most/16; slot++ {
+		c := r.Log[slot]
+		r.outlines = append(r.outlines, outline{c.ID, c.Time, c.FirstEventID, r.batches})
+		r.batches += uint32(c.Batches())
+		r.kept -= int64(r.sizes[slot])
+		r.indexWaves()
+		r.Log[slot] = nil
+	}
+}
+
+// lacking is how many commits Trim has dropped: those from the second on.
+func (r *Run) lacking() int { return len(r.outlines) }
+
+// Lacks returns how many commits from a slot on Trim has dropped, up to the first one that is kept.
+func (r *Run) Lacks(slot uint32) int {
+	if slot == 0 || int(slot) > r.lacking() {
+		return 0
+	}
+	return r.lacking() + 1 - int(slot)
+}
+
+// Footprint is about how many bytes of memory the run takes.
+func (r *Run) Footprint() int {
+	if r.lacking() == 0 {
+		return int(r.State.Bytes) * decoded
+	}
+	s := r.State
+	held := len(s.Activities) + len(s.Timers) + len(s.Children) + len(s.Externals) + len(s.Updates) + len(s.signals)
+	return int(r.kept)*decoded + r.lacking()*outlined + s.payloads + held*heldEach
+}
+
+// First is the first commit, and Last the last one; nil in a run without commits.
+func (r *Run) First() *history.Commit {
+	if len(r.Log) == 0 {
+		return nil
+	}
+	return r.Log[0]
+}
+
+// Last is the last commit; nil in a run without commits.
+func (r *Run) Last() *history.Commit {
+	if len(r.Log) == 0 {
+		return nil
+	}
+	return r.Log[len(r.Log)-1]
+}
+
+// Has reports whether a commit stands in a slot of the run.
+func (r *Run) Has(slot uint32, commit history.CommitID) bool {
+	return slot < r.State.NextSlot && r.outline(slot).id == commit
+}
+
+// TimeOf is the time of the commit in a slot, which the run must have.
+func (r *Run) TimeOf(slot uint32) history.Timestamp { return r.outline(slot).time }
+
+// SizeOf is the stored size of the commit in a slot, which the run must have.
+func (r *Run) SizeOf(slot uint32) int64 { return int64(r.sizes[slot]) }
+
+// outline is what is known of the commit in a slot, in any case. It does not count batches.
+func (r *Run) outline(slot uint32) outline {
+	if c := r.Log[slot]; c != nil {
+		return outline{id: c.ID, time: c.Time, first: c.FirstEventID}
+	}
+	return r.outlines[slot-1]
+}
+
+// SlotOf returns the slot of the commit that has an event. It returns false if the run does not have the event.
+func (r *Run) SlotOf(event int64) (uint32, bool) {
+	if event <= 0 || event >= r.State.NextEventID {
+		return 0, false
+	}
+	after := sort.Search(len(r.Log), func(slot int) bool { return r.outline(uint32(slot)).first > event })
+	return uint32(after - 1), true
+}
+
+// BatchesBefore is how many batches of events the commits before a slot have.
+func (r *Run) BatchesBefore(slot uint32) int {
+	switch {
+	case slot == 0:
+		return 0
+	case r.Lacks(slot) > 0:
+		return int(r.outlines[slot-1].batches)
+	}
+	n := int(r.batches)
+	for _, c := range r.Log[r.lacking()+1 : slot] {
+		n += c.Batches()
+	}
+	return n
+}
+
+// scanned is how many commits a run may have for Caused to look at all of them. Those of a longer run have an index.
+const scanned = 512
+
+// Caused returns the slots of the commits that the waves of messages have caused, in order, without those before Message.Seen: what
+// these schedule may be owed. Of a closed run it is the last one or none, which schedules what the run still does to others.
+func (r *Run) Caused(triggers []*Message) (slots []uint32) {
+	first := 0
+	if r.State.Status.Closed() {
+		first = len(r.Log) - 1
+	}
+	if r.waves == nil && len(r.Log)-first <= scanned {
+		for _, c := range r.Log[first:] {
+			if causedBy(c, triggers) >= 0 {
+				slots = append(slots, c.Slot)
+			}
+		}
+		return slots
+	}
+	r.indexWaves()
+	for _, m := range triggers {
+		for _, slot := range r.waves[m.Wave] {
+			if int(slot) >= first && slot >= m.Seen {
+				slots = append(slots, slot)
+			}
+		}
+	}
+	slices.Sort(slots)
+	return slices.Compact(slots)
+}
+
+// causedBy returns the index of the message whose wave has caused a commit, or -1.
+func causedBy(c *history.Commit, triggers []*Message) int {
+	return slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) })
+}
+
+// indexWaves makes the index of the waves, if there is none yet.
+func (r *Run) indexWaves() {
+	if r.waves != nil {
+		return
+	}
+	r.waves = map[history.Wave][]uint32{}
+	for _, c := range r.Log {
+		r.indexWavesOf(c)
+	}
+}
+
+func (r *Run) indexWavesOf(c *history.Commit) {
+	for _, wave := range c.Waves {
+		r.waves[wave] = append(r.waves[wave], c.Slot)
+	}
+}
