@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,10 +27,21 @@ type tablesFS struct {
 	vfs.FS
 	dead <-chan struct{}  // nil never is
 	cut  map[string]int64 // the sizes that files had before they were cut short, by the names of the files; see cutTables
+	// hidden is the name of a file that is not listed; see damagedOptions.
+	hidden string
 }
 
 // Unwrap returns the file system below.
 func (fs tablesFS) Unwrap() vfs.FS { return fs.FS }
+
+// List lists a directory.
+func (fs tablesFS) List(dir string) ([]string, error) {
+	names, err := fs.FS.List(dir)
+	if fs.hidden != "" {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == fs.hidden })
+	}
+	return names, err
+}
 
 // Create makes a file.
 func (fs tablesFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -142,6 +154,28 @@ func cutTables(err error, report func(error)) map[string]int64 {
 		report(fmt.Errorf("%w: the file tables/%s is cut short at byte %d of %d: what was in it is lost", ErrCorrupt, name, there, size))
 	}
 	return cut
+}
+
+// damagedOptions returns the name of the newest file of options in a directory, if it does not say what all of them say, and reports it.
+// Pebble only compares it with what it is given, which never changes: without the file it opens the tables, and writes another one. A later
+// version of Weft that gives something else has another format in weft.db.
+func damagedOptions(dir string, options *pebble.Options, report func(error)) string {
+	found, err := pebble.Peek(dir, options.FS)
+	if err != nil || found.OptionsFilename == "" {
+		return ""
+	}
+	text, err := readStart(options.FS, found.OptionsFilename, 1<<20)
+	if err == nil {
+		complete := options.Clone()
+		complete.EnsureDefaults()
+		err = complete.CheckCompatibility(dir, text)
+	}
+	if err == nil {
+		return ""
+	}
+	name := options.FS.PathBase(found.OptionsFilename)
+	report(fmt.Errorf("%w: the file tables/%s is damaged, and is not used: nothing of the data was in it (%w)", ErrCorrupt, name, err))
+	return name
 }
 
 // tableFile is a file of the tables that is read. Nobody changes it any more.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +73,57 @@ func TestCutTable(t *testing.T) {
 				}
 				if err := d.Write(func(tx *Tx) error { tx.Put(Rows, []byte("k"), nil); return nil }); err != nil {
 					t.Errorf("%s: a write: %v", how, err)
+				}
+				closed(t, d)
+			}
+		})
+	}
+}
+
+// A damaged file of Pebble's options costs nothing. It is reported until another one has been written.
+func TestDamagedOptions(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	for name, damage := range map[string]func(string) string{
+		"no options":        func(string) string { return "\x00\x01 options" },
+		"another comparer":  func(text string) string { return strings.Replace(text, "comparer=leveldb", "comparer=levelda", 1) },
+		"a damaged heading": func(text string) string { return strings.Replace(text, "[Options]", "[Options", 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			d := open(t, dir)
+			writeNumbers(t, d, 0, n)
+			closed(t, d)
+			files, err := filepath.Glob(filepath.Join(dir, "tables", "OPTIONS-*"))
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			file := slices.Max(files)
+			text, err := os.ReadFile(file)
+			if damaged := damage(string(text)); err != nil || damaged == string(text) {
+				t.Fatalf("nothing is damaged in %s, %v", text, err)
+			} else if err := os.WriteFile(file, []byte(damaged), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, how := range []string{"to read", "once", "again"} {
+				said := ""
+				o := Options{Log: slog.New(slog.DiscardHandler), Damage: func(err error) { said += err.Error() }}
+				if how == "to read" {
+					d, err = OpenToRead(dir, o)
+				} else {
+					d, err = Open(dir, o)
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", how, err)
+				}
+				if reported := strings.Contains(said, filepath.Base(file)); reported != (how != "again") {
+					t.Errorf("%s: %q was reported", how, said)
+				}
+				for i := range uint64(n) {
+					if err := d.Read(func(tx *Tx) error { _, err := tx.Get(Log, binary.BigEndian.AppendUint64(nil, i)); return err }); err != nil {
+						t.Fatalf("%s: number %d: %v", how, i, err)
+					}
 				}
 				closed(t, d)
 			}

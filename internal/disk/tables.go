@@ -53,15 +53,22 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	options.Experimental.CompactionScheduler = compactions
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
 	tables, err := openPebble(dir, options)
-	if cut := cutTables(err, reporter(w, o)); len(cut) > 0 {
-		options.FS = tablesFS{o.fs, w.dead, cut}
+	fs := tablesFS{FS: o.fs, dead: w.dead}
+	if fs.cut = cutTables(err, reporter(w, o)); len(fs.cut) > 0 {
+		options.FS = fs
 		tables, err = openPebble(dir, options)
+	}
+	if err != nil {
+		if fs.hidden = damagedOptions(dir, options, reporter(w, o)); fs.hidden != "" {
+			options.FS = fs
+			tables, err = openPebble(dir, options)
+		}
 	}
 	switch {
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
 		err = fmt.Errorf("%w: there are no tables, or what names them (tables/marker.manifest.*) is gone: put it back or restore a backup of the directory (%w)", ErrCorrupt, err)
 	case err != nil:
-		err = fmt.Errorf("the tables cannot be opened: %w: if a file in %s is damaged or missing (MANIFEST-* is their list, and OPTIONS-* says how they were made), put it back or restore a backup of the whole directory; weft check says whether a directory is sound",
+		err = fmt.Errorf("the tables cannot be opened: %w: if a file in %s is damaged or missing (MANIFEST-* is their list), put it back or restore a backup of the whole directory; weft check says whether a directory is sound",
 			err, dir)
 	}
 	return tables, err

@@ -282,8 +282,8 @@ func kindOf(file string) string {
 }
 
 // mayRefuse are the kinds of files without which a server may refuse to start (docs/decisions/0033): the list of the
-// tables, what says which format the directory has, and Pebble's options.
-var mayRefuse = []string{"MANIFEST", "weft.db", "OPTIONS"}
+// tables, and what says which format the directory has.
+var mayRefuse = []string{"MANIFEST", "weft.db"}
 
 // mayRefuseGone are those if a file is gone: docs/operations.md has it put back.
 var mayRefuseGone = append(mayRefuse[:len(mayRefuse):len(mayRefuse)], "*.wal", "*.sst", "marker.manifest.")
