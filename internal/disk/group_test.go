@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +21,35 @@ func keys(t *testing.T, tx *Tx) (all []string) {
 		t.Error(err)
 	}
 	return all
+}
+
+// After is the end of a prefix, whatever bytes it has: a number in a key ends in any, and most of them are no UTF-8.
+func TestAfter(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ prefix, after string }{
+		{"a", "b"},
+		{"a\x00", "a\x01"},
+		{"a\x7f", "a\x80"},
+		{"a\x80", "a\x81"},
+		{"a\x00\x80\x80", "a\x00\x80\x81"},
+		{"a\xfe", "a\xff"},
+		{"a\xff", "b"},
+		{"a\x80\xff\xff", "a\x81"},
+		{"a\ufffd", "a\xef\xbf\xbe"},
+		{"\x80", "\x81"},
+		{"\xff\xff", ""},
+		{"", ""},
+	} {
+		if got := After([]byte(c.prefix)); string(got) != c.after || (got == nil) != (c.after == "") {
+			t.Errorf("after %q is %q, want %q", c.prefix, got, c.after)
+		}
+	}
+	for i := range 1 << 16 {
+		prefix := []byte{'a', byte(i >> 8), byte(i)}
+		if got := After(prefix); !bytes.Equal(got, After(append(prefix, 0xff))) || string(got) <= string(prefix)+"\xff\xff" || i < 1<<16-1 && string(got) > string([]byte{'a', byte((i + 1) >> 8), byte(i + 1)}) {
+			t.Fatalf("after %q is %q", prefix, got)
+		}
+	}
 }
 
 func value(t *testing.T, tx *Tx, key string) string {

@@ -140,13 +140,17 @@ func damage(err error) error {
 	return err
 }
 
-// After is the first key after all those that begin with a prefix; nil if there is none.
+// After is the first key after all those that begin with a prefix; nil if there is none. A prefix is bytes and no text: functions of
+// package bytes that take a cutset read UTF-8, and take every byte from 0x80 on for 0xff.
 func After(prefix []byte) []byte {
-	next := bytes.TrimRight(prefix, "\xff")
-	if len(next) == 0 {
+	n := len(prefix)
+	for n > 0 && prefix[n-1] == 0xff {
+		n--
+	}
+	if n == 0 {
 		return nil
 	}
-	next = bytes.Clone(next)
-	next[len(next)-1]++
+	next := bytes.Clone(prefix[:n])
+	next[n-1]++
 	return next
 }

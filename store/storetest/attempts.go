@@ -24,6 +24,7 @@ var attemptTests = []test{
 	{"more than a page of them", attemptMany},
 	{"of 20 with one number one is recorded", attemptRace},
 	{"the highest of many wins", attemptHighest},
+	{"attempts of runs are separate, whatever bytes their numbers have", attemptsOfNumbers},
 }
 
 func (f *fixture) record(a store.Attempt) {
@@ -235,4 +236,13 @@ func attemptHighest(f *fixture) {
 		}
 	})
 	f.hasAttempts("order", 1, attempt("order", 1, 5, 20))
+}
+
+func attemptsOfNumbers(f *fixture) {
+	for _, run := range numbers {
+		f.record(attempt("chain", run, 5, 1))
+	}
+	for _, run := range numbers {
+		f.hasAttempts("chain", run, attempt("chain", run, 5, 1))
+	}
 }

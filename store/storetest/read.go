@@ -12,6 +12,7 @@ var readTests = []test{
 	{"forward, from all slots with all limits", readForward},
 	{"the workflow of a bound does not count", readBounds},
 	{"order goes by number", readOrder},
+	{"runs are separate, whatever bytes their numbers have", readNumbers},
 	{"pages backward", readPagesBackward},
 	{"pages forward", readPagesForward},
 	{"workflows with ids alike are apart", readApart},
@@ -71,6 +72,28 @@ func (f *fixture) window(p store.Page, want []store.Item, limit int) {
 	}
 	if rest > 0 && !p.More {
 		f.Errorf("no More after %v, although %d follow", keys(p.Items), rest)
+	}
+}
+
+// numbers are numbers of runs around those that a byte, or its lower half, ends with.
+var numbers = []uint32{1, 127, 128, 129, 130, 191, 192, 254, 255, 256, 257, 383, 384, 385, 511, 512, 0x7fff, 0x8000, 0x8080, 0x80ff, 0xffff, 0x10000}
+
+func readNumbers(f *fixture) {
+	runs := map[uint32][]store.Item{}
+	for _, run := range numbers {
+		runs[run] = f.fill("chain", run, 3)
+	}
+	for i, run := range numbers {
+		for _, limit := range []int{0, 2, 4} {
+			f.window(f.forward(store.Key{Workflow: "chain", Run: run, Slot: 1}, limit), runs[run][1:], limit)
+		}
+		want := slices.Clone(runs[run])
+		if i > 0 {
+			want = append(slices.Clone(runs[numbers[i-1]]), want...)
+		}
+		slices.Reverse(want)
+		until := want[len(want)-1].Key
+		f.window(f.backward("chain", store.Key{Run: run + 1}, until, 0), want, 0)
 	}
 }
 

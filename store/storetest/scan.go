@@ -3,6 +3,8 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -16,6 +18,7 @@ var scanTests = []test{
 	{"another commit in its place stays", deleteStale},
 	{"attempts", deleteAttempts},
 	{"a deleted run is not listed", deleteListed},
+	{"a deleted run of a long chain is not listed, and others are", deleteNumbers},
 	{"the mark moves from what it was", markMoves},
 }
 
@@ -193,6 +196,26 @@ func deleteListed(f *fixture) {
 	f.lists(store.Filter{}, rows...)
 	f.delete(all[len(all)-1:])
 	f.lists(store.Filter{}, rows[:len(rows)-1]...)
+}
+
+func deleteNumbers(f *fixture) {
+	if !f.Lists {
+		return
+	}
+	var rows []store.Summary // of those that are left, the last one first
+	items := map[uint32]store.Item{}
+	for i, run := range numbers {
+		item, row := f.opening("chain", run, "Order", f.now.Add(time.Duration(i)*time.Second))
+		f.put(item)
+		rows, items[run] = append([]store.Summary{row}, rows...), item
+	}
+	for _, run := range numbers { // as retention deletes them
+		f.delete([]store.Item{items[run]})
+		rows = rows[:len(rows)-1]
+		if got := f.pages(store.Filter{}, 100, nothing); !slices.EqualFunc(got, rows, sameSummary) {
+			f.Errorf("without run %d, and those before it: %v\nwant %v", run, rowNames(got), rowNames(rows))
+		}
+	}
 }
 
 func markMoves(f *fixture) {

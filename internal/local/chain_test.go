@@ -1,0 +1,78 @@
+package local
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Each run of a long chain is read whole and alone, whatever bytes its number has in a key: by a caller who looks at it, and by the next
+// run, which has to know the requests that it took.
+func TestLongChain(t *testing.T) {
+	t.Parallel()
+	ctx, dir := t.Context(), t.TempDir()
+	link, lap := workflow.Declare[int, int]("link"), workflow.NewUpdate[workflow.None, int]("lap")
+	types := &engine.Registry{}
+	if err := workflow.Bind(link, func(ctx workflow.Context, n int) (int, error) {
+		over := false
+		lap.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { over = true; return n, nil })
+		if err := workflow.Await(ctx, func() bool { return over }); err != nil {
+			return 0, err
+		}
+		return link.ContinueAsNew(ctx, n+1)
+	}).Register(types); err != nil {
+		t.Fatal(err)
+	}
+	open := func() (*Server, *client.Client) {
+		s, err := Open(types, Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, client.ForHandler(s.Handler())
+	}
+	s, c := open()
+	if _, err := link.Start(ctx, c, "w", 1); err != nil {
+		t.Fatal(err)
+	}
+	const laps = 131
+	call := func(n int) {
+		t.Helper()
+		if got, err := lap.Call(ctx, c, "w", workflow.None{}, workflow.CallOptions{ID: fmt.Sprint("lap-", n)}); err != nil || got != n {
+			t.Fatalf("lap %d: %d, %v", n, got, err)
+		}
+	}
+	latest := func() *api.Description {
+		t.Helper()
+		d, err := c.Describe(ctx, "w", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	ids := map[int]string{}
+	for n := 1; n <= laps; n++ {
+		if n == 1 || n > 125 {
+			ids[n] = string(latest().RunID)
+		}
+		call(n)
+	}
+	for n, id := range ids {
+		if d, err := c.Describe(ctx, "w", id); err != nil || d.Status != history.ContinuedAsNew {
+			t.Errorf("run %d: %+v, %v", n, d, err)
+		}
+	}
+	if err := s.Close(); err != nil { // and with it all that is known of the runs
+		t.Fatal(err)
+	}
+	s, c = open()
+	defer func() { _ = s.Close() }()
+	call(laps)
+	if n := history.RunID(latest().RunID).Number(); n != laps+1 {
+		t.Errorf("the update was sent again, and the chain is in run %d, want %d", n, laps+1)
+	}
+}
