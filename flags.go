@@ -52,9 +52,9 @@ func (f *Flags) Over(o Options) Options {
 	replace(&o.Limits.UpdatesInFlight, given.UpdatesInFlight)
 	replace(&o.Limits.UpdateBytesInFlight, given.UpdateBytesInFlight)
 	replace(&o.Limits.UpdatesInTotal, given.UpdatesInTotal)
-	if f.Isolate > 0 {
-		o.Isolate = f.Isolation()
-	}
+	replace(&o.Isolate.Children, f.Isolate)
+	replace(&o.Isolate.MemoryMiB, f.IsolateMemory)
+	replace(&o.Isolate.CPUs, f.IsolateCPUs)
 	if f.Auth != nil {
 		o.Auth, o.NoAuth = *f.Auth, !*f.Auth
 	}

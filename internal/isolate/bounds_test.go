@@ -99,7 +99,7 @@ func TestSuspectsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle(1)
 		p.suspects.add("a", false)
-		_, _, err := p.reserve(t.Context(), job{workflow: "a", runsCode: true, request: true}, true)
+		_, _, err := p.reserve(t.Context(), job{workflow: "a", runsCode: true, request: true})
 		if !errors.Is(err, errBusy) {
 			t.Errorf("%v, want %v", err, errBusy)
 		}

@@ -1,5 +1,10 @@
 package isolate
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Limits are what an operator says of isolation. The zero value isolates nothing.
 type Limits struct {
 	// Children is how many child processes run the code; 0 isolates nothing. One more runs what was in flight in a child that died.
@@ -10,7 +15,29 @@ type Limits struct {
 	CPUs int
 }
 
-// Options returns the limits as the options of a pool.
+// The least and the most that Limits may say.
+const (
+	mostChildren            = 64
+	leastMemory, mostMemory = 64, 1 << 20 // MiB; a Go program needs some to start at all
+	mostCPUs                = 1024
+)
+
+// Check reports what is wrong with the limits, and what to give.
+func (l Limits) Check() error {
+	switch {
+	case l.Children < 0 || l.Children > mostChildren:
+		return fmt.Errorf("%d child processes are to run the code: give 1 to %d, or 0 for none", l.Children, mostChildren)
+	case l.MemoryMiB != 0 && (l.MemoryMiB < leastMemory || l.MemoryMiB > mostMemory):
+		return fmt.Errorf("a child process is to have %d MiB of memory: give %d to %d, or 0 for a share of the machine's", l.MemoryMiB, leastMemory, mostMemory)
+	case l.CPUs < 0 || l.CPUs > mostCPUs:
+		return fmt.Errorf("a child process is to use %d processors: give 1 to %d, or 0 for all", l.CPUs, mostCPUs)
+	case l.Children == 0 && l != Limits{}:
+		return errors.New("limits of child processes are given, but no child process: say how many run the code (--isolate)")
+	}
+	return nil
+}
+
+// Options returns limits that Check accepts as the options of a pool.
 func (l Limits) Options() Options {
 	return Options{Children: l.Children, Memory: uint64(max(l.MemoryMiB, 0)) << 20, CPUs: l.CPUs}
 }

@@ -119,6 +119,19 @@ func (p *Pool) Close() error {
 	return errors.Join(err, os.RemoveAll(p.dir))
 }
 
+// ErrNoChild says that no child process serves.
+var ErrNoChild = errors.New("isolate: no child process serves")
+
+// Ready returns ErrNoChild while no child process serves that runs code: they start, or end as soon as they do.
+func (p *Pool) Ready() error {
+	for _, s := range p.slots {
+		if s.serves.Load() {
+			return nil
+		}
+	}
+	return ErrNoChild
+}
+
 // slotOf returns the slot of a workflow: the one with the highest hash.
 func (p *Pool) slotOf(workflow string) *slot {
 	var best *slot

@@ -197,17 +197,15 @@ func (c *process) runOf(workflow string) string {
 	return c.inFlight[workflow].run
 }
 
-// blame suspects the workflows whose code was in flight when the process ended, once, if it ended by itself.
-func (c *process) blame(suspect func(workflow, run string)) {
+// blame calls suspect with what was in flight when the process ended, once, if it ended by itself.
+func (c *process) blame(suspect func(flying map[string]flight)) {
 	c.blamed.Do(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.spared {
 			return
 		}
-		for workflow, f := range c.inFlight {
-			suspect(workflow, f.run)
-		}
+		suspect(c.inFlight)
 	})
 }
 

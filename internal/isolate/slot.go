@@ -3,6 +3,7 @@ package isolate
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,6 +15,8 @@ type slot struct {
 	next chan *process
 	// alone says that it is the slot of the solo child.
 	alone bool
+	// serves says that its process does.
+	serves atomic.Bool
 }
 
 // soloName is the name of the slot of the solo child.
@@ -80,6 +83,8 @@ func (s *slot) run(ctx context.Context) {
 // watch hands out a process until it ends, or is retired because code in it hangs. It kills one that has too much memory, or is silent.
 func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 	s.pool.o.Log.Debug("a child process serves", "child", s.name, "pid", c.cmd.Process.Pid)
+	s.serves.Store(true)
+	defer s.serves.Store(false)
 	looks := make(chan []string, 1)
 	watching, end := context.WithCancel(ctx)
 	defer end()

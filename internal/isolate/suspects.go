@@ -6,15 +6,22 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/seed-41655fb1/weft/queue"
 )
 
 const (
 	// soloDeaths is how many solo children a workflow ends, or hangs in, before it is parked.
 	soloDeaths = 3
+	// firstTurn is how long a suspect is alone in the solo child at first, and longestTurn the longest turn. It is four times as long after
+	// each death of the solo child of which it is not known who is to blame.
+	firstTurn, longestTurn = 5 * time.Second, 5 * time.Minute
 	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is forgotten first.
 	mostSuspects = 10_000
 )
@@ -24,6 +31,7 @@ type suspects struct {
 	mu     sync.Mutex
 	deaths map[string]int // of solo children
 	order  []string
+	doubts int // deaths in a row of which it is not known who is to blame
 
 	saving sync.Mutex // held while the file is written; locked before mu
 	file   string     // empty if nothing is kept
@@ -209,4 +217,55 @@ func (s *suspects) remove(workflow string) (was bool) {
 		}
 	}
 	return true
+}
+
+// turn is how long a suspect is alone.
+func (s *suspects) turn() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.turnLocked()
+}
+
+func (s *suspects) turnLocked() time.Duration {
+	turn := firstTurn
+	for range min(s.doubts, 10) {
+		turn = min(4*turn, longestTurn)
+	}
+	return turn
+}
+
+// doubt records that the solo child died with several workflows in flight. It returns false if turns cannot get any longer: all of them are
+// to blame then.
+func (s *suspects) doubt() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turnLocked() == longestTurn {
+		return false
+	}
+	s.doubts++
+	return true
+}
+
+// putOff is how long a delivery of a suspect is put off whose turn has not come: about until all others have had theirs. The receives of a
+// message are counted, so it must not be short.
+func (s *suspects) putOff() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	most := s.turnLocked() * time.Duration(len(s.order))
+	return min(most/2+rand.N(most/2+1), queue.MaxDelay)
+}
+
+// acquit clears all suspects that have ended no process alone, but one: it was to blame.
+func (s *suspects) acquit(culprit string) {
+	s.mu.Lock()
+	s.doubts = 0
+	s.order = slices.DeleteFunc(s.order, func(w string) bool {
+		innocent := w != culprit && s.deaths[w] == 0
+		if innocent {
+			delete(s.deaths, w)
+		}
+		return innocent
+	})
+	s.mu.Unlock()
+	s.save()
 }

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
@@ -27,6 +29,9 @@ var errParked = errors.New("isolate: the workflow is parked")
 // errBusy says that a request waited too long for a child, or that too many wait: it did nothing.
 var errBusy = errors.New("isolate: no child process is free")
 
+// errTaken says that another suspect has its turn in the solo child. It did nothing.
+var errTaken = errors.New("isolate: another suspect runs alone")
+
 // job is work for a child.
 type job struct {
 	workflow, run string
@@ -37,20 +42,15 @@ type job struct {
 }
 
 // within hands a job to the child of its workflow, and blames the workflow if the child dies meanwhile.
-// do returns an error that wraps errBroken if the child did not answer. within returns errParked or
-// errBusy without a call of do.
+// do returns an error that wraps errBroken if the child did not answer. within returns errParked,
+// errTaken or errBusy without a call of do.
 func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c *process) error) error {
-	suspect, parked := p.suspects.state(j.workflow)
-	alone := suspect && j.runsCode
-	if parked && j.runsCode {
-		return errParked
-	}
-	c, release, err := p.reserve(ctx, j, alone)
+	c, release, err := p.reserve(ctx, j)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if alone && j.request {
+	if c.alone && j.request {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, aloneAtMost)
 		defer cancel()
@@ -72,7 +72,7 @@ func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c
 	switch {
 	case errors.Is(err, errBroken) && c.over(ctx):
 		p.blameFor(c) // before the caller has an answer
-	case err == nil && suspect && c.ran(ctx, j.workflow):
+	case err == nil && c.alone && c.ran(ctx, j.workflow):
 		p.suspects.clear(j.workflow)
 	}
 	return err
@@ -80,7 +80,7 @@ func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c
 
 // reserve waits for the child that does a job. A request waits no longer than waitFor, and only if
 // fewer than mostWaiting others wait. Call release when the job is done.
-func (p *Pool) reserve(ctx context.Context, j job, alone bool) (c *process, release func(), err error) {
+func (p *Pool) reserve(ctx context.Context, j job) (c *process, release func(), err error) {
 	waiting := ctx
 	if j.request {
 		if !p.waiting.TryAcquire(1) {
@@ -91,33 +91,60 @@ func (p *Pool) reserve(ctx context.Context, j job, alone bool) (c *process, rele
 		waiting, cancel = context.WithTimeout(ctx, waitFor)
 		defer cancel()
 	}
-	if c, release, err = p.next(waiting, j, alone); err != nil && ctx.Err() == nil && waiting.Err() != nil {
+	if c, release, err = p.next(waiting, j); err != nil && ctx.Err() == nil && waiting.Err() != nil {
 		err = errBusy
 	}
 	return c, release, err
 }
 
-// next waits for the solo child if the job is done alone, and else for the child of its workflow.
-func (p *Pool) next(ctx context.Context, j job, alone bool) (c *process, release func(), err error) {
-	if !alone {
+// next waits for the child of a job: the solo child if its workflow is a suspect and the job runs code. A
+// delivery does not wait for its turn there: it would keep others from being delivered.
+func (p *Pool) next(ctx context.Context, j job) (c *process, release func(), err error) {
+	release = func() {}
+	if suspect, _ := p.suspects.state(j.workflow); suspect && j.runsCode {
+		if release, err = p.turn(ctx, j.request); err != nil {
+			return nil, nil, err
+		}
+	}
+	suspect, parked := p.suspects.state(j.workflow) // it may have been cleared meanwhile, or parked
+	switch {
+	case !j.runsCode || !suspect:
+		release()
+		release = func() {}
 		c, err = p.slotOf(j.workflow).take(ctx)
-		return c, func() {}, err
-	}
-	select {
-	case p.oneByOne <- struct{}{}:
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	release = func() { <-p.oneByOne }
-	if _, parked := p.suspects.state(j.workflow); parked {
+	case parked:
 		err = errParked
-	} else {
+	default:
 		c, err = p.solo.take(ctx)
 	}
 	if err != nil {
 		release()
+		return nil, nil, err
 	}
-	return c, release, err
+	return c, release, nil
+}
+
+// turn waits until no other suspect has its turn, and returns what ends this one. It ends by itself after a
+// while: the code runs on in the solo child, beside that of the next suspect.
+func (p *Pool) turn(ctx context.Context, wait bool) (end func(), err error) {
+	select {
+	case p.oneByOne <- struct{}{}:
+	default:
+		if !wait {
+			return nil, errTaken
+		}
+		select {
+		case p.oneByOne <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	free := sync.OnceFunc(func() { <-p.oneByOne })
+	over := time.AfterFunc(p.suspects.turn(), free)
+	return func() {
+		over.Stop()
+		free()
+	}, nil
 }
 
 // ran reports whether a workflow's code has run in the solo child, and returned. Work can succeed without: a request is refused because
@@ -133,9 +160,20 @@ func (c *process) doing(do func() error) error {
 	return do()
 }
 
-// blameFor blames what was in flight in a child that died.
+// blameFor blames what was in flight in a child that died. In the solo child one workflow alone is to blame for
+// certain, and then all others that have ended no process alone are cleared; of several it is not known which.
 func (p *Pool) blameFor(c *process) {
-	c.blame(func(workflow, run string) { p.blame(workflow, run, c.alone) })
+	c.blame(func(flying map[string]flight) {
+		if c.alone && len(flying) > 1 && p.suspects.doubt() {
+			return
+		}
+		for workflow, f := range flying {
+			p.blame(workflow, f.run, c.alone)
+			if c.alone && len(flying) == 1 {
+				p.suspects.acquit(workflow)
+			}
+		}
+	})
 }
 
 // blame remembers that a child died with code of a workflow in flight, or that the code hung in it. run may be
@@ -173,7 +211,11 @@ func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 		return done
 	}
 	again := queue.MaxDelay
-	if !errors.Is(err, errParked) {
+	switch {
+	case errors.Is(err, errParked):
+	case errors.Is(err, errTaken):
+		again = p.suspects.putOff()
+	default:
 		again = 0
 		p.o.Log.WarnContext(ctx, "the queue redelivers messages that no child process has handled", "workflowId", m.WorkflowID, "runId", m.RunID, "error", err)
 	}

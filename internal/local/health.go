@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 )
 
 // probeTime is how long the disk has to take a write before the server is not ready.
@@ -94,6 +95,8 @@ func notServing(err error) string {
 		return text
 	}
 	switch {
+	case errors.Is(err, isolate.ErrNoChild):
+		return "no child process runs the code: they start, or end as soon as they do, and the server's log says why"
 	case errors.Is(err, errSlow):
 		return err.Error() + ": look at the disk of the data directory"
 	case errors.Is(err, disk.ErrClosed):

@@ -256,6 +256,8 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 			return nil, err
 		}
 		handler, s.pump.Hand = s.pool, s.pool.Deliver
+		probe := b.probe
+		b.probe = func() error { return errors.Join(s.pool.Ready(), probe()) }
 	}
 	handler = withBackup(newBudget(o.budgets.requests, s.connections).bounded(handler), b.backup, o.Log)
 	if t != nil {

@@ -1,0 +1,133 @@
+package isolate
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// alone returns a pool whose solo child is a process that never ends by itself, and which is always free.
+func alone(t *testing.T) (*Pool, *process) {
+	p := idle(mostWaiting)
+	p.o.Log = slog.New(slog.DiscardHandler)
+	c := &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{}}
+	go func() {
+		for {
+			select {
+			case p.solo.next <- c:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	return p, c
+}
+
+// A suspect has the solo child for itself for a turn. A delivery whose turn has not come is put off, by as much as the others need, and does
+// not wait.
+func TestSuspectsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := alone(t)
+		for i := range 80 {
+			p.suspects.add(fmt.Sprint(i), false)
+		}
+		_, end, err := p.reserve(t.Context(), job{workflow: "0", runsCode: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, _, err := p.reserve(t.Context(), job{workflow: "1", runsCode: true}); !errors.Is(err, errTaken) || time.Now() != began {
+			t.Errorf("a delivery beside a turn: %v after %v, want %v at once", err, time.Since(began), errTaken)
+		}
+		if off := p.suspects.putOff(); off < 80*firstTurn/2 || off > min(80*firstTurn, queue.MaxDelay) {
+			t.Errorf("it is put off by %v", off)
+		}
+		_, endNext, err := p.reserve(t.Context(), job{workflow: "1", runsCode: true, request: true})
+		if waited := time.Since(began); err != nil || waited != firstTurn {
+			t.Errorf("a request has its turn after %v, %v, want %v", waited, err, firstTurn)
+		}
+		end() // its own turn was over before: it does not end the next one's
+		if len(p.oneByOne) != 1 {
+			t.Error("the end of work whose turn was over ended another's turn")
+		}
+		endNext()
+		if len(p.oneByOne) != 0 {
+			t.Error("nobody works, and the turn is not free")
+		}
+	})
+}
+
+// The workflow that ends the solo child alone is to blame, and nobody else: all others are cleared, and go on in the other children. If
+// several are in flight there, nobody is to blame, and turns get longer.
+func TestTheCulpritAcquitsOthers(t *testing.T) {
+	for _, slow := range []int{0, 1, 2} { // how many deaths leave a doubt
+		p, c := alone(t)
+		for i := range 3 {
+			p.suspects.add(fmt.Sprint(i), false)
+		}
+		for range slow {
+			before := p.suspects.turn()
+			c = &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"0": {n: 1}, "2": {n: 1}}}
+			p.blameFor(c)
+			if turn := p.suspects.turn(); turn != 4*before {
+				t.Errorf("a turn is %v after one of %v", turn, before)
+			}
+		}
+		for death := range soloDeaths {
+			for i := range 3 {
+				suspect, parked := p.suspects.state(fmt.Sprint(i))
+				if want := i == 2 || death == 0; suspect != want || parked {
+					t.Errorf("with %d doubts, after %d deaths: %d is a suspect: %v, parked: %v", slow, death, i, suspect, parked)
+				}
+			}
+			c = &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"2": {n: 1}}}
+			p.blameFor(c)
+			p.blameFor(c) // a death counts once
+		}
+		if _, parked := p.suspects.state("2"); !parked {
+			t.Error("the culprit is not parked")
+		}
+		if turn := p.suspects.turn(); turn != firstTurn {
+			t.Errorf("a turn is %v when the culprit is known", turn)
+		}
+	}
+}
+
+// Turns do not get longer for ever: then all that was in flight is to blame.
+func TestDoubtsEnd(t *testing.T) {
+	p, _ := alone(t)
+	p.suspects.add("a", false)
+	p.suspects.add("b", false)
+	deaths := 0
+	for parked := false; !parked; deaths++ {
+		if deaths > 20 {
+			t.Fatal("no end")
+		}
+		p.blameFor(&process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"a": {n: 1}, "b": {n: 1}}})
+		_, parked = p.suspects.state("a")
+	}
+	if turn := p.suspects.turn(); turn != longestTurn {
+		t.Errorf("a turn is %v, want %v", turn, longestTurn)
+	}
+}
+
+// Limits that no child could keep to are refused.
+func TestLimits(t *testing.T) {
+	for _, l := range []Limits{
+		{Children: -1}, {Children: 100_000}, {Children: 1, MemoryMiB: 1}, {Children: 1, MemoryMiB: -1}, {Children: 1, CPUs: -2}, {MemoryMiB: 512}, {CPUs: 1},
+	} {
+		if l.Check() == nil {
+			t.Errorf("%+v is accepted", l)
+		}
+	}
+	for _, l := range []Limits{{}, {Children: 1}, {Children: 64, MemoryMiB: 512, CPUs: 2}} {
+		if err := l.Check(); err != nil {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
+}
