@@ -31,6 +31,8 @@ type Pump struct {
 	// TaskQueues are the task queues besides the default one, each with how many of its messages are handled at once; 0 is
 	// Concurrency.
 	TaskQueues map[string]int
+
+	deletes observe.Outage // of Receiver.Delete
 }
 
 // Run delivers messages until ctx ends, and returns when those that were being handled have been.
@@ -52,6 +54,7 @@ func (p *Pump) loop(ctx context.Context, name string) {
 		p.Deliver(context.WithoutCancel(ctx), name, part)
 	}}
 	defer handlers.end()
+	var outage observe.Outage
 	for ctx.Err() == nil {
 		free := reserve(ctx, busy)
 		if free == 0 {
@@ -64,11 +67,12 @@ func (p *Pump) loop(ctx context.Context, name string) {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				p.Log.Error("receive failed", "queue", name, "error", err)
+				outage.Fails(p.Log, slog.LevelError, p.World.Now(), "receive failed", err, "queue", name)
 				_ = p.World.Wait(ctx, time.Second, nil) // only ctx ends it early
 			}
 			continue
 		}
+		outage.Works(p.Log, "receive works again", "queue", name)
 		for _, part := range parts {
 			handlers.take(part)
 		}
@@ -155,8 +159,10 @@ func (p *Pump) HandOver(ctx context.Context, name string, part []queue.Delivery)
 		return
 	}
 	if err := p.Receiver.Delete(ctx, name, done...); err != nil {
-		p.Log.Error("delete failed; the messages will come again", "queue", name, "error", err)
+		p.deletes.Fails(p.Log, slog.LevelError, p.World.Now(), "delete failed; the messages will come again", err, "queue", name)
+		return
 	}
+	p.deletes.Works(p.Log, "delete works again")
 }
 
 // sweep sends the long timers that have become near, and goes on with the slow check over all runs.

@@ -96,7 +96,11 @@ func (t *session) sendThenPut(ctx context.Context, changes ...*change) error {
 				return err
 			}
 		}
-		return t.put(ctx, changes)
+		err := t.put(ctx, changes)
+		if err == nil {
+			t.refusals.Works(t.options.Logger, "requests are no longer refused because a store or a queue failed")
+		}
+		return err
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -194,7 +195,7 @@ func (t *session) problem(err error) error {
 func (s *Service) problem(err error) error {
 	var p *api.Problem
 	if errors.Is(err, errBusy) && err != errBusy {
-		s.options.Logger.Warn("a request was refused because a store or a queue failed", "error", err)
+		s.refusals.Fails(s.options.Logger, slog.LevelWarn, s.world.Now(), "a request was refused because a store or a queue failed", err)
 	}
 	switch {
 	case err == nil || errors.As(err, &p):

@@ -130,6 +130,7 @@ type Service struct {
 	looks    looks
 	hung     atomic.Int64
 	blocks   blocks
+	refusals observe.Outage         // of requests, by a store or a queue
 	signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
 

@@ -1,0 +1,56 @@
+package observe
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// remindEvery is how long after a line about an outage the next one may come.
+const remindEvery = time.Minute
+
+// Outage logs what fails again and again: one line when it begins, one a minute at most while it lasts, and one when it has ended. A line
+// has how many times it failed since the line before, as times, if that is more than the line shows. What fails again within a minute of
+// the last line waits for the minute to be over. The zero value is ready.
+type Outage struct {
+	mu     sync.Mutex
+	last   time.Time // of the last line about a failure
+	failed int       // failures since then
+	said   bool      // there was a line, and none about the end
+}
+
+// Fails counts a failure, and logs it if a line is due.
+func (o *Outage) Fails(log *slog.Logger, level slog.Level, now time.Time, message string, err error, args ...any) {
+	o.mu.Lock()
+	o.failed++
+	times := o.failed
+	due := o.last.IsZero() || now.Sub(o.last) >= remindEvery
+	if due {
+		o.last, o.failed, o.said = now, 0, true
+	}
+	o.mu.Unlock()
+	if due {
+		args = append(args, "error", err)
+		if times > 1 {
+			args = append(args, "times", times)
+		}
+		log.Log(context.Background(), level, message, args...)
+	}
+}
+
+// Works logs the end of an outage, with the failures that had no line. It does nothing if there was no line about one.
+func (o *Outage) Works(log *slog.Logger, message string, args ...any) {
+	o.mu.Lock()
+	said, failed := o.said, o.failed
+	if said {
+		o.said, o.failed = false, 0
+	}
+	o.mu.Unlock()
+	if said {
+		if failed > 0 {
+			args = append(args, "times", failed)
+		}
+		log.Info(message, args...)
+	}
+}
