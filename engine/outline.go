@@ -3,7 +3,6 @@ package engine
 import (
 	"iter"
 	"slices"
-	"sort"
 
 	"github.com/seed-41655fb1/weft/engine/history"
 )
@@ -119,8 +118,15 @@ func (r *Run) SlotOf(event int64) (uint32, bool) {
 	if event <= 0 || event >= r.State.NextEventID {
 		return 0, false
 	}
-	after := sort.Search(len(r.Log), func(slot int) bool { return r.outline(uint32(slot)).first > event })
-	return uint32(after - 1), true
+	low, high := uint32(0), r.State.NextSlot // it is in a slot from low on, and before high
+	for high-low > 1 {
+		if middle := low + (high-low)/2; r.outline(middle).first > event {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return low, true
 }
 
 // BatchesBefore is how many batches of events the commits before a slot have.

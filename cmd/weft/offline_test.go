@@ -151,7 +151,7 @@ func TestTerminateOffline(t *testing.T) {
 	}
 	records := map[string]string{
 		"crash.suspects": `{"build":"b1","suspects":[{"kind":1,"workflowId":"cart-0","runId":"1-1111111111111111","deaths":3},{"kind":1,"workflowId":"cart-1","runId":"1-1111111111111111","deaths":3}]}`,
-		"suspects.json":  `{"version":1,"build":"b1","workflows":[{"workflowId":"cart-0","deaths":3},{"workflowId":"cart-1","deaths":3}]}`,
+		"suspects.json":  `{"version":1,"build":"b1","workflows":[{"workflowId":"cart-0","halfDeaths":6},{"workflowId":"cart-1","halfDeaths":6}]}`,
 	}
 	for name, body := range records {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600); err != nil {

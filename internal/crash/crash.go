@@ -14,12 +14,13 @@
 package crash
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,8 +32,9 @@ import (
 const (
 	// enough is how many deaths park what ran.
 	enough = 3
-	// turnFor is how long a suspect has its turn. Then the next one begins, and the death of the process is not held against the former.
-	turnFor = 5 * time.Second
+	// firstTurn is how long a suspect has its turn at first, and longestTurn the longest turn. Then the next one begins beside it. A process
+	// that dies then leaves a doubt which of them is to blame: it counts half, and turns are four times as long in the next process.
+	firstTurn, longestTurn = 5 * time.Second, 80 * time.Second
 	// notesName and suspectsName are the files.
 	notesName, suspectsName = "crash.notes", "crash.suspects"
 	// noNote is the note of code that is not recorded.
@@ -59,11 +61,12 @@ func (k key) of() runKey { return runKey{k.workflowID, k.run} }
 
 // suspect is code that ran when a process died.
 type suspect struct {
-	runID  history.RunID
-	deaths int
+	runID history.RunID
+	// deaths are those in which no other suspect ran, and doubtful those in which one ran whose turn was over.
+	deaths, doubtful int
 }
 
-func (s *suspect) parked() bool { return s.deaths >= enough }
+func (s *suspect) parked() bool { return 2*s.deaths+s.doubtful >= 2*enough }
 
 // Recorder implements turn.Recorder with two files of a data directory, which its owner holds alone.
 type Recorder struct {
@@ -75,6 +78,7 @@ type Recorder struct {
 
 	mu       sync.Mutex
 	suspects map[key]*suspect
+	doubts   int            // deaths of which it is not certain who is to blame
 	runs     map[runKey]int // how many of the suspects a run has
 	turn     int            // the note of the suspect whose turn it is, or noNote
 	change   chan struct{}  // closed when the turn is free; nil while nobody waits
@@ -86,7 +90,7 @@ var _ turn.Recorder = (*Recorder)(nil)
 // what is parked.
 func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 	r := &Recorder{dir: dir, build: build, log: log, suspects: map[key]*suspect{}, runs: map[runKey]int{}, turn: noNote}
-	known, err := readSuspects(filepath.Join(dir, suspectsName), build)
+	known, doubts, err := readSuspects(filepath.Join(dir, suspectsName), build)
 	if err != nil {
 		log.Warn("the record of what ended the process cannot be read: it begins anew", "error", err)
 	}
@@ -94,7 +98,7 @@ func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 	if err != nil {
 		log.Warn("what ran when the last process ended cannot be read", "error", err)
 	}
-	r.suspects = judged(known, died)
+	r.suspects, r.doubts = judged(known, doubts, died)
 	for k := range r.suspects {
 		r.runs[k.of()]++
 	}
@@ -111,24 +115,36 @@ func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 	return r, nil
 }
 
-// judged returns the suspects after a death. A death counts for all code that ran, except for suspects whose turn was over.
-func judged(known map[key]*suspect, died []note) map[key]*suspect {
+// judged returns the suspects after a death, and the doubts. The first death that code is seen at makes it a suspect. A later one counts
+// against the suspect whose turn it was: by half, if others ran whose turn was over.
+func judged(known map[key]*suspect, doubts int, died []note) (map[key]*suspect, int) {
+	doubt := slices.ContainsFunc(died, func(n note) bool { return n.passed })
 	for _, n := range died {
 		k := keyOf(n.code)
 		s := known[k]
-		if s == nil {
-			if len(known) >= mostSuspects {
-				continue
-			}
-			s = &suspect{}
-			known[k] = s
-		}
-		s.runID = n.code.RunID
-		if !n.passed || s.deaths == 0 {
+		switch {
+		case s == nil && len(known) < mostSuspects:
+			known[k] = &suspect{runID: n.code.RunID, deaths: 1}
+		case s == nil || n.passed:
+		case doubt:
+			s.doubtful++
+		default:
 			s.deaths++
 		}
 	}
-	return known
+	if doubt {
+		doubts++
+	}
+	return known, doubts // turns stay as long until no suspect is left
+}
+
+// turnAfter is how long a turn is after some doubts in a row.
+func turnAfter(doubts int) time.Duration {
+	turn := firstTurn
+	for range min(doubts, 10) {
+		turn = min(4*turn, longestTurn)
+	}
+	return turn
 }
 
 // announce logs what is parked, in one line.
@@ -175,14 +191,15 @@ func (r *Recorder) complain(err error) {
 	}
 }
 
-// beginSuspect is Begin while there are suspects. One of them waits until no other has its turn, for turnFor at most.
+// beginSuspect is Begin while there are suspects. One of them waits until no other has its turn, for the length of a turn at most.
 func (r *Recorder) beginSuspect(c turn.Code) int {
 	r.mu.Lock()
 	if r.suspects[keyOf(c)] == nil {
 		r.mu.Unlock()
 		return r.write(c)
 	}
-	end := time.Now().Add(turnFor)
+	turn := turnAfter(r.doubts)
+	end := time.Now().Add(turn)
 	for r.turn != noNote {
 		before := r.turn
 		if r.change == nil {
@@ -201,7 +218,7 @@ func (r *Recorder) beginSuspect(c turn.Code) int {
 		r.mu.Lock()
 		switch {
 		case r.turn != before: // it is another's turn by now, who has all of his time
-			end = time.Now().Add(turnFor)
+			end = time.Now().Add(turn)
 		case over && r.turn != noNote:
 			r.complain(r.notes.pass(r.turn))
 			r.turn = noNote
@@ -246,6 +263,9 @@ func (r *Recorder) drop(k key) {
 	if r.runs[k.of()]--; r.runs[k.of()] == 0 {
 		delete(r.runs, k.of())
 	}
+	if len(r.suspects) == 0 {
+		r.doubts = 0
+	}
 	r.watched.Store(int32(len(r.suspects)))
 }
 
@@ -263,7 +283,7 @@ func (r *Recorder) Parked(c turn.Code) string {
 	for k, s := range r.suspects {
 		if k.of() == own.of() && s.parked() && bars(k, own) {
 			return fmt.Sprintf("parked: %s ended the process %d times in a row, so it does not run under this build (%s): start a fixed build, or terminate or reset the run",
-				what(k), s.deaths, r.build)
+				what(k), s.deaths+s.doubtful, r.build)
 		}
 	}
 	return ""
@@ -308,24 +328,30 @@ func (r *Recorder) Close() error {
 // terminated. A crash on the way leaves records of a closed run, which Forget can drop again.
 func Forget(dir, workflowID string) error {
 	path := filepath.Join(dir, suspectsName)
-	build, all, err := decodeSuspects(path)
+	f, err := suspectsIn(path)
 	if err != nil {
-		return err
+		err = nil // the next process begins anew, and says so
 	}
-	before := len(all)
-	maps.DeleteFunc(all, func(k key, _ *suspect) bool { return k.workflowID == workflowID })
-	if len(all) < before {
-		err = save(path, build, all)
+	before := len(f.Suspects)
+	f.Suspects = slices.DeleteFunc(f.Suspects, func(e suspectEntry) bool { return e.WorkflowID == workflowID })
+	if len(f.Suspects) < before {
+		err = save(path, f)
 	}
 	return errors.Join(err, forgetNotes(filepath.Join(dir, notesName), workflowID))
 }
 
 // save writes the suspects. The caller holds the lock, or is alone.
-func (r *Recorder) save() error { return save(filepath.Join(r.dir, suspectsName), r.build, r.suspects) }
+func (r *Recorder) save() error {
+	f := suspectFile{Build: r.build, Doubts: r.doubts}
+	for k, s := range r.suspects {
+		f.Suspects = append(f.Suspects, suspectEntry{k.kind, k.workflowID, s.runID, k.part, s.deaths, s.doubtful})
+	}
+	return save(filepath.Join(r.dir, suspectsName), f)
+}
 
 // save writes suspects to a file. A crash on the way leaves the file of before.
-func save(path, build string, all map[key]*suspect) error {
-	body, err := encodeSuspects(build, all)
+func save(path string, f suspectFile) error {
+	body, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return err
 	}

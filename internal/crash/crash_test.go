@@ -130,8 +130,11 @@ func TestSuspectsTakeTurns(t *testing.T) {
 		p.Begin(slow)
 		p.Begin(bad)
 		p.die(t)
-		for range enough - 1 {
+		for doubts := range 2 * (enough - 1) { // slow runs beside bad each time
 			p := open(t, dir, "b1")
+			if p.Parked(bad) != "" {
+				t.Errorf("parked after %d deaths that may be another's", doubts)
+			}
 			n := p.Begin(slow)
 			began := time.Now()
 			done := make(chan int)
@@ -143,8 +146,8 @@ func TestSuspectsTakeTurns(t *testing.T) {
 			default:
 			}
 			<-done
-			if waited := time.Since(began); waited != turnFor || n == noNote {
-				t.Errorf("the second waited for %v, want %v", waited, turnFor)
+			if waited := time.Since(began); waited != []time.Duration{5, 20, 80, 80}[doubts]*time.Second || n == noNote {
+				t.Errorf("after %d doubts the second waited for %v", doubts, waited)
 			}
 			p.die(t)
 		}
@@ -158,6 +161,59 @@ func TestSuspectsTakeTurns(t *testing.T) {
 			t.Errorf("%d suspects, and the turn is of %d; want the parked one alone, and nobody's", len(p.suspects), p.turn)
 		}
 		p.die(t)
+	})
+}
+
+// Code that ends the process 7 s after it begins is parked, and no other code that runs beside it for longer.
+func TestSlowCulprit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	culprit, innocents := code(turn.CodeActivity, "culprit", 5), []turn.Code{code(turn.CodeActivity, "a", 5), code(turn.CodeActivity, "b", 5)}
+	synctest.Test(t, func(t *testing.T) {
+		for death := 0; ; death++ {
+			p := open(t, dir, "b1")
+			for _, c := range innocents {
+				if why := p.Parked(c); why != "" {
+					t.Fatalf("after %d deaths %s is parked: %s", death, c.WorkflowID, why)
+				}
+			}
+			if p.Parked(culprit) != "" {
+				if death > enough+1 {
+					t.Errorf("the culprit is parked after %d deaths", death)
+				}
+				p.die(t)
+				return
+			}
+			ended := make(chan struct{})
+			go func() {
+				p.Begin(culprit)
+				time.Sleep(7 * time.Second)
+				close(ended)
+			}()
+			synctest.Wait()
+			for _, c := range innocents {
+				go func() {
+					select {
+					case <-ended:
+					default:
+						n := p.Begin(c)
+						time.Sleep(time.Minute)
+						_ = n // the process is dead by then
+					}
+				}()
+				synctest.Wait()
+			}
+			<-ended
+			left, err := os.ReadFile(filepath.Join(dir, notesName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour) // those of this process end
+			p.die(t)
+			if err := os.WriteFile(filepath.Join(dir, notesName), left, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 

@@ -164,6 +164,7 @@ func decodeNote(b []byte) (n note, ok bool) {
 // suspectFile is the file of suspects.
 type suspectFile struct {
 	Build    string         `json:"build"`
+	Doubts   int            `json:"doubts,omitempty"`
 	Suspects []suspectEntry `json:"suspects"`
 }
 
@@ -173,43 +174,32 @@ type suspectEntry struct {
 	RunID      history.RunID `json:"runId"`
 	Part       uint64        `json:"part,omitempty"`
 	Deaths     int           `json:"deaths"`
+	Doubtful   int           `json:"doubtful,omitempty"`
 }
 
-func encodeSuspects(build string, all map[key]*suspect) ([]byte, error) {
-	f := suspectFile{Build: build}
-	for k, s := range all {
-		f.Suspects = append(f.Suspects, suspectEntry{k.kind, k.workflowID, s.runID, k.part, s.deaths})
-	}
-	return json.MarshalIndent(f, "", "  ")
-}
-
-// readSuspects returns the suspects that the file has; none if another build wrote it.
-func readSuspects(path, build string) (map[key]*suspect, error) {
-	by, all, err := decodeSuspects(path)
-	if err != nil || by != build {
-		all = map[key]*suspect{}
-	}
-	return all, err
-}
-
-// decodeSuspects returns the suspects that the file has, and the build that wrote it.
-func decodeSuspects(path string) (build string, all map[key]*suspect, err error) {
+// readSuspects returns the suspects and the doubts that the file has; none if another build wrote it.
+func readSuspects(path, build string) (all map[key]*suspect, doubts int, err error) {
 	all = map[key]*suspect{}
+	f, err := suspectsIn(path)
+	if err != nil || f.Build != build {
+		return all, 0, err
+	}
+	for _, e := range f.Suspects[:min(len(f.Suspects), mostSuspects)] {
+		all[keyOf(turn.Code{Kind: e.Kind, WorkflowID: e.WorkflowID, RunID: e.RunID, Part: e.Part})] = &suspect{e.RunID, e.Deaths, e.Doubtful}
+	}
+	return all, f.Doubts, nil
+}
+
+// suspectsIn returns what the file has; nothing if there is none.
+func suspectsIn(path string) (f suspectFile, err error) {
 	body, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", all, nil
+		return f, nil
 	}
-	var f suspectFile
 	if err == nil {
 		err = json.Unmarshal(body, &f)
 	}
-	if err != nil {
-		return "", all, err
-	}
-	for _, e := range f.Suspects[:min(len(f.Suspects), mostSuspects)] {
-		all[keyOf(turn.Code{Kind: e.Kind, WorkflowID: e.WorkflowID, RunID: e.RunID, Part: e.Part})] = &suspect{e.RunID, e.Deaths}
-	}
-	return f.Build, all, nil
+	return f, err
 }
 
 // forgetNotes marks the notes about a workflow as those of code that has returned.

@@ -98,7 +98,7 @@ func TestRequestsThatWaitAreBounded(t *testing.T) {
 func TestSuspectsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := idle(1)
-		p.suspects.add("a", false)
+		p.suspects.add("a", 0)
 		_, _, err := p.reserve(t.Context(), job{workflow: "a", runsCode: true, request: true})
 		if !errors.Is(err, errBusy) {
 			t.Errorf("%v, want %v", err, errBusy)
@@ -137,10 +137,10 @@ func TestSuspectsSurviveARestart(t *testing.T) {
 	log, file := slog.New(slog.DiscardHandler), filepath.Join(t.TempDir(), "suspects.json")
 	var s suspects
 	s.open(file, "one", log)
-	s.add("suspect", false)
-	s.add("cleared", false)
+	s.add("suspect", 0)
+	s.add("cleared", 0)
 	for range soloDeaths {
-		s.add("parked", true)
+		s.add("parked", certain)
 	}
 	s.clear("cleared")
 	for build, wantParked := range map[string]bool{"one": true, "two": false} {
@@ -173,7 +173,7 @@ func TestSuspectsWithoutTheirFile(t *testing.T) {
 	}
 	var s suspects
 	s.open(filepath.Join(dir, "none", "suspects.json"), "one", log)
-	s.add("a", false)
+	s.add("a", 0)
 	if suspect, _ := s.state("a"); !suspect {
 		t.Error("a is no suspect: it is to be one until the restart")
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -55,6 +56,7 @@ type Pool struct {
 	slots    []*slot
 	solo     *slot
 	oneByOne chan struct{}
+	inTurn   atomic.Value // of a string: the workflow whose turn it is in the solo child, or was last
 	suspects suspects
 	// given is the budget of the bytes that children are given, and waiting that of the requests
 	// that wait for a child.

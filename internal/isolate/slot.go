@@ -101,8 +101,12 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 		case hung := <-looks:
 			c.work.Done()
 			s.pool.o.Log.Warn("code in a child process hangs: the process is replaced, and killed", "child", s.name, "pid", c.cmd.Process.Pid, "workflowIds", hung)
+			halves := 0
+			if s.alone {
+				halves = certain
+			}
 			for _, workflow := range hung {
-				s.pool.blame(workflow, c.runOf(workflow), s.alone)
+				s.pool.blame(workflow, c.runOf(workflow), halves)
 			}
 			s.pool.all.Go(func() {
 				c.drain(drainFor)

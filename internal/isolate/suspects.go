@@ -19,9 +19,11 @@ import (
 const (
 	// soloDeaths is how many solo children a workflow ends, or hangs in, before it is parked.
 	soloDeaths = 3
-	// firstTurn is how long a suspect is alone in the solo child at first, and longestTurn the longest turn. It is four times as long after
-	// each death of the solo child of which it is not known who is to blame.
-	firstTurn, longestTurn = 5 * time.Second, 5 * time.Minute
+	// firstTurn is how long a suspect is alone in the solo child at first, and longestTurn the longest turn. A death of the solo child in
+	// which another one ran whose turn was over counts half, and turns are four times as long after it.
+	firstTurn, longestTurn = 5 * time.Second, 80 * time.Second
+	// certain and doubtful are what a death counts, and parkedAt is what parks a workflow.
+	certain, doubtful, parkedAt = 2, 1, 2 * soloDeaths
 	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is forgotten first.
 	mostSuspects = 10_000
 )
@@ -29,7 +31,7 @@ const (
 // suspects are the workflows that were in flight in a child that died, or whose code hung in one.
 type suspects struct {
 	mu     sync.Mutex
-	deaths map[string]int // of solo children
+	deaths map[string]int // of solo children, in halves
 	order  []string
 	doubts int // deaths in a row of which it is not known who is to blame
 
@@ -42,7 +44,7 @@ type suspects struct {
 // suspected is a workflow in the file of suspects.
 type suspected struct {
 	WorkflowID string `json:"workflowId"`
-	Deaths     int    `json:"deaths"`
+	Deaths     int    `json:"halfDeaths"`
 }
 
 // kept is the form of the file.
@@ -82,7 +84,7 @@ func (s *suspects) open(file, build string, log *slog.Logger) {
 		}
 		s.deaths[w.WorkflowID] = w.Deaths
 		s.order = append(s.order, w.WorkflowID)
-		if w.Deaths >= soloDeaths {
+		if w.Deaths >= parkedAt {
 			log.Warn("a workflow is still parked: its code ended child processes, or hung in them, before this start; terminate it, or start the server with code that is fixed", "workflowId", w.WorkflowID)
 		}
 	}
@@ -91,11 +93,8 @@ func (s *suspects) open(file, build string, log *slog.Logger) {
 // Forget drops a workflow from a file of suspects that no process uses: its run was terminated.
 func Forget(file, workflowID string) error {
 	k, err := readKept(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return nil // the next pool begins anew, and says so
 	}
 	before := len(k.Workflows)
 	k.Workflows = slices.DeleteFunc(k.Workflows, func(w suspected) bool { return w.WorkflowID == workflowID })
@@ -165,17 +164,17 @@ func (s *suspects) state(workflow string) (suspect, parked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, suspect := s.deaths[workflow]
-	return suspect, n >= soloDeaths
+	return suspect, n >= parkedAt
 }
 
 // add records that a workflow was in flight when a child died, or that its code hung in one, and reports
-// whether that parks it. Only solo children count.
-func (s *suspects) add(workflow string, solo bool) (parked bool) {
+// whether that parks it. A death counts halves, and none if the child was not the solo one.
+func (s *suspects) add(workflow string, halves int) (parked bool) {
 	defer s.save()
-	return s.record(workflow, solo)
+	return s.record(workflow, halves)
 }
 
-func (s *suspects) record(workflow string, solo bool) (parked bool) {
+func (s *suspects) record(workflow string, halves int) (parked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deaths == nil {
@@ -185,10 +184,9 @@ func (s *suspects) record(workflow string, solo bool) (parked bool) {
 		s.deaths[workflow] = 0
 		s.order = append(s.order, workflow)
 	}
-	if solo {
-		s.deaths[workflow]++
-		parked = s.deaths[workflow] == soloDeaths
-	}
+	before := s.deaths[workflow]
+	s.deaths[workflow] += halves
+	parked = before < parkedAt && s.deaths[workflow] >= parkedAt
 	for len(s.order) > mostSuspects {
 		delete(s.deaths, s.order[0])
 		s.order = s.order[1:]
@@ -234,16 +232,11 @@ func (s *suspects) turnLocked() time.Duration {
 	return turn
 }
 
-// doubt records that the solo child died with several workflows in flight. It returns false if turns cannot get any longer: all of them are
-// to blame then.
-func (s *suspects) doubt() bool {
+// doubt makes turns longer.
+func (s *suspects) doubt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turnLocked() == longestTurn {
-		return false
-	}
 	s.doubts++
-	return true
 }
 
 // putOff is how long a delivery of a suspect is put off whose turn has not come: about until all others have had theirs. The receives of a
@@ -260,7 +253,7 @@ func (s *suspects) acquit(culprit string) {
 	s.mu.Lock()
 	s.doubts = 0
 	s.order = slices.DeleteFunc(s.order, func(w string) bool {
-		innocent := w != culprit && s.deaths[w] == 0
+		innocent := w != culprit && s.deaths[w] < certain
 		if innocent {
 			delete(s.deaths, w)
 		}

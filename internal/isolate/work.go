@@ -115,6 +115,7 @@ func (p *Pool) next(ctx context.Context, j job) (c *process, release func(), err
 	case parked:
 		err = errParked
 	default:
+		p.inTurn.Store(j.workflow)
 		c, err = p.solo.take(ctx)
 	}
 	if err != nil {
@@ -160,26 +161,31 @@ func (c *process) doing(do func() error) error {
 	return do()
 }
 
-// blameFor blames what was in flight in a child that died. In the solo child one workflow alone is to blame for
-// certain, and then all others that have ended no process alone are cleared; of several it is not known which.
+// blameFor blames what was in flight in a child that died. A workflow that was alone in the solo child is to blame, and then all others that
+// have ended no process alone are cleared. Of several it is probably the one whose turn it is.
 func (p *Pool) blameFor(c *process) {
 	c.blame(func(flying map[string]flight) {
-		if c.alone && len(flying) > 1 && p.suspects.doubt() {
-			return
-		}
 		for workflow, f := range flying {
-			p.blame(workflow, f.run, c.alone)
-			if c.alone && len(flying) == 1 {
+			switch {
+			case !c.alone:
+				p.blame(workflow, f.run, 0)
+			case len(flying) == 1:
+				p.blame(workflow, f.run, certain)
 				p.suspects.acquit(workflow)
+			case p.inTurn.Load() == workflow:
+				p.blame(workflow, f.run, doubtful)
 			}
+		}
+		if c.alone && len(flying) > 1 {
+			p.suspects.doubt()
 		}
 	})
 }
 
 // blame remembers that a child died with code of a workflow in flight, or that the code hung in it. run may be
 // empty: a request does not have it.
-func (p *Pool) blame(workflow, run string, solo bool) {
-	if p.suspects.add(workflow, solo) {
+func (p *Pool) blame(workflow, run string, halves int) {
+	if p.suspects.add(workflow, halves) {
 		p.o.Log.Error("a workflow is parked: its code has ended child processes in which it ran alone, or hung in them; terminate it, or start the server with code that is fixed",
 			"workflowId", workflow, "runId", run, "deaths", soloDeaths)
 	}

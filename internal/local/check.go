@@ -9,6 +9,7 @@ import (
 	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/isolate"
@@ -219,7 +220,7 @@ func (c *checker) decodeMessage(what string, body []byte) {
 
 // Terminate terminates the latest run of a workflow, or the one with this id, in a data directory that no process has open. No code of the
 // run is needed, and the record of what ended processes forgets the workflow. What follows is sent when a server starts. The termination is
-// on the disk when Terminate returns nil. A crash before the record is written leaves a closed run in it, which does no harm.
+// on the disk when Terminate returns nil. A crash before the record is written leaves a closed run in it, which a second call drops.
 func Terminate(ctx context.Context, workflowID, runID, reason string, o Options) (err error) {
 	if err := disk.Exists(o.Dir); err != nil {
 		return err
@@ -230,8 +231,9 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason); err != nil {
+	err = s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason)
+	if err != nil && !errors.Is(err, api.NotFound) { // if it has closed, an earlier call may not have come to what follows
 		return err
 	}
-	return errors.Join(crash.Forget(o.Dir, workflowID), isolate.Forget(filepath.Join(o.Dir, suspectsFile), workflowID))
+	return errors.Join(err, crash.Forget(o.Dir, workflowID), isolate.Forget(filepath.Join(o.Dir, suspectsFile), workflowID))
 }
