@@ -37,11 +37,11 @@ demo: ## play a cart through against a fresh server, and show what each step cos
 
 test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
-	go test $(RACE) -timeout 9m ./...
+	go test $(RACE) -timeout 20m ./...
 	@# With the race detector the simulation plays few seeds, none of those that were kept, and no mutants; the model's reduction is not checked.
-	@if [ -n "$(RACE)" ]; then go test -timeout 9m ./internal/sim ./internal/model -run 'TestSeeds|TestLinearizable|TestMutants|TestReduction'; fi
+	@if [ -n "$(RACE)" ]; then go test -timeout 20m ./internal/sim ./internal/model -run 'TestSeeds|TestLinearizable|TestMutants|TestReduction'; fi
 	@# Not from the cache: go test does not know that these read the examples.
-	cd cmd/weftvet && go test -count=1 -timeout 9m ./...
+	cd cmd/weftvet && go test -count=1 -timeout 20m ./...
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
