@@ -2,9 +2,12 @@ package local
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -22,37 +25,171 @@ const (
 	budgetWait = 5 * time.Second
 	// largestBody is the most that the body of a request can take; the API reads no more.
 	largestBody = engine.MaxPayload + 6*httpapi.MaxBody
-	// smallAnswer is the most bytes of an answer that is written without room in the budget: connections bound those.
-	smallAnswer = 4 << 10
-	// historyShare is the part of the budget that the making of a page of a history takes: the server may read the whole run for it.
-	historyShare = 4
+	// leastBodies is how many largest bodies the least budget holds.
+	leastBodies = 4
+	// unbudgeted is the most bytes of a body or an answer that need no room in the budget: connections bound those.
+	unbudgeted = 4 << 10
+	// mostSmall is the most bytes of a small body or answer. One part of the budget in smallShare is for those alone.
+	mostSmall, smallShare = 64 << 10, 8
+	// largeParts is in how many parts the rest of the budget is divided. The making of a page of a history takes one: the server may read
+	// the whole run for it. One client holds at most clientParts of them.
+	largeParts, clientParts = 5, 4
 )
 
 // budget bounds the bytes of the request bodies that are being read and of the answers that are made or written, over all connections.
 type budget struct {
-	bytes *semaphore.Weighted
-	size  int64
+	size         int64 // of both pools
+	small, large *pool
 	// requests are those that are carried out, most of which wait for a run.
 	requests *semaphore.Weighted
 }
 
-// newBudget returns a budget of this many bytes, but at least one largest body for each historyShare, on so many connections.
+// newBudget returns a budget of this many bytes, but at least leastBodies largest bodies, on so many connections.
 func newBudget(size int64, connections int) *budget {
-	size = max(size, historyShare*largestBody)
-	return &budget{semaphore.NewWeighted(size), size, semaphore.NewWeighted(int64(connections) * requestsOf / 4)}
+	size = max(size, leastBodies*largestBody)
+	large := size / smallShare * (smallShare - 1) / largeParts * largeParts
+	return &budget{size, newPool(size - large), newPool(large), semaphore.NewWeighted(int64(connections) * requestsOf / 4)}
 }
 
-// reserve takes bytes of the budget. It waits for them for budgetWait at most, and reports false if there are none by then.
-func (b *budget) reserve(ctx context.Context, bytes int64) bool {
-	if b.bytes.TryAcquire(bytes) {
-		return true
+// reserve takes bytes of the budget for a client. It waits for them for budgetWait at most, and reports false if there are none by then.
+// Small ones do not wait behind large ones.
+func (b *budget) reserve(ctx context.Context, client string, bytes int64) (held, bool) {
+	p := b.large
+	if bytes <= mostSmall {
+		if p.tryAcquire(client, bytes) {
+			return held{p, client, bytes}, true
+		}
+		p = b.small
 	}
+	bytes = min(bytes, p.most)
 	limited, cancel := context.WithTimeout(ctx, budgetWait)
 	defer cancel()
-	return b.bytes.Acquire(limited, bytes) == nil
+	if !p.acquire(limited, client, bytes) {
+		return held{}, false
+	}
+	return held{p, client, bytes}, true
 }
 
-// bounded returns h as the budget allows: a request beyond those that are carried out at once, or for which there is no room, gets 503 and a Retry-After, and has not begun.
+// held are bytes that a request has taken of the budget. The zero value is none.
+type held struct {
+	pool   *pool
+	client string
+	bytes  int64
+}
+
+// release gives the bytes back.
+func (h held) release() {
+	if h.bytes > 0 {
+		h.pool.bytes.Release(h.bytes)
+		h.pool.leave(h.client, h.bytes)
+	}
+}
+
+// shrunk gives back all but this many bytes, and returns what is still held.
+func (h held) shrunk(bytes int64) held {
+	h.pool.bytes.Release(h.bytes - bytes)
+	h.pool.giveBack(h.client, h.bytes-bytes)
+	h.bytes = bytes
+	return h
+}
+
+// pool is a part of the budget.
+type pool struct {
+	bytes *semaphore.Weighted
+	most  int64 // of one client
+
+	mu      sync.Mutex
+	clients map[string]*share // of those that hold bytes or wait for some
+}
+
+// share is what one client may hold of a pool.
+type share struct {
+	bytes *semaphore.Weighted
+	users int // requests that hold bytes or wait for some
+}
+
+func newPool(size int64) *pool {
+	return &pool{bytes: semaphore.NewWeighted(size), most: size / largeParts * clientParts, clients: map[string]*share{}}
+}
+
+// use returns the share of a client for one more request.
+func (p *pool) use(client string) *semaphore.Weighted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.clients[client]
+	if s == nil {
+		s = &share{bytes: semaphore.NewWeighted(p.most)}
+		p.clients[client] = s
+	}
+	s.users++
+	return s.bytes
+}
+
+// giveBack gives back bytes of a client's share. The request still uses it.
+func (p *pool) giveBack(client string, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clients[client].bytes.Release(bytes)
+}
+
+// leave ends the use of a client's share by one request, which gives back bytes of it.
+func (p *pool) leave(client string, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.clients[client]
+	s.bytes.Release(bytes)
+	if s.users--; s.users == 0 {
+		delete(p.clients, client)
+	}
+}
+
+// tryAcquire takes bytes for a client if there are some at once, and nobody waits for them.
+func (p *pool) tryAcquire(client string, bytes int64) bool {
+	share := p.use(client)
+	if !share.TryAcquire(bytes) {
+		p.leave(client, 0)
+		return false
+	}
+	if !p.bytes.TryAcquire(bytes) {
+		p.leave(client, bytes)
+		return false
+	}
+	return true
+}
+
+// acquire takes bytes for a client. It waits for them until ctx ends, and reports false then.
+func (p *pool) acquire(ctx context.Context, client string, bytes int64) bool {
+	share := p.use(client)
+	if share.Acquire(ctx, bytes) != nil {
+		p.leave(client, 0)
+		return false
+	}
+	if p.bytes.Acquire(ctx, bytes) != nil {
+		p.leave(client, bytes)
+		return false
+	}
+	return true
+}
+
+// clientOf returns whose share a request counts for: that of its address, of which one client has many in IPv6.
+func clientOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	if address = address.Unmap().WithZone(""); address.Is6() {
+		const network = 64 // bits: what one customer gets at least
+		return netip.PrefixFrom(address, network).Masked().String()
+	}
+	return address.String()
+}
+
+// bounded returns h as the budget allows: a request beyond those that are carried out at once, or for which there is no room, gets 503 and
+// a Retry-After, and has not begun.
 func (b *budget) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !b.requests.TryAcquire(1) {
@@ -60,59 +197,123 @@ func (b *budget) bounded(h http.Handler) http.Handler {
 			return
 		}
 		defer b.requests.Release(1)
-		held := b.before(r)
-		if !b.reserve(r.Context(), held) {
+		a := &boundedAnswer{
+			ResponseWriter: w, budget: b, ctx: r.Context(), client: clientOf(r), control: http.NewResponseController(w),
+			reads: r.Method == http.MethodGet || r.Method == http.MethodHead,
+		}
+		defer a.end()
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/history") && !a.reserve(b.large.most/clientParts) {
 			httpapi.WriteProblem(w, api.Busy.New(noRoom))
 			return
 		}
-		answer := &boundedAnswer{ResponseWriter: w, budget: b, ctx: r.Context(), held: held, reads: r.Method == http.MethodGet || r.Method == http.MethodHead}
-		defer func() { b.bytes.Release(answer.held) }()
-		h.ServeHTTP(answer, r)
+		if r.Body != nil && r.ContentLength != 0 {
+			r.Body = newBoundedBody(r, a)
+		}
+		h.ServeHTTP(a, r)
 	})
 }
 
-// before returns how many bytes a request takes before it is answered: its body, or the largest one if it does not say its length; for a
-// page of a history a share of the budget.
-func (b *budget) before(r *http.Request) int64 {
-	switch {
-	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/history"):
-		return b.size / historyShare
-	case r.ContentLength < 0:
-		return largestBody
-	}
-	return min(r.ContentLength, largestBody)
-}
-
-// boundedAnswer counts an answer: while the reader takes an answer, its bytes are held instead of what the request took before.
+// boundedAnswer counts a request: while its reader takes a large answer, the bytes of that are held instead of what the request took before.
 type boundedAnswer struct {
 	http.ResponseWriter
-	budget *budget
-	ctx    context.Context
-	held   int64
+	budget  *budget
+	ctx     context.Context
+	client  string
+	control *http.ResponseController
 	// reads says that the request changes nothing, and refused that the answer was replaced by a refusal.
 	reads, refused bool
+
+	mu       sync.Mutex // the body may be read beside the answer, and after the end of the request
+	held     held
+	answered bool
+	ended    bool         // and its connection may serve another request
+	problem  *api.Problem // why the body could not be read; nil if it could
+}
+
+// reserve takes bytes of the budget for the request. It reports false if there is no room, or no need since the request was answered.
+func (a *boundedAnswer) reserve(bytes int64) bool {
+	held, ok := a.budget.reserve(a.ctx, a.client, bytes)
+	if !ok {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.answered {
+		held.release()
+		return false
+	}
+	a.held.release()
+	a.held = held
+	return true
+}
+
+// fail has a problem of the body replace the answer.
+func (a *boundedAnswer) fail(p *api.Problem) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.problem = p
+}
+
+// answer returns what the request held before its answer, and the problem of its body. Nothing is reserved for its body from then on.
+func (a *boundedAnswer) answer() (held, *api.Problem) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answered = true
+	before := a.held
+	a.held = held{}
+	return before, a.problem
+}
+
+// setReadDeadline sets the deadline of the body's reads, and reports whether it did: some connections have none, and it is no longer this
+// request's connection after its end.
+func (a *boundedAnswer) setReadDeadline(t time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return !a.ended && a.control.SetReadDeadline(t) == nil
+}
+
+// end gives back what the request holds.
+func (a *boundedAnswer) end() {
+	before, _ := a.answer()
+	before.release()
+	a.mu.Lock()
+	a.ended = true
+	a.mu.Unlock()
 }
 
 // WriteHeader holds the bytes of the answer, as its Content-Length says. If there is no room for a large one within budgetWait, the caller
-// gets 503 instead: a request that only reads has done nothing, and any other may be done, so it is sent again with the same id.
+// gets 503 instead: a request that only reads has done nothing, and any other may be done, so it is sent again with the same id. If the
+// body could not be read, the request has not begun, and the caller gets the reason.
 func (a *boundedAnswer) WriteHeader(status int) {
+	if status < http.StatusOK { // the answer is still to come
+		a.ResponseWriter.WriteHeader(status)
+		return
+	}
+	before, problem := a.answer()
 	size, err := strconv.ParseInt(a.Header().Get("Content-Length"), 10, 64)
-	size = min(size, a.budget.size)
-	if err == nil && size <= a.held {
-		a.budget.bytes.Release(a.held - size)
-		a.held = size
-	} else if err == nil && size > smallAnswer {
-		a.budget.bytes.Release(a.held)
-		a.held = 0
-		if a.refused = !a.budget.reserve(a.ctx, size); a.refused {
-			problem := api.Busy.New(noRoom)
+	switch {
+	case problem != nil || err == nil && size <= unbudgeted:
+		before.release()
+	case err != nil: // nobody knows how long the answer is
+		a.held = before
+	case size <= before.bytes:
+		a.held = before.shrunk(size)
+	default:
+		before.release()
+		var ok bool
+		if a.held, ok = a.budget.reserve(a.ctx, a.client, size); !ok {
+			problem = api.Busy.New(noRoom)
 			if !a.reads {
 				problem = api.OutcomeUnknown.New("%s; the operation may have been done", noRoom)
 			}
-			httpapi.WriteProblem(a.ResponseWriter, problem)
-			return
 		}
-		a.held = size
+	}
+	if a.refused = problem != nil; a.refused {
+		httpapi.WriteProblem(a.ResponseWriter, problem)
+		return
+	}
+	if err == nil && size > mostSmall {
+		_ = a.control.SetWriteDeadline(time.Now().Add(writeTime(size))) // of this answer; a caller in this process has none
 	}
 	a.ResponseWriter.WriteHeader(status)
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,65 +10,207 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 )
 
-// A request for which there is no room gets 503 and is not begun; when the ones before it have ended there is room again, and all bytes
-// have been given back. Small answers need no room.
-func TestBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBudget(0, 1000)
-		begun, end := make(chan struct{}), make(chan struct{})
-		h := b.bounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/wait/history" {
-				begun <- struct{}{}
-				<-end
+// asker asks a handler under a budget. Paths that end in /history wait for end, or for page if they begin with it. The answer has as many bytes as the query says.
+type asker struct {
+	*budget
+	begun, end, page chan struct{}
+	h                http.Handler
+}
+
+// newAsker returns an asker under the least budget.
+func newAsker() *asker {
+	a := &asker{budget: newBudget(0, 1000), begun: make(chan struct{}), end: make(chan struct{}), page: make(chan struct{})}
+	a.h = a.bounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/history") {
+			end := a.end
+			if strings.HasPrefix(r.URL.Path, "/page") {
+				end = a.page
 			}
-			body := strings.Repeat("x", 2*smallAnswer)
-			if r.URL.Path == "/small" {
-				body = "x"
-			}
-			write := func() { _, _ = w.Write([]byte(body)) }
-			w.Header().Set("Content-Length", map[bool]string{true: "1", false: "8192"}[len(body) == 1])
-			w.WriteHeader(http.StatusOK)
-			write()
-		}))
-		ask := func(method, path string) *httptest.ResponseRecorder {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
-			return w
+			a.begun <- struct{}{}
+			<-end
 		}
-		for range historyShare {
-			go ask(http.MethodGet, "/wait/history")
-			<-begun
+		body, err := io.ReadAll(r.Body)
+		size, _ := strconv.Atoi(r.URL.RawQuery)
+		answer := bytes.Repeat([]byte("x"), max(1, size))
+		if err != nil {
+			answer = []byte("the handler could not read the body")
 		}
-		for _, c := range []struct {
-			method, path, want string
-			status             int
-		}{
-			{http.MethodGet, "/a/history", "urn:weft:problem:busy", 503},
-			{http.MethodGet, "/a", "urn:weft:problem:busy", 503},
-			{http.MethodPost, "/a", "urn:weft:problem:outcome-unknown", 503},
-			{http.MethodPost, "/small", "x", 200},
-		} {
-			w := ask(c.method, c.path)
-			if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) || (c.status == 503) != (w.Header().Get("Retry-After") != "") {
-				t.Errorf("%s %s with no room: %d %q", c.method, c.path, w.Code, w.Body)
-			}
+		w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+		w.Header().Set("Read", strconv.Itoa(len(body)))
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(answer)
+	}))
+	return a
+}
+
+// ask sends a request from an address, with so many bytes.
+func (a *asker) ask(address, method, path string, size int) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(method, path, bytes.NewReader(make([]byte, size)))
+	r.RemoteAddr = address
+	a.h.ServeHTTP(w, r)
+	return w
+}
+
+// fill takes all of the budget that there is for large bodies and answers, for two clients, until end.
+func (a *asker) fill() {
+	for range clientParts {
+		go a.ask("192.0.2.1:1", http.MethodGet, "/wait/history", 0)
+		<-a.begun
+	}
+	go a.ask("192.0.2.2:1", http.MethodGet, "/wait/history", 0)
+	<-a.begun
+}
+
+// checkAllBack fails the test if something of the budget is still taken.
+func checkAllBack(t *testing.T, b *budget) {
+	t.Helper()
+	var free int64
+	for _, p := range []*pool{b.small, b.large} {
+		size := p.most / clientParts * largeParts
+		for ; p.bytes.TryAcquire(size + 1); size++ { // a size that is no multiple of its parts
+			p.bytes.Release(size + 1)
 		}
-		close(end)
-		synctest.Wait()
-		if w := ask(http.MethodGet, "/a/history"); w.Code != http.StatusOK || w.Body.Len() != 2*smallAnswer {
-			t.Errorf("there is room again: %d", w.Code)
-		}
-		if !b.bytes.TryAcquire(b.size) {
+		if !p.bytes.TryAcquire(size) {
 			t.Error("bytes were not given back")
 		}
+		free += size
+		p.bytes.Release(size)
+		if len(p.clients) > 0 {
+			t.Errorf("clients that hold nothing are kept: %v", p.clients)
+		}
+	}
+	if free != b.size {
+		t.Errorf("%d of %d bytes are there", free, b.size)
+	}
+}
+
+// A request for which there is no room gets 503 and is not begun; when the ones before it have ended there is room again, and all bytes
+// have been given back. While somebody waits for many bytes, requests that need few or none do not wait.
+func TestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker()
+		a.fill()
+		go a.ask("192.0.2.3:1", http.MethodPost, "/a", largestBody) // waits, and is refused in the end
+		synctest.Wait()
+		const address = "192.0.2.4:1"
+		for _, c := range []struct {
+			method, path string
+			size         int
+			want         string
+			status       int
+		}{
+			{http.MethodGet, "/a/history", 0, "urn:weft:problem:busy", 503},
+			{http.MethodPost, "/a", 2 * mostSmall, "urn:weft:problem:busy", 503},
+			{http.MethodGet, "/a?131072", 0, "urn:weft:problem:busy", 503},
+			{http.MethodPost, "/a?131072", 0, "urn:weft:problem:outcome-unknown", 503},
+			{http.MethodPost, "/a", 0, "x", 200},
+			{http.MethodPost, "/a", unbudgeted, "x", 200},
+			{http.MethodPost, "/a", mostSmall, "x", 200},
+			{http.MethodGet, "/a?65536", mostSmall, "x", 200},
+		} {
+			again := make(chan struct{})
+			go func() { // somebody waits all the time
+				defer close(again)
+				a.ask("192.0.2.3:1", http.MethodPost, "/a", largestBody)
+			}()
+			synctest.Wait()
+			began := time.Now()
+			w := a.ask(address, c.method, c.path, c.size)
+			if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) || (c.status == 503) != (w.Header().Get("Retry-After") != "") {
+				t.Errorf("%s %s of %d bytes with no room: %d %.100q", c.method, c.path, c.size, w.Code, w.Body)
+			}
+			if c.status == 200 && time.Since(began) > 0 {
+				t.Errorf("%s %s of %d bytes waited %v behind large ones", c.method, c.path, c.size, time.Since(began))
+			}
+			<-again
+		}
+		close(a.end)
+		synctest.Wait()
+		if w := a.ask(address, http.MethodPost, "/a", largestBody); w.Code != http.StatusOK || w.Header().Get("Read") != strconv.Itoa(largestBody) {
+			t.Errorf("there is room again: %d", w.Code)
+		}
+		checkAllBack(t, a.budget)
 	})
+}
+
+// An answer that is smaller than what its request held has its room, whoever waits for some.
+func TestBudgetOfAPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsker()
+		a.fill()
+		answered := make(chan *httptest.ResponseRecorder)
+		a.end <- struct{}{} // room for one
+		go func() { answered <- a.ask("192.0.2.3:1", http.MethodGet, "/page/history?131072", 0) }()
+		<-a.begun
+		go a.ask("192.0.2.4:1", http.MethodPost, "/a", largestBody) // waits
+		synctest.Wait()
+		began := time.Now()
+		close(a.page)
+		if w := <-answered; w.Code != http.StatusOK || time.Since(began) > 0 {
+			t.Errorf("a page that was made: %d after %v", w.Code, time.Since(began))
+		}
+		close(a.end)
+		synctest.Wait()
+		checkAllBack(t, a.budget)
+	})
+}
+
+// One client cannot hold the whole budget, neither that of large answers nor that of small ones.
+func TestBudgetOfAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(0, 1000)
+		var all []held
+		for _, size := range []int64{mostSmall, b.large.most / clientParts} {
+			for {
+				h, ok := b.reserve(t.Context(), "greedy", size)
+				if !ok {
+					break
+				}
+				all = append(all, h)
+			}
+			for _, other := range []string{"one", "two"} {
+				if h, ok := b.reserve(t.Context(), other, min(size, b.large.most/clientParts/4)); ok {
+					all = append(all, h)
+				} else {
+					t.Errorf("no room for another client's %d bytes", size)
+				}
+			}
+		}
+		var sum int64
+		for _, h := range all {
+			sum += h.bytes
+		}
+		if sum > b.size {
+			t.Errorf("%d bytes are held of %d", sum, b.size)
+		}
+		for _, h := range all {
+			h.release()
+		}
+		checkAllBack(t, b)
+	})
+}
+
+// Requests count for an IPv4 address, or a network of IPv6 addresses.
+func TestClientOf(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[::1]:80": "::/64",
+		"[2001:db8::1]:80": "2001:db8::/64", "[2001:db8::ffff:1]:80": "2001:db8::/64", "[2001:db8:0:1::1]:80": "2001:db8:0:1::/64",
+		"[fe80::1%eth0]:80": "fe80::/64", "": "", "pipe": "pipe",
+	} {
+		if got := clientOf(&http.Request{RemoteAddr: address}); got != want {
+			t.Errorf("%q counts for %q, want %q", address, got, want)
+		}
+	}
 }
 
 func TestSize(t *testing.T) {

@@ -378,7 +378,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	requests, abort := context.WithCancel(context.Background())
 	defer abort()
 	server := &http.Server{
-		Handler: s.hosts.only(s.handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
+		Handler: s.hosts.only(s.handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readTime,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),

@@ -15,7 +15,7 @@ func TestSlowReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, reader := net.Pipe()
 		defer reader.Close()
-		if n, err := (progressConn{server}).Write(make([]byte, 3*writeChunk)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if n, err := (&progressConn{Conn: server}).Write(make([]byte, 3*writeChunk)); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("a reader who does not read: %d bytes, %v", n, err)
 		}
 	})
@@ -28,7 +28,7 @@ func TestSlowReaders(t *testing.T) {
 				_, _ = io.ReadFull(reader, make([]byte, writeChunk))
 			}
 		}()
-		if n, err := (progressConn{server}).Write(make([]byte, 3*writeChunk)); n != 3*writeChunk || err != nil {
+		if n, err := (&progressConn{Conn: server}).Write(make([]byte, 3*writeChunk)); n != 3*writeChunk || err != nil {
 			t.Errorf("a reader who reads slowly: %d bytes, %v", n, err)
 		}
 	})
