@@ -70,10 +70,11 @@ func (t *session) refreshOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !more || t.entry.run != nil || len(items) == 0 {
+		if t.entry.run != nil || len(items) == 0 || !more && until == (store.Key{}) {
 			break
 		}
-		before, limit = store.Key{Run: items[0].Run}, firstPage // the run was being deleted: one before it may be there
+		// The run was being deleted, also if it was known: one before it may be there.
+		before, until, limit = store.Key{Run: items[0].Run}, store.Key{}, firstPage
 	}
 	if t.torn() {
 		return errTorn

@@ -381,6 +381,57 @@ func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
 	}
 }
 
+// failingLog is a log whose forward reads fail while it says so, from a slot on.
+type failingLog struct {
+	store.Log
+	fails *atomic.Bool
+}
+
+func (l failingLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	if from.Slot > 0 && l.fails.Load() {
+		return store.Page{}, errors.New("the store does not answer")
+	}
+	return l.Log.Forward(ctx, from, limit)
+}
+
+// A process knows the beginning of a closed run with a long log, because a read of the rest failed, when the run begins to vanish. The run
+// before it is the latest then, as for a process that knows nothing.
+func TestRunBeforeALongOneThatVanishes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongScene(t)
+		s.say("next")
+		for range diaryWords {
+			s.say(strings.Repeat("x", 500))
+		}
+		if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour) // nothing of it is recent
+		runs := s.d.Runs("a")
+		items, err := turntest.Items(t.Context(), s.d.Ports.Log, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := failingLog{pagedLog{s.d.Ports.Log}, &atomic.Bool{}}
+		s.d.Ports.Log = log
+		s.restart()
+		log.fails.Store(true)
+		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, api.Busy) {
+			t.Fatalf("described while the store does not answer: %v", err)
+		}
+		log.fails.Store(false)
+		gone := len(runs[0].Log) + 100
+		if err := s.d.Store.Delete(t.Context(), items[gone:gone+1], nil); err != nil {
+			t.Fatal(err)
+		}
+		about, err := s.p.Service.Describe(t.Context(), "a", "")
+		if err != nil || about.RunID != runs[0].State.RunID {
+			t.Errorf("described as %+v, %v; want the first run", about, err)
+		}
+	})
+}
+
 var (
 	hangingLog    = workflow.Declare[workflow.None, int]("long.hanging")
 	hangingLogSum = workflow.NewQuery[workflow.None, int]("long.sum")
