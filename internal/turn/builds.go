@@ -97,10 +97,10 @@ func (t *session) move(ctx context.Context, run *engine.Run, moved history.Event
 	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early
 		return t.sendThenPut(ctx, &change{run: run, commit: run.Move(t.writer(), moved)})
 	}
-	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+	transition, err := t.step(ctx, run, engine.Task{Brought: []history.Event{moved}})
+	if err != nil {
 		return err
 	}
-	transition := t.step(ctx, run, t.writer(), engine.Task{Brought: []history.Event{moved}})
 	if f := transition.Failure; f != nil {
 		t.discard()
 		return api.NotReady.New("the run stays where it is: on build %q its code does not do what its history says, or fails", t.options.Build).With(f)

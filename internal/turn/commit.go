@@ -259,7 +259,7 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 		}
 		t.entry.highest = max(t.entry.highest, c.run.Number)
 		if c.commit.Status == history.Void {
-			t.entry.noteVanishing(c.run.Number, []store.Item{{Commit: c.commit.ID}})
+			t.entry.noteVanishing(c.run.Number, c.commit.ID)
 			continue // a void run never was
 		}
 		if t.options.Recorder != nil && c.commit.Status.Closed() {

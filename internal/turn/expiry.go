@@ -89,16 +89,24 @@ func decodeAll(items []store.Item) ([]*history.Commit, error) {
 	return commits, nil
 }
 
-// noteVanishing notes a run that is no run, or is gone, and whose items may be deleted at any moment.
-func (e *entry) noteVanishing(number uint32, items []store.Item) {
+// noteVanishing notes a run that is no run, or is gone, and whose items may be deleted at any moment. first is the id of the commit in its
+// first slot; zero is that the slot is empty.
+func (e *entry) noteVanishing(number uint32, first [16]byte) {
 	if e.vanishing == nil {
 		e.vanishing = map[uint32][16]byte{}
 	}
-	id := [16]byte{}
-	if items[0].Slot == 0 {
-		id = items[0].Commit
+	e.vanishing[number] = first
+}
+
+// firstID returns the id of the commit in the first slot of a run of which items follow what is known, or zero if the slot is empty.
+func firstID(run *engine.Run, items []store.Item) [16]byte {
+	switch {
+	case run.State.NextSlot > 0:
+		return run.First().ID
+	case items[0].Slot == 0:
+		return items[0].Commit
 	}
-	e.vanishing[number] = id
+	return [16]byte{}
 }
 
 // beside returns the void runs that the put which opens run e.highest+1 also puts, so that no other run opens beside it.

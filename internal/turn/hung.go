@@ -154,16 +154,8 @@ func (t *session) refused(run *engine.Run, kind CodeKind) error {
 }
 
 // passOver returns what a task comes to whose code is not run, because of f: the task fails, and what it brought is kept. A message
-// tries it again later. It returns nil if the code may run.
-func (t *session) passOver(run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
-	id := run.State.RunID
-	if run.State.NextSlot == 0 {
-		id = w.RunID
-	}
-	f := t.barred(CodeTask, t.workflowID, id)
-	if f == nil {
-		return nil
-	}
+// tries it again later.
+func (t *session) passOver(run *engine.Run, w *engine.Writer, task engine.Task, f *failure.Failure) *engine.Transition {
 	t.dropInstance() // it has not seen what the task brings
 	return run.Fail(w, task, f)
 }

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -69,10 +70,11 @@ func (t *session) refreshOnce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !more || t.entry.run != nil || len(items) == 0 {
+		if t.entry.run != nil || len(items) == 0 || !more && until == (store.Key{}) {
 			break
 		}
-		before, limit = store.Key{Run: items[0].Run}, firstPage // the run was being deleted: one before it may be there
+		// The run was being deleted, also if it was known: one before it may be there.
+		before, until, limit = store.Key{Run: items[0].Run}, store.Key{}, firstPage
 	}
 	if t.torn() {
 		return errTorn
@@ -90,7 +92,9 @@ func (t *session) foldLong(ctx context.Context, items []store.Item) error {
 			return readProblem(err)
 		}
 		if len(page.Items) == 0 || gap(known, page.Items) {
-			break // the end of the log tells what it means that something is missing
+			// The end of the log tells what it means that something is missing. The page may have the first commit, and overlap the end.
+			from, _ := slices.BinarySearchFunc(page.Items, items[0].Slot, func(i store.Item, slot uint32) int { return cmp.Compare(i.Slot, slot) })
+			return t.fold(append(page.Items[:from:from], items...))
 		}
 		if err := t.fold(page.Items); err != nil {
 			return err
@@ -185,7 +189,7 @@ func (t *session) foldRun(number uint32, items []store.Item) error {
 		return errTorn
 	}
 	if void || deleted(run, items, commits) {
-		e.noteVanishing(number, items)
+		e.noteVanishing(number, firstID(run, items))
 		if t.moot == nil {
 			t.moot = map[uint32]bool{}
 		}

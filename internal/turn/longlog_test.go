@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -314,4 +316,210 @@ func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A query names a run before the latest, with a long log. It is answered, and so is one of the latest run after it.
+func TestQueryOfAnEarlierRunWithALongLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongScene(t)
+		first := s.d.Runs("a")[0].State.RunID
+		s.say("next")
+		s.say("word")
+		for range 2 {
+			answer := s.p.Do(http.MethodPost, "/v1/workflows/a/queries/long.sum?runId="+string(first), "")
+			if answer.Status != http.StatusOK || !strings.Contains(string(answer.Body), fmt.Sprint(diaryBytes)) {
+				t.Errorf("the query of the run before: %d %s", answer.Status, answer.Body)
+			}
+			s.wantSum(diaryBytes + 4)
+			s.restart()
+		}
+	})
+}
+
+// pagedLog is a log whose forward reads return at most 40 commits.
+type pagedLog struct{ store.Log }
+
+func (l pagedLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	page, err := l.Log.Forward(ctx, from, min(cmp.Or(limit, 40), 40))
+	page.More = page.More || len(page.Items) == 40
+	return page, err
+}
+
+// A closed run with a long log is being deleted, which may begin with any of its commits. A start opens the next run, also if the first
+// commit is still there.
+func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
+	t.Parallel()
+	for _, slot := range []int{0, 1, 30, 100, diaryWords} {
+		for _, paged := range []bool{false, true} {
+			t.Run(fmt.Sprintf("slot=%d,paged=%v", slot, paged), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := newLongScene(t)
+					if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(3 * time.Hour) // nothing of it is recent
+					items, err := turntest.Items(t.Context(), s.d.Ports.Log, "a")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := s.d.Store.Delete(t.Context(), items[slot:slot+1], nil); err != nil {
+						t.Fatal(err)
+					}
+					if paged {
+						s.d.Ports.Log = pagedLog{s.d.Ports.Log}
+					}
+					s.restart()
+					if _, err := diary.Start(t.Context(), s.p.Client, "a", 7); err != nil {
+						t.Errorf("the start: %v", err)
+					}
+					s.wantSum(7)
+				})
+			})
+		}
+	}
+}
+
+// failingLog is a log whose forward reads fail while it says so, from a slot on.
+type failingLog struct {
+	store.Log
+	fails *atomic.Bool
+}
+
+func (l failingLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	if from.Slot > 0 && l.fails.Load() {
+		return store.Page{}, errors.New("the store does not answer")
+	}
+	return l.Log.Forward(ctx, from, limit)
+}
+
+// A process knows the beginning of a closed run with a long log, because a read of the rest failed, when the run begins to vanish. The run
+// before it is the latest then, as for a process that knows nothing.
+func TestRunBeforeALongOneThatVanishes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongScene(t)
+		s.say("next")
+		for range diaryWords {
+			s.say(strings.Repeat("x", 500))
+		}
+		if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour) // nothing of it is recent
+		runs := s.d.Runs("a")
+		items, err := turntest.Items(t.Context(), s.d.Ports.Log, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := failingLog{pagedLog{s.d.Ports.Log}, &atomic.Bool{}}
+		s.d.Ports.Log = log
+		s.restart()
+		log.fails.Store(true)
+		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, api.Busy) {
+			t.Fatalf("described while the store does not answer: %v", err)
+		}
+		log.fails.Store(false)
+		gone := len(runs[0].Log) + 100
+		if err := s.d.Store.Delete(t.Context(), items[gone:gone+1], nil); err != nil {
+			t.Fatal(err)
+		}
+		about, err := s.p.Service.Describe(t.Context(), "a", "")
+		if err != nil || about.RunID != runs[0].State.RunID {
+			t.Errorf("described as %+v, %v; want the first run", about, err)
+		}
+	})
+}
+
+var (
+	hangingLog    = workflow.Declare[workflow.None, int]("long.hanging")
+	hangingLogSum = workflow.NewQuery[workflow.None, int]("long.sum")
+	hangingLogAdd = workflow.NewUpdate[workflow.None, int]("long.add")
+)
+
+// hangingLogScene calls fn with a process that keeps nothing of the workflow "a", whose log is too long to be kept. Its code counts the words
+// that it receives, and calls stop when it has so many.
+func hangingLogScene(t *testing.T, at int, stop func(), fn func(t *testing.T, d *turntest.Deployment, p *turntest.Process)) {
+	synctest.Test(t, func(t *testing.T) {
+		stops := false
+		code := workflow.Bind(hangingLog, func(ctx workflow.Context, _ workflow.None) (int, error) {
+			n := 0
+			hangingLogSum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
+			hangingLogAdd.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { return n, nil })
+			for ; ; n++ {
+				if n == at && stops {
+					stop()
+				}
+				if _, err := diaryWord.Receive(ctx); err != nil {
+					return n, err
+				}
+			}
+		})
+		d := turntest.New(t)
+		p := d.Start(turn.Options{LogBytes: diaryLog}, code)
+		if _, err := hangingLog.Start(t.Context(), p.Client, "a", workflow.None{}); err != nil {
+			t.Fatal(err)
+		}
+		for range diaryWords {
+			if err := diaryWord.Send(t.Context(), p.Client, "a", strings.Repeat("x", 500)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Stop()
+		p = d.Start(turn.Options{LogBytes: diaryLog}, code)
+		stops = true
+		fn(t, d, p)
+		stops = false
+		time.Sleep(3 * time.Hour) // whatever still runs comes to its end
+		if _, err := hangingLogSum.Ask(t.Context(), p.Client, "a", workflow.None{}); err != nil {
+			t.Errorf("a query afterwards: %v", err)
+		}
+	})
+}
+
+// Code hangs while a long log is replayed. One attempt hangs, whoever wanted it is answered after the time that code has, and the failure
+// says where the code hangs.
+func TestCodeThatHangsInALongLog(t *testing.T) {
+	t.Parallel()
+	for name, wants := range map[string]func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error){
+		"query": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+			_, err := p.Service.Query(ctx, "a", "", "long.sum", nil)
+			return refusal(err)
+		},
+		"update": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+			_, err := p.Service.Update(ctx, "a", "", "long.add", api.UpdateRequest{})
+			return refusal(err)
+		},
+		"signal": func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+			err := diaryWord.Send(ctx, p.Client, "a", "word")
+			return d.Runs("a")[0].Last().Task.Failure, err
+		},
+	} {
+		for _, at := range []int{0, 100} {
+			t.Run(fmt.Sprintf("%s,at=%d", name, at), func(t *testing.T) {
+				t.Parallel()
+				var hung atomic.Int32
+				hangingLogScene(t, at, func() { hung.Add(1); time.Sleep(time.Hour) }, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+					began := time.Now()
+					f, err := wants(t.Context(), d, p)
+					if took := time.Since(began); err != nil || took != 10*time.Second || hung.Load() != 1 {
+						t.Errorf("answered after %v, with %d attempts that hang: %v; want one, and 10s", took, hung.Load(), err)
+					}
+					if f == nil || f.Kind != failure.KindDeadlock || !strings.Contains(f.Stack, "hangingLogScene") {
+						t.Errorf("the failure is %+v; want a deadlock with the place at which the code hangs", f)
+					}
+				})
+			})
+		}
+	}
+}
+
+// refusal returns the failure in the error of a request that is refused because the code fails.
+func refusal(err error) (*failure.Failure, error) {
+	var refused *api.Problem
+	if !errors.As(err, &refused) || !errors.Is(err, api.NotReady) {
+		return nil, fmt.Errorf("want a refusal: %w", err)
+	}
+	return refused.Failure, nil
 }

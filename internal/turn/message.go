@@ -324,14 +324,14 @@ func (t *session) commitEvents(ctx context.Context, run *engine.Run, events []hi
 
 // commitTask runs a task that messages brought, and commits it.
 func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) error {
-	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+	transition, err := t.step(ctx, run, task, triggers...)
+	switch {
+	case err != nil:
 		return err
-	}
-	transition := t.step(ctx, run, t.writer(triggers...), task)
-	if transition.Refused != nil {
+	case transition.Refused != nil:
 		return t.refuse(ctx, transition)
 	}
-	err := t.commit(ctx, run, transition, triggers...)
+	err = t.commit(ctx, run, transition, triggers...)
 	if !errors.Is(err, errTooLarge) {
 		return err
 	}
@@ -360,10 +360,10 @@ func (t *session) failTooLarge(ctx context.Context, run *engine.Run, task engine
 // its own is deleted, so the chain never ends, and there is one: a later commit ends it.
 func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Message) error {
 	task := engine.Task{Attempt: m.Attempt}
-	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+	transition, err := t.step(ctx, run, task, m)
+	if err != nil {
 		return err
 	}
-	transition := t.step(ctx, run, t.writer(m), task)
 	if transition.Commit != nil {
 		err := t.commit(ctx, run, transition, m)
 		if !errors.Is(err, errTooLarge) {

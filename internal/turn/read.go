@@ -239,8 +239,12 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 			return notReady(f)
 		}
 		answer.Closed = run.State.Status.Closed()
-		if err := t.catchUp(ctx, run, CodeQuery); err != nil {
+		lost, err := t.catchUp(ctx, run, CodeQuery)
+		switch {
+		case err != nil:
 			return err
+		case lost != nil:
+			return notReady(lost)
 		}
 		answer.Result, err = t.query(run, name, input)
 		return queryProblem(err)
@@ -251,9 +255,6 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 // query asks the code of a run. What a failed task brought, and what waits for a start delay, is run first, and forgotten. The instance
 // of the latest run stays if nothing but the query's handler ran.
 func (t *session) query(run *engine.Run, name string, input history.Payload) (history.Payload, error) {
-	if run != t.run() {
-		t.dropInstance()
-	}
 	in := t.instance(run, nil, run.State.Started)
 	keep := false
 	defer func() {

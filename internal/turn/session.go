@@ -188,15 +188,40 @@ func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.W
 	return t.entry.instance
 }
 
-// step runs a task of a run. The instance is ahead of the log afterwards: it stays only if the transition's commit
+// step runs a task of a run that messages or a request brought, and before that replays what the run lacks of its log. A transition is
+// one that carryOut returns. An error is a page of the log that cannot be read: nothing has run then.
+func (t *session) step(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) (*engine.Transition, error) {
+	if f := t.barred(CodeTask, t.workflowID, run.State.RunID); f != nil {
+		return t.passOver(run, t.writer(triggers...), task, f), nil
+	}
+	began := t.world.Now()
+	lost, err := t.catchUp(ctx, run, CodeTask)
+	if err != nil {
+		return nil, err
+	}
+	w := t.writer(triggers...)
+	if lost == nil {
+		return t.carryOut(ctx, run, w, task), nil
+	}
+	failed := run.Fail(w, task, lost)
+	t.ran(ctx, run, w, task, began, failed)
+	return failed, nil
+}
+
+// firstStep runs the first task of a run that has no commit yet.
+func (t *session) firstStep(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
+	if f := t.barred(CodeTask, t.workflowID, w.RunID); f != nil {
+		return t.passOver(run, w, task, f)
+	}
+	return t.carryOut(ctx, run, w, task)
+}
+
+// carryOut runs a task of a run whose code may run. The instance is ahead of the log afterwards: it stays only if the transition's commit
 // lands.
-func (t *session) step(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
+func (t *session) carryOut(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
 	started := run.State.Started
 	if started == nil {
 		started = task.Brought[0].Attributes.(*history.WorkflowExecutionStarted)
-	}
-	if passed := t.passOver(run, w, task); passed != nil {
-		return passed
 	}
 	in, began := t.instance(run, w, started), t.world.Now()
 	in.BoundValidators(t.options.ValidateFor, func(fn func()) bool { return t.validated(in, fn) })

@@ -254,7 +254,7 @@ func (t *session) opening(ctx context.Context, id history.RunID, closed history.
 	started := engine.Delayed(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted), w)
 	task.Brought[0] = history.Of(started)
 	if started.StartDelay == 0 {
-		transition := t.step(ctx, run, w, task)
+		transition := t.firstStep(ctx, run, w, task)
 		if transition.Refused != nil {
 			return nil, transition
 		}

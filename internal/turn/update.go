@@ -324,11 +324,11 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	for _, c := range calls {
 		task.Updates = append(task.Updates, c.request)
 	}
-	if err := t.catchUp(ctx, run, CodeTask); err != nil {
+	known, fresh := endOf(run), t.fresh
+	transition, err := t.step(ctx, run, task)
+	if err != nil {
 		return err
 	}
-	known, fresh := endOf(run), t.fresh
-	transition := t.step(ctx, run, t.writer(), task)
 	if transition.Failure != nil && len(calls) > 1 {
 		t.discard()
 		return &apartError{transition.Blamed}
