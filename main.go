@@ -195,7 +195,11 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer stop()
-	server, err := local.Open(r.types, o.local(listener.Addr(), keys, hub))
+	server, err := local.OpenUntil(ctx, r.types, o.local(listener.Addr(), keys, hub))
+	if err != nil && ctx.Err() != nil {
+		o.Log.Warn("the server was stopped while it opened the data directory", "reason", err.Error())
+		return listener.Close()
+	}
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -187,6 +188,40 @@ func TestBoltCircle(t *testing.T) {
 	})
 	if tried == 0 {
 		t.Error("there is no such page")
+	}
+}
+
+// If Pebble cannot go on during a conversion, Open returns an error, and the file is as it was.
+func TestPebbleCannotGoOnInAConversion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bolt, err := bbolt.Open(filepath.Join(dir, formatFile), 0o600, &bbolt.Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = bolt.Update(func(tx *bbolt.Tx) error {
+		bucket, err := tx.CreateBucket([]byte(Blobs.String()))
+		return errors.Join(err, bucket.Put(k8(1), []byte("value")))
+	})
+	if err = errors.Join(err, bolt.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, formatFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fails atomic.Bool
+	fs := errorfs.Wrap(listFailsWith(vfs.Default, &fails, syscall.ENOSPC), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if writesTable(op) { // Pebble itself is open
+			fails.Store(true)
+		}
+		return nil
+	}))
+	if _, err := Open(dir, Options{fs: fs, Log: slog.New(slog.DiscardHandler), part: 16}); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "make room") {
+		t.Errorf("Open: %v, want ErrEnded and what to do", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, formatFile)); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the old file was changed: %v", err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -47,7 +46,7 @@ func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 			return nil, err
 		}
 		if err := writeFormat(o.fs, dir); err != nil {
-			return nil, errors.Join(err, db.Close())
+			return nil, errors.Join(err, w.close(db))
 		}
 		return db, nil
 	case err != nil:
@@ -60,8 +59,8 @@ func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 		return nil, fmt.Errorf("the file %s says that a newer version of Weft wrote it (%s): use that version, or put the file back if it is damaged", formatFile, strings.TrimSpace(said))
 	default:
 		err := convert(dir, w, o)
-		if errors.Is(err, ErrFull) || errors.Is(err, syscall.ENOSPC) {
-			err = fmt.Errorf("%w: the file was left as it was: make room for a second copy of it, and start again", err)
+		if errors.Is(err, ErrFull) || isFull(err) {
+			err = fmt.Errorf("%w: the file was left as it was: its disk needs room for a second copy of it", err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the file %s of an earlier version cannot be converted: %w", formatFile, err)
@@ -330,7 +329,7 @@ func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
 	if err == nil {
 		err = writeOut()
 	}
-	if err = errors.Join(err, batch.Close(), tables.Close()); err != nil {
+	if err = errors.Join(err, batch.Close(), w.unlessDead(tables.Close)); err != nil {
 		return errors.Join(err, o.fs.RemoveAll(dir))
 	}
 	return nil

@@ -158,11 +158,13 @@ func Open(dir string, options ...Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openLocked(dir, o)
+	w := newWatcher(o)
+	d, err := openLocked(dir, w, o)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open the data directory %s: %w", dir, err), lock.Close())
+		return nil, errors.Join(whyNotOpen(dir, w, err), w.unlock(lock))
 	}
 	d.lock = lock
+	w.opened.Store(true)
 	go d.write()
 	if err := d.beginLooking(); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the data directory %s: %w", dir, err), d.Close())
@@ -203,8 +205,19 @@ func lockDir(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	}
 }
 
-func openLocked(dir string, o Options) (*DB, error) {
-	w := newWatcher(o)
+// whyNotOpen returns the error of a directory that does not open, with what to do.
+func whyNotOpen(dir string, w *watcher, err error) error {
+	err = fmt.Errorf("cannot open the data directory %s: %w", dir, err)
+	switch {
+	case isFull(err):
+		err = fmt.Errorf("%w: its disk is full, and nothing is lost: make room on it, and start again", err)
+	case w.isDead():
+		err = fmt.Errorf("%w: start again when its disk takes writes", err)
+	}
+	return err
+}
+
+func openLocked(dir string, w *watcher, o Options) (*DB, error) {
 	tables, err := openDir(dir, w, o)
 	if err != nil {
 		return nil, err

@@ -53,16 +53,16 @@ func OpenToRead(dir string, options ...Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := openView(dir, o)
+	w := newWatcher(o)
+	d, err := openView(dir, w, o)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot open the data directory %s: %w", dir, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("cannot open the data directory %s: %w", dir, err), w.unlock(lock))
 	}
 	d.lock = lock
 	return d, nil
 }
 
-func openView(dir string, o Options) (*DB, error) {
-	w := newWatcher(o)
+func openView(dir string, w *watcher, o Options) (*DB, error) {
 	tables, err := openTables(o.fs.PathJoin(dir, "tables"), false, w, o)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -12,15 +13,18 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
 // listFails is a file system on which the list of the tables' files cannot be written while fails is set.
-func listFails(fs vfs.FS, fails *atomic.Bool) vfs.FS {
+func listFails(fs vfs.FS, fails *atomic.Bool) vfs.FS { return listFailsWith(fs, fails, syscall.EIO) }
+
+func listFailsWith(fs vfs.FS, fails *atomic.Bool, err error) vfs.FS {
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if fails.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && strings.Contains(op.Path, "MANIFEST") {
-			return syscall.EIO
+			return err
 		}
 		return nil
 	}))
@@ -86,6 +90,69 @@ func TestPebbleCannotGoOnInOpen(t *testing.T) {
 	_, _, err := openReporting(opened)
 	if !errors.Is(err, ErrEnded) {
 		t.Errorf("Open: %v, want ErrEnded", err)
+	}
+}
+
+// If Pebble cannot write its list of files in a goroutine that it begins while it opens, Open and Compact return an error that says what to
+// do. The directory stays locked, because Pebble still has it open. The log is silent: nobody reads. The next process finds everything.
+func TestPebbleCannotGoOnWhileItOpens(t *testing.T) {
+	t.Parallel()
+	for number, advice := range map[syscall.Errno]string{syscall.ENOSPC: "make room", syscall.EIO: "start again"} {
+		for name, open := range map[string]func(o Options) error{
+			"open":    func(o Options) error { _, err := Open("data", o); return err },
+			"compact": func(o Options) error { _, _, err := Compact(t.Context(), "data", o); return err },
+		} {
+			t.Run(name+" "+number.Error(), func(t *testing.T) {
+				t.Parallel()
+				left := killed(t, 20)
+				var fails atomic.Bool
+				fails.Store(true)
+				r := &reports{}
+				err := open(Options{fs: listFailsWith(left, &fails, number), Log: slog.New(r), part: 16})
+				if !errors.Is(err, ErrEnded) || !errors.Is(err, number) || !strings.Contains(err.Error(), advice) {
+					t.Errorf("%v, want ErrEnded, %v and %q", err, number, advice)
+				}
+				if r.n.Load() > 0 {
+					t.Errorf("%d lines are in the log, want none", r.n.Load())
+				}
+				if lock, err := pebble.LockDirectory("data", left); err == nil {
+					t.Error("the directory can be locked, and Pebble has it open")
+					_ = lock.Close()
+				}
+				if got := numbers(t, openAgain(t, clone(left))); len(got) != 20 {
+					t.Errorf("%d numbers are there when it opens again, want 20", len(got))
+				}
+			})
+		}
+	}
+}
+
+// If Pebble cannot go on while a directory is compacted or a backup is restored, that ends with an error.
+func TestPebbleCannotGoOnInLongWork(t *testing.T) {
+	t.Parallel()
+	var fails atomic.Bool
+	d, err := Open("data", Options{fs: listFails(vfs.NewMem(), &fails), Log: slog.New(slog.DiscardHandler), part: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeNumbers(t, d, 0, 20)
+	var backup bytes.Buffer
+	if _, err := d.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	fails.Store(true)
+	if err := d.compact(t.Context()); !errors.Is(err, ErrEnded) {
+		t.Errorf("compact: %v, want ErrEnded", err)
+	}
+	var failsToo atomic.Bool
+	fs := errorfs.Wrap(listFails(vfs.NewMem(), &failsToo), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if writesTable(op) { // Pebble itself is open
+			failsToo.Store(true)
+		}
+		return nil
+	}))
+	if _, err := Restore(bytes.NewReader(backup.Bytes()), "restored", false, Options{fs: fs, Log: slog.New(slog.DiscardHandler), part: 16}); !errors.Is(err, ErrEnded) {
+		t.Errorf("Restore: %v, want ErrEnded", err)
 	}
 }
 

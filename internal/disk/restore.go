@@ -46,10 +46,11 @@ func Restore(from io.ReadSeeker, dir string, acceptDamage bool, options ...Optio
 	if err != nil {
 		return summary, err
 	}
-	return summary, errors.Join(restoreLocked(from, dir, o), lock.Close())
+	w := newWatcher(o)
+	return summary, errors.Join(restoreLocked(from, dir, w, o), w.unlock(lock))
 }
 
-func restoreLocked(from io.Reader, dir string, o Options) error {
+func restoreLocked(from io.Reader, dir string, w *watcher, o Options) error {
 	mark, err := create(o.fs, o.fs.PathJoin(dir, restoring))
 	if err != nil {
 		return err
@@ -58,7 +59,6 @@ func restoreLocked(from io.Reader, dir string, o Options) error {
 		return err
 	}
 	// A crash from here on leaves the mark, which openDir refuses.
-	w := newWatcher(o)
 	tables, err := openTables(o.fs.PathJoin(dir, "tables"), true, w, o)
 	if err != nil {
 		return err

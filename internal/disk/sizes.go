@@ -33,7 +33,7 @@ func Compact(ctx context.Context, dir string, options ...Options) (before, after
 
 // compact merges all tables into files without what was deleted or replaced. Open has written out what was in the log.
 func (d *DB) compact(ctx context.Context) error {
-	return damage(d.tables.Compact(ctx, []byte{0}, []byte{0xff, 0xff}, true))
+	return d.watch.unlessDead(func() error { return damage(d.tables.Compact(ctx, []byte{0}, []byte{0xff, 0xff}, true)) })
 }
 
 func sizes(dir string, o Options) (s Sizes, err error) {

@@ -52,21 +52,23 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	}
 	options.Experimental.CompactionScheduler = compactions
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
-	tables, err := openPebble(dir, options)
+	tables, err := w.openPebble(dir, options)
 	fs := tablesFS{FS: o.fs, dead: w.dead}
 	if fs.cut = cutTables(err, reporter(w, o)); len(fs.cut) > 0 {
 		options.FS = fs
-		tables, err = openPebble(dir, options)
+		tables, err = w.openPebble(dir, options)
 	}
-	if err != nil {
+	if err != nil && !w.isDead() {
 		if fs.hidden = damagedOptions(dir, options, reporter(w, o)); fs.hidden != "" {
 			options.FS = fs
-			tables, err = openPebble(dir, options)
+			tables, err = w.openPebble(dir, options)
 		}
 	}
 	switch {
 	case errors.Is(err, pebble.ErrDBDoesNotExist):
 		err = fmt.Errorf("%w: there are no tables, or what names them (tables/marker.manifest.*) is gone: put it back or restore a backup of the directory (%w)", ErrCorrupt, err)
+	case isFull(err) || w.isDead(): // nothing is damaged
+		err = fmt.Errorf("the tables cannot be opened: %w", err)
 	case err != nil:
 		err = fmt.Errorf("the tables cannot be opened: %w: if a file in %s is damaged or missing (MANIFEST-* is their list), put it back or restore a backup of the whole directory; weft check says whether a directory is sound",
 			err, dir)
@@ -77,11 +79,28 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 // errOpenPanicked reports that Pebble panicked, or called Fatalf, in the goroutine that opens the tables.
 var errOpenPanicked = errors.New("disk: the tables cannot be opened")
 
-// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf in this goroutine: it does so if the disk has no room
-// for its list of files. What Pebble has opened by then stays open until the process ends. Nothing has been acknowledged yet.
+// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf, which it does if the disk has no room for its list of
+// files. A goroutine that Pebble has begun may call Fatalf too: pebble.Open then waits for ever, and what it has opened stays open until the
+// process ends. Nothing has been acknowledged yet: the next process finds in the log what was.
+func (w *watcher) openPebble(dir string, options *pebble.Options) (*pebble.DB, error) {
+	var tables *pebble.DB // which only a call that ended has set
+	err := w.unlessDead(func() (err error) {
+		tables, err = openPebble(dir, options)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tables, nil
+}
+
+// openPebble is pebble.Open that returns an error if Pebble panics or calls Fatalf in this goroutine.
 func openPebble(dir string, options *pebble.Options) (tables *pebble.DB, err error) {
 	defer func() {
-		if value := recover(); value != nil {
+		value := recover()
+		if reason, is := value.(*fatal); is {
+			tables, err = nil, fmt.Errorf("%w: %w", errOpenPanicked, reason)
+		} else if value != nil {
 			tables, err = nil, fmt.Errorf("%w: %v", errOpenPanicked, value)
 		}
 	}()
@@ -122,6 +141,9 @@ type watcher struct {
 	over   chan struct{}
 	die    sync.Once
 	dead   chan struct{}
+	// opened is set when the directory is open. Before that whoever opens it gets the error that ends all writing, and the log does not.
+	opened atomic.Bool
+	lock   *pebble.Lock // of a directory that did not open; see unlock
 
 	mu       sync.Mutex
 	reported map[string]time.Time
@@ -230,6 +252,26 @@ func (w *watcher) unlessDead(fn func() error) error {
 	}
 }
 
+// isDead reports whether Pebble cannot go on.
+func (w *watcher) isDead() bool {
+	select {
+	case <-w.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// unlock gives back the lock of a directory that did not open. If Pebble cannot go on, it still has files of the directory open: the lock
+// stays until the process ends.
+func (w *watcher) unlock(lock *pebble.Lock) error {
+	if w.isDead() {
+		w.lock = lock // else the garbage collector would close its file
+		return nil
+	}
+	return lock.Close()
+}
+
 // contain is deferred by goroutines, and by what Pebble's goroutines call. A panic in one ends all writing, and not the process: reads go
 // on, and the next process reads what is on the disk.
 func (w *watcher) contain() {
@@ -249,10 +291,16 @@ var ErrEnded = errors.New("disk: the data directory takes no more writes until a
 type ended struct {
 	text   string
 	number error // of the system; nil if there is none
+	opened bool  // the directory was open
 }
 
 // Error returns what happened.
-func (e *ended) Error() string { return ErrEnded.Error() + ": " + e.text }
+func (e *ended) Error() string {
+	if !e.opened {
+		return e.text
+	}
+	return ErrEnded.Error() + ": " + e.text
+}
 
 // Unwrap returns ErrEnded, and the error number of the system.
 func (e *ended) Unwrap() []error {
@@ -262,11 +310,11 @@ func (e *ended) Unwrap() []error {
 	return []error{ErrEnded, e.number}
 }
 
-// fail ends all writing, and logs the first error that does.
+// fail ends all writing. It logs the first error that does, if the directory is open.
 func (w *watcher) fail(err error) {
 	why := err
 	if !errors.Is(err, ErrGone) {
-		e := &ended{text: strings.TrimPrefix(err.Error(), ErrUnknown.Error()+": ")}
+		e := &ended{text: strings.TrimPrefix(err.Error(), ErrUnknown.Error()+": "), opened: w.opened.Load()}
 		if number := syscall.Errno(0); errors.As(err, &number) {
 			e.number = number
 		}
@@ -275,7 +323,9 @@ func (w *watcher) fail(err error) {
 	if !w.broken.CompareAndSwap(nil, &why) {
 		return
 	}
-	w.log.Error("the data directory takes no more writes; reads go on", "error", err.Error())
+	if w.opened.Load() {
+		w.log.Error("the data directory takes no more writes; reads go on", "error", err.Error())
+	}
 	if why != err {
 		close(w.over)
 	}
@@ -313,20 +363,47 @@ func (w *watcher) Errorf(format string, args ...any) {
 // Fatalf ends all writing: Pebble calls it when it cannot go on without losing what it was given, and must not go on after it. The log has
 // what it was given. A goroutine of Pebble ends here, and gives back its locks, so that reads go on; one of ours panics, which it contains.
 // No list of files is written any more (see listFile), and the process should end: see DB.Ended. While Pebble opens the tables, Open returns
-// an error.
+// an error; see openPebble.
 func (w *watcher) Fatalf(format string, args ...any) {
 	opening, pebbles := whose()
-	text := fmt.Sprintf(format, args...)
+	reason := newFatal(format, args)
 	if opening {
-		panic(text)
+		panic(reason)
 	}
-	w.fail(fmt.Errorf("%w: its tables cannot be written: %s", ErrUnknown, text))
+	w.fail(fmt.Errorf("%w: its tables cannot be written: %w", ErrUnknown, reason))
 	w.die.Do(func() { close(w.dead) })
 	if pebbles {
 		runtime.Goexit()
 	}
-	panic(text)
+	panic(reason)
 }
+
+// fatal is why Pebble cannot go on.
+type fatal struct {
+	text   string
+	number error // of the system; nil if there is none
+}
+
+// newFatal returns the error of a call of Fatalf.
+func newFatal(format string, args []any) *fatal {
+	f := &fatal{text: fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		number := syscall.Errno(0)
+		if err, is := arg.(error); is && errors.As(err, &number) {
+			f.number = number
+		}
+	}
+	return f
+}
+
+// Error returns what Pebble said.
+func (f *fatal) Error() string { return f.text }
+
+// Unwrap returns the error number of the system.
+func (f *fatal) Unwrap() error { return f.number }
+
+// isFull reports whether an error says that a disk, or what a user may have of it, is full.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // errTables is that the tables cannot be written out for now, and why.
 func (w *watcher) errTables() error {

@@ -168,6 +168,44 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 	return s, nil
 }
 
+// OpenUntil is Open that ends with ctx. It waits a while for a directory that is just being opened, and closes it. It returns no server
+// then, and the error of ctx. If the directory does not open in that time it closes when it has, or the end of the process leaves it as a
+// crash does.
+func OpenUntil(ctx context.Context, registry *engine.Registry, o Options) (*Server, error) {
+	return openUntil(ctx, func() (*Server, error) { return Open(registry, o) }, (*Server).Close)
+}
+
+func openUntil(ctx context.Context, open func() (*Server, error), closes func(*Server) error) (*Server, error) {
+	type result struct {
+		server *Server
+		err    error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		s, err := open()
+		opened <- result{s, err}
+	}()
+	select {
+	case r := <-opened:
+		return r.server, r.err
+	case <-ctx.Done():
+	}
+	ended := make(chan error, 1)
+	go func() {
+		r := <-opened
+		if r.err == nil {
+			r.err = closes(r.server)
+		}
+		ended <- r.err
+	}()
+	select {
+	case err := <-ended:
+		return nil, errors.Join(ctx.Err(), err)
+	case <-time.After(stopAfter):
+		return nil, ctx.Err()
+	}
+}
+
 func (o *Options) setDefaults() {
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -18,7 +18,7 @@ import (
 
 // diskScenarios take away what the server needs from its machine.
 var diskScenarios = []scenario{
-	{name: "full-disk", what: "a disk (tmpfs) that becomes full under load, and has room again", weight: 0.3, least: 25 * time.Second, run: fullDisk, aside: true},
+	{name: "full-disk", what: "a disk (tmpfs) that becomes full under load; kill -9 and a start while it is; and room again", weight: 0.3, least: 25 * time.Second, run: fullDisk, aside: true},
 	{name: "ulimit-f", what: "no file may grow beyond 1 MiB: the next file of the log is larger", weight: 0.3, least: 5 * time.Second, run: limitedFile},
 	{name: "ulimit-v", what: "the process may have 3 GiB of addresses", weight: 0.1, least: 4 * time.Second, run: limited("-v 3145728"), aside: true},
 	{name: "ulimit-n", what: "the process may have 64 descriptors", weight: 0.3, least: 25 * time.Second, run: limitedFiles, aside: true},
@@ -115,6 +115,9 @@ func fullDisk(s *scene) error {
 		})
 		took, err := s.probe(fmt.Sprint("full-again-", n))
 		wrong := s.whileFull(refused, took, err)
+		if n%2 == 0 {
+			wrong = errors.Join(wrong, s.startWhileFull())
+		}
 		if err := os.Remove(filepath.Join(disk, "ballast")); err != nil {
 			return err
 		}
@@ -183,6 +186,27 @@ func (s *scene) whileFull(refused bool, took time.Duration, err error) error {
 		}
 	}
 	return fmt.Errorf("the disk takes no writes, and the log does not say why: %q", s.server.log)
+}
+
+// startWhileFull starts the server on a full disk after a kill -9. It must serve, or end with status 1 and a reason; it must not hang.
+func (s *scene) startWhileFull() error {
+	if s.server.alive() {
+		s.server.kill(syscall.SIGKILL)
+	}
+	p, err := s.launch(launch{})
+	if err == nil {
+		return nil
+	}
+	if p == nil {
+		return err
+	}
+	if err := clearEnd(p); err != nil {
+		return fmt.Errorf("a start on a full disk: %w", err)
+	}
+	if said := p.log.String(); !strings.Contains(said, "no space") {
+		return fmt.Errorf("a start on a full disk fails for another reason: %s", said)
+	}
+	return nil
 }
 
 // limitedFile runs the server under a limit of the size of files until it is reached. The kernel sends SIGXFSZ then,
