@@ -196,6 +196,9 @@ func ReadBackup(from io.Reader) (Summary, error) {
 func readBackup(from io.Reader, fn func(key, stored []byte) error) (Summary, error) {
 	r := &backupReader{from: bufio.NewReaderSize(from, 64<<10), sum: sha256.New()}
 	kind, content, err := r.frame()
+	if errors.Is(err, ErrNoBackup) {
+		return r.Summary, noBackup("no backup of Weft begins as it does, or its first bytes are damaged")
+	}
 	if err != nil {
 		return r.Summary, err
 	}

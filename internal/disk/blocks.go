@@ -151,7 +151,7 @@ func cutTables(err error, report func(error)) map[string]int64 {
 		}
 		name := m[1][strings.LastIndexAny(m[1], `/\`)+1:]
 		cut[name] = size
-		report(fmt.Errorf("%w: the file tables/%s is cut short at byte %d of %d: what was in it is lost", ErrCorrupt, name, there, size))
+		report(&FileError{"tables/" + name, fmt.Sprintf("it is cut short at byte %d of %d, and what was in it is lost", there, size)})
 	}
 	return cut
 }
@@ -174,7 +174,7 @@ func damagedOptions(dir string, options *pebble.Options, report func(error)) str
 		return ""
 	}
 	name := options.FS.PathBase(found.OptionsFilename)
-	report(fmt.Errorf("%w: the file tables/%s is damaged, and is not used: nothing of the data was in it (%w)", ErrCorrupt, name, err))
+	report(&FileError{"tables/" + name, fmt.Sprintf("it is not used, and nothing of the data was in it (%v)", err)})
 	return name
 }
 

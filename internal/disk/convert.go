@@ -56,14 +56,14 @@ func openDir(dir string, w *watcher, o Options) (*pebble.DB, error) {
 			return nil, err
 		}
 	case strings.HasPrefix(said, "weft data directory"):
-		return nil, fmt.Errorf("the file %s says that a newer version of Weft wrote it (%s): use that version, or put the file back if it is damaged", formatFile, strings.TrimSpace(said))
+		return nil, fmt.Errorf("the file %s says that a newer version of Weft wrote it (%s): use that version, or, if it is damaged, put the file back or restore a backup", formatFile, strings.TrimSpace(said))
 	default:
 		err := convert(dir, w, o)
 		if errors.Is(err, ErrFull) || isFull(err) {
 			err = fmt.Errorf("%w: the file was left as it was: its disk needs room for a second copy of it", err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the file %s of an earlier version cannot be converted: %w", formatFile, err)
+			return nil, fmt.Errorf("the file %s is of no version of Weft, or cannot be converted from an earlier one: put the file back, or restore a backup of the directory: %w", formatFile, err)
 		}
 	}
 	return openTables(tables, false, w, o)

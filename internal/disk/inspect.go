@@ -28,11 +28,14 @@ func isThere(fs vfs.FS, dir string) error {
 	said, err := readStart(fs, fs.PathJoin(dir, formatFile), len(format))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
+		if there, err := exists(fs, fs.PathJoin(dir, "tables")); err == nil && there {
+			return fmt.Errorf("the file %s is missing in %s, and its log and tables are there: put the file back, or start a server on the directory, which makes the file anew", formatFile, dir)
+		}
 		return fmt.Errorf("%w in %s: name the directory that the server was given with --data", ErrNoDirectory, dir)
 	case err != nil:
 		return err
 	case said != format:
-		return fmt.Errorf("the data directory %s was written by another version of Weft: use that version, or start a server on the directory to convert it", dir)
+		return fmt.Errorf("the file %s in %s is of another version of Weft, or is damaged: use that version, start a server on the directory to convert it, put the file back, or restore a backup", formatFile, dir)
 	}
 	return nil
 }
@@ -125,7 +128,7 @@ func (d *DB) VerifyTables(ctx context.Context) (files int, err error) {
 			}
 			checked[name] = true
 			if err := verifyTable(ctx, tablesFS{FS: d.fs}, d.fs.PathJoin(d.dir, "tables", name)); err != nil {
-				d.report(fmt.Errorf("%w: the file tables/%s: %w", ErrCorrupt, name, err))
+				d.report(&FileError{"tables/" + name, whyDamaged(err)})
 			}
 		}
 	}

@@ -3,8 +3,23 @@ package disk
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/big"
 )
+
+// RangeError is the error of a part of the tables that cannot be read: keys of the range may be missing. It wraps ErrCorrupt.
+type RangeError struct {
+	Range
+	Why string
+}
+
+// Error names the keys in hexadecimal, and what is wrong.
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("%v: what was in %v cannot be read: %s", ErrCorrupt, e.Range, e.Why)
+}
+
+// Unwrap returns ErrCorrupt.
+func (*RangeError) Unwrap() error { return ErrCorrupt }
 
 // AscendSound is Ascend past damage, which is reported. Where a block of the tables cannot be read, it leaves out the keys that may be in
 // it.
@@ -30,9 +45,12 @@ func (tx *Tx) ascendPast(s Space, from, to []byte, keysOnly bool, fn func(key, v
 		if stopped || !errors.Is(err, ErrCorrupt) {
 			return err
 		}
-		tx.report(err)
 		next := tx.firstReadable(s, from, to)
-		begin := from
+		begin, end := from, next
+		if end == nil {
+			end = to
+		}
+		tx.report(&RangeError{Range{s, bytes.Clone(begin), bytes.Clone(end)}, whyDamaged(err)})
 		// Other files may have keys in front of the block.
 		if err := tx.scan(s, from, tx.lastReadable(s, from, next, to), false, tx.report, visit); stopped || err != nil && !errors.Is(err, ErrCorrupt) {
 			return err

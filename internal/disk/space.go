@@ -115,6 +115,17 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("%v: %s %x: %s", ErrCorrupt, e.Space, e.Key, e.Why)
 }
 
+// FileError is the error of a file of the data directory, whose name is relative to the directory. It wraps ErrCorrupt.
+type FileError struct{ File, Why string }
+
+// Error names the file, and what is wrong.
+func (e *FileError) Error() string {
+	return fmt.Sprintf("%v: the file %s: %s", ErrCorrupt, e.File, e.Why)
+}
+
+// Unwrap returns ErrCorrupt.
+func (*FileError) Unwrap() error { return ErrCorrupt }
+
 // Unwrap returns what it wraps.
 func (e *KeyError) Unwrap() []error {
 	if e.later {

@@ -166,7 +166,7 @@ func (w *watcher) listener(compactions *scheduler) *pebble.EventListener {
 	return &pebble.EventListener{
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			defer w.contain()
-			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", i.Details.Error())
+			w.report(i.Path, "stored data is damaged", "file", i.Path, "error", whyDamaged(i.Details))
 		},
 		BackgroundError: w.backgroundError,
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) { // which should not be: see crowded
@@ -193,7 +193,7 @@ func (w *watcher) backgroundError(err error) {
 	case isLast(&w.lastMerge, err):
 		if damaged { // the scheduler has it wait
 			w.report("merge", "a file of the tables of the data directory is damaged, so they cannot be merged and grow with each write: restore a backup of the whole directory",
-				"error", err.Error())
+				"error", whyDamaged(err))
 			return
 		}
 		w.reportWork(err)

@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"errors"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -92,7 +93,11 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 	if err != nil {
 		return damage(err)
 	}
-	defer func() { err = errors.Join(err, damage(it.Close())) }()
+	defer func() {
+		if closeErr := damage(it.Close()); err == nil { // otherwise it says the same again
+			err = closeErr
+		}
+	}()
 	first, next := it.First, it.Next
 	if down {
 		first, next = it.Last, it.Prev
@@ -135,9 +140,31 @@ func (tx *Tx) reader() pebble.Reader {
 // damage makes ErrCorrupt of what Pebble says about a block that it cannot read.
 func damage(err error) error {
 	if pebble.IsCorruptionError(err) {
-		return errors.Join(ErrCorrupt, err)
+		return &BlockError{err}
 	}
 	return err
+}
+
+// BlockError is the error of a part of a file of the tables that cannot be read. VerifyTables says which file that is. It wraps ErrCorrupt.
+type BlockError struct{ cause error }
+
+// Error says what is wrong with the table.
+func (e *BlockError) Error() string { return ErrCorrupt.Error() + ": " + whyDamaged(e.cause) }
+
+// Unwrap returns ErrCorrupt and Pebble's error.
+func (e *BlockError) Unwrap() []error { return []error{ErrCorrupt, e.cause} }
+
+// whyDamaged returns the innermost reason of an error of damage, in one line.
+func whyDamaged(err error) string {
+	if table := (*BlockError)(nil); errors.As(err, &table) {
+		err = table.cause
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	const mark = "corruption: "
+	if at := strings.LastIndex(text, mark); at >= 0 {
+		text = text[at+len(mark):]
+	}
+	return text
 }
 
 // After is the first key after all those that begin with a prefix; nil if there is none. A prefix is bytes and no text: functions of

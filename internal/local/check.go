@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/engine"
@@ -79,8 +80,16 @@ func Check(ctx context.Context, dir string, keys seal.Keys, found func(Finding))
 		Finding: func(p storeembedded.Place, err error) { c.find(p, err) },
 	}))
 	c.endRun()
+	c.known = true
+	for _, r := range c.ranges { // those of the log, so far
+		err = errors.Join(err, c.store.VisitDamaged(ctx, r, c.mayBeShort))
+	}
+	c.known = false
 	err = errors.Join(err, queueembedded.VisitAll(db, c.message, c.damage))
 	err = errors.Join(err, blobembedded.VisitAll(db, func(string) { c.Blobs++ }, c.damage))
+	if len(c.lost) > 0 {
+		c.find(storeembedded.Place{}, fmt.Errorf("%w: nothing can be read of these: %s", disk.ErrCorrupt, strings.Join(c.lost, ", ")))
+	}
 	return c.Checked, errors.Join(err, db.Close())
 }
 
@@ -92,7 +101,11 @@ type checker struct {
 	sealer *seal.Sealer
 	found  func(Finding)
 	early  []Finding       // from before there was a store
-	seen   map[string]bool // damaged keys that were found: the log and the tables may both report one
+	seen   map[string]bool // what was found of keys, files and ranges: several readings may report one
+	ranges []disk.Range    // of the log that cannot be read
+	lost   []string        // spaces of which nothing can be read
+	known  bool            // what cannot be read was found before
+	files  int             // damaged ones
 
 	// The run whose items come.
 	workflow string
@@ -106,17 +119,65 @@ type checker struct {
 // damage takes what the data directory cannot read.
 func (c *checker) damage(err error) {
 	var key *disk.KeyError
-	if !errors.As(err, &key) {
+	var file *disk.FileError
+	var part *disk.RangeError
+	var block *disk.BlockError
+	switch {
+	case c.known:
+	case errors.As(err, &key):
+		if c.isNew(fmt.Sprintf("key %d %x", key.Space, key.Key)) {
+			c.find(storeembedded.PlaceOf(key.Space, key.Key), err)
+		}
+	case errors.As(err, &file):
+		if c.isNew("file " + file.File) {
+			c.files++
+			c.find(storeembedded.Place{}, err)
+		}
+	case errors.As(err, &part):
+		if c.isNew("range " + part.Range.String()) {
+			c.missing(part)
+		}
+	case errors.As(err, &block) && c.files > 0: // which is named
+	case c.isNew(err.Error()):
 		c.find(storeembedded.Place{}, err)
-		return
 	}
-	id := string(append([]byte{byte(key.Space)}, key.Key...))
+}
+
+// isNew reports whether something is found for the first time.
+func (c *checker) isNew(id string) bool {
 	if c.seen[id] {
-		return
+		return false
 	}
 	c.seen[id] = true
-	c.find(storeembedded.PlaceOf(key.Space, key.Key), err)
+	return true
 }
+
+// missing takes a part of the tables that cannot be read.
+func (c *checker) missing(e *disk.RangeError) {
+	if e.Space == disk.Log {
+		c.ranges = append(c.ranges, e.Range)
+	}
+	if text := storeembedded.DescribeRange(e.Range); len(e.From) == 0 && len(e.To) == 0 {
+		c.lost = append(c.lost, strings.TrimPrefix(text, "all "))
+	} else {
+		c.find(storeembedded.Place{}, fmt.Errorf("%w: these cannot be read: %s", disk.ErrCorrupt, text))
+	}
+}
+
+// mayBeShort takes a run of which commits may be missing at the end, or of which all are.
+func (c *checker) mayBeShort(p storeembedded.Place, commits uint32) {
+	if !c.isNew(fmt.Sprintf("run %q %d", p.Workflow, p.Run)) {
+		return
+	}
+	err := fmt.Errorf("%w: all commits of the run are missing", disk.ErrCorrupt)
+	if commits > 0 {
+		err = fmt.Errorf("%w: commits after the %d that there are may be missing", disk.ErrCorrupt, commits)
+	}
+	c.find(storeembedded.Place{Workflow: p.Workflow, Run: p.Run}, err)
+}
+
+// DescribeRange says what a range of keys of a data directory has: see the store's DescribeRange.
+func DescribeRange(r disk.Range) string { return storeembedded.DescribeRange(r) }
 
 func (c *checker) find(p storeembedded.Place, err error) {
 	c.Findings++
@@ -232,7 +293,11 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	err = s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason)
-	if err != nil && !errors.Is(err, api.NotFound) { // if it has closed, an earlier call may not have come to what follows
+	switch {
+	case err == nil, errors.Is(err, api.NotFound): // if it has closed, an earlier call may not have come to what follows
+	case errors.Is(err, api.NotReady) && strings.Contains(err.Error(), "is encrypted"): // no code is run here that could fail
+		return fmt.Errorf("the history of %q is encrypted and cannot be opened: give the server's --key-file", workflowID)
+	default:
 		return err
 	}
 	return errors.Join(err, crash.Forget(o.Dir, workflowID), isolate.Forget(filepath.Join(o.Dir, suspectsFile), workflowID))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,8 +17,20 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// signaled opens a directory, starts a run in it and sends it signals: each is a commit.
+// signaled opens a directory, starts the run w in it and sends it signals: each is a commit.
 func signaled(t *testing.T, dir string, signals int) {
+	t.Helper()
+	allSignaled(t, dir, signals, "w")
+}
+
+// allSignaled is signaled with these runs.
+func allSignaled(t *testing.T, dir string, signals int, ids ...string) {
+	t.Helper()
+	signaledWith(t, Options{Dir: dir, Log: slog.New(slog.DiscardHandler)}, signals, ids...)
+}
+
+// signaledWith is allSignaled with these options.
+func signaledWith(t *testing.T, o Options, signals int, ids ...string) {
 	t.Helper()
 	types := &engine.Registry{}
 	waits := workflow.Declare[workflow.None, workflow.None]("waits")
@@ -27,7 +40,7 @@ func signaled(t *testing.T, dir string, signals int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(types, Options{Dir: dir})
+	s, err := Open(types, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +57,71 @@ func signaled(t *testing.T, dir string, signals int) {
 			t.Fatalf("%s: %d %s", path, answer.Code, answer.Body)
 		}
 	}
-	post("/v1/workflows", `{"workflowId":"w","type":"waits"}`)
-	for range signals {
-		post("/v1/workflows/w/signals/s", `{}`)
+	for _, id := range ids {
+		post("/v1/workflows", `{"workflowId":"`+id+`","type":"waits"}`)
+		for range signals {
+			post("/v1/workflows/"+id+"/signals/s", `{}`)
+		}
+	}
+}
+
+// A damaged file of the tables is named once, in one line, and so is each run that it costs commits. A file that is cut short takes a
+// few lines, and its backup says what is missing without keys.
+func TestCheckOfADamagedTable(t *testing.T) {
+	t.Parallel()
+	const runs = 60
+	for name, c := range map[string]struct {
+		damage func([]byte) []byte
+		want   []string
+	}{
+		"a wrong bit": {func(data []byte) []byte { data[len(data)/4] ^= 4; return data }, []string{"the checksum of the block", `commits from workflow "run-`, "all commits of the run are missing"}},
+		"a cut":       {func(data []byte) []byte { return data[:len(data)*3/4] }, []string{"is cut short at byte", "nothing can be read of these: commits, "}},
+		"no footer":   {func(data []byte) []byte { return append(data[:len(data)-8], make([]byte, 8)...) }, []string{"nothing can be read of these: commits, "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "data")
+			var ids []string
+			for i := range runs {
+				ids = append(ids, fmt.Sprint("run-", 100+i))
+			}
+			allSignaled(t, dir, 2, ids...)
+			tables, err := filepath.Glob(filepath.Join(dir, "tables", "*.sst"))
+			if err != nil || len(tables) != 1 {
+				t.Fatal(tables, err)
+			}
+			data, err := os.ReadFile(tables[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(tables[0], c.damage(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			found := map[string]int{}
+			checked, err := Check(t.Context(), dir, nil, func(f Finding) { found[fmt.Sprint(f)]++ })
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, named := "", 0
+			for line, n := range found {
+				all += line + "\n"
+				if n > 1 || strings.Contains(line, "\n") || strings.Contains(line, "carrier") {
+					t.Errorf("%d times: %q", n, line)
+				}
+				named += strings.Count(line, filepath.Base(tables[0]))
+			}
+			if checked.Findings != len(found) || named != 1 || len(found) > 20 {
+				t.Errorf("%d findings, which name the file %d times:\n%s", checked.Findings, named, all)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(all, want) {
+					t.Errorf("%q is not found:\n%s", want, all)
+				}
+			}
+			if missing := runs - checked.Runs; strings.Count(all, "all commits of the run are missing") != missing && !strings.Contains(all, "nothing can be read") {
+				t.Errorf("%d runs have no commits left:\n%s", missing, all)
+			}
+		})
 	}
 }
 
@@ -153,5 +228,35 @@ func TestBackupWithoutToken(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(restored, "token")); !os.IsNotExist(err) {
 		t.Errorf("the token was restored: %v", err)
+	}
+}
+
+// The termination of an encrypted run without its keys says what to give.
+func TestTerminateWithoutKeys(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	keys := keysOf(t, "a")
+	signaledWith(t, Options{Dir: dir, Keys: keys}, 1, "w")
+	err := Terminate(t.Context(), "w", "", "", Options{Dir: dir})
+	if err == nil || !strings.Contains(err.Error(), "--key-file") || !strings.Contains(err.Error(), `"w" is encrypted`) {
+		t.Error(err)
+	}
+	if err := Terminate(t.Context(), "w", "", "", Options{Dir: dir, Keys: keys}); err != nil {
+		t.Error(err)
+	}
+}
+
+// An address that is not one is not said to be in use.
+func TestListenAdvice(t *testing.T) {
+	t.Parallel()
+	l, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	for address, inUse := range map[string]bool{"nonsense": false, l.Addr().String(): true} {
+		if _, err := Listen(address); err == nil || strings.Contains(err.Error(), "stop what listens") != inUse {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -241,7 +242,7 @@ func (o *Options) checkDeletion() error {
 	case o.DeleteEvery < leastEvery:
 		return fmt.Errorf("what has expired is to be deleted every %v: give %v or more", o.DeleteEvery, leastEvery)
 	case o.DeleteAtOnce < 1 || o.DeleteAtOnce > mostAtOnce:
-		return fmt.Errorf("%d expired items are to be deleted at once: give 1 to %d", o.DeleteAtOnce, mostAtOnce)
+		return fmt.Errorf("%d expired items are to be deleted at once: give 1 to %d, or 0 for the default", o.DeleteAtOnce, mostAtOnce)
 	}
 	return nil
 }
@@ -491,7 +492,11 @@ func buildID() string {
 func Listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot listen at %s: %w: stop what listens there, or choose another address", address, err)
+		advice := "give a host and a port of this machine, as 127.0.0.1:8080"
+		if errors.Is(err, syscall.EADDRINUSE) {
+			advice = "stop what listens there, or choose another address"
+		}
+		return nil, fmt.Errorf("cannot listen at %s: %w: %s", address, err, advice)
 	}
 	return l, nil
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"os"
 	"runtime"
@@ -35,9 +36,27 @@ func TuneMemory(getenv func(string) string) {
 		// Without a limit that can be found, there is none, as without this.
 		_, _ = memlimit.Set(
 			memlimit.WithRatio(memoryShare),
-			memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)),
+			memlimit.WithProvider(machineMemory),
 		)
 	}
+}
+
+// machineMemory returns how much memory the container, or the machine, has.
+var machineMemory = memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)
+
+// leastMemory is the least memory limit: the budget of requests has 25 MiB at least.
+const leastMemory = 64 << 20
+
+// CheckMemory refuses a memory limit with which a server cannot work, and logs a warning about one that is more than there is. 0 is no limit.
+func CheckMemory(limit int64, log *slog.Logger) error {
+	if limit != 0 && limit < leastMemory {
+		return fmt.Errorf("a memory limit of %d bytes is too small for the server: give 64MiB or more", limit)
+	}
+	if there, err := machineMemory(); err == nil && limit > 0 && uint64(limit) > there {
+		log.Warn("the memory limit is more than the memory that there is, so the process may be killed before it reaches it: give a smaller --memory-limit",
+			"limit", limit, "memory", there)
+	}
+	return nil
 }
 
 // processMemory measures this process for the cache of runs.
@@ -88,7 +107,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 
 // MemoryFlags are the flags of memory.
 type MemoryFlags struct {
-	MemoryLimit Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory."`
+	MemoryLimit Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory. 64MiB at least."`
 }
 
 // Parts of the memory limit, one in so many: what each budget may take. What they leave is for garbage, connections and code.

@@ -1,8 +1,12 @@
 package local
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
 	"math"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +30,17 @@ func TestTuneMemory(t *testing.T) {
 	}
 	if got := debug.SetMemoryLimit(-1); got == math.MaxInt64 || got <= 0 {
 		t.Errorf("there is no limit: %d", got)
+	}
+}
+
+// A limit with which no server can work is refused, and one beyond the machine's memory is warned of.
+func TestCheckMemory(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int64]string{0: "", -1: "too small", 1 << 20: "too small", 64<<20 - 1: "too small", 64 << 20: "", 100 << 40: "more than the memory"} {
+		var log bytes.Buffer
+		err := CheckMemory(limit, slog.New(slog.NewTextHandler(&log, nil)))
+		if said := fmt.Sprint(err) + log.String(); !strings.Contains(said, want) || (err != nil) != (want == "too small") || (log.Len() > 0) != (limit == 100<<40) {
+			t.Errorf("%d: %s", limit, said)
+		}
 	}
 }

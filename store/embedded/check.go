@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/store"
@@ -152,6 +153,86 @@ func PlaceOf(space disk.Space, key []byte) (p Place) {
 		p.Commit = binary.BigEndian.Uint32(rest[4:]) + 1
 	}
 	return p
+}
+
+// DescribeRange names the space of a range of keys and, as far as its keys begin with them, the workflows, runs and commits at its ends.
+// Workflows are in the order of the lengths of their ids, and then of their ids.
+func DescribeRange(r disk.Range) string {
+	what := spaceTexts[r.Space]
+	if what == "" {
+		what = "unknown values"
+	}
+	if len(r.From) == 0 && len(r.To) == 0 {
+		return "all " + what
+	}
+	from, to := describeKey(r.Space, r.From), describeKey(r.Space, r.To)
+	switch {
+	case from == "" && to == "":
+		return "some " + what
+	case to == "":
+		return what + " from " + from + " on"
+	case from == "":
+		return what + " before " + to
+	}
+	return what + " from " + from + " to " + to
+}
+
+// spaceTexts say what the spaces have.
+var spaceTexts = map[disk.Space]string{
+	disk.Log: "commits", disk.List: "entries of the list of runs", disk.Rows: "runs in the index of the list", disk.Attempts: "attempts of activities",
+	disk.Timers: "long timers", disk.Expiry: "expiries of closed runs", disk.Marks: "marks of the server",
+	disk.Messages: "queued messages", disk.Received: "counts of deliveries", disk.Blobs: "large payloads",
+}
+
+// describeKey names what a key begins with, which may be cut off or have bytes behind it; empty if it does not begin with a whole
+// workflow id.
+func describeKey(space disk.Space, key []byte) string {
+	if space != disk.Log && space != disk.Rows && space != disk.Attempts || len(key) < 2 {
+		return ""
+	}
+	length := int(binary.BigEndian.Uint16(key))
+	if key = key[2:]; length == 0 || len(key) < length || !utf8.Valid(key[:length]) {
+		return ""
+	}
+	text := fmt.Sprintf("workflow %q", key[:length])
+	if key = key[length:]; len(key) >= 4 {
+		text += fmt.Sprintf(", run %d", binary.BigEndian.Uint32(key))
+	}
+	if space == disk.Log && len(key) >= 8 {
+		text += fmt.Sprintf(", commit %d", uint64(binary.BigEndian.Uint32(key[4:]))+1)
+	}
+	return text
+}
+
+// VisitDamaged calls fn with each run of the list whose commits, or a part of them, would be in a range of the log that cannot be read,
+// and with how many commits there are: 0 if all are missing. A run in whose middle commits are missing is left out, because VisitAll
+// leaves a gap there.
+func (s *Store) VisitDamaged(ctx context.Context, r disk.Range, fn func(p Place, commits uint32)) error {
+	return s.read(ctx, func(tx *disk.Tx) error {
+		err := tx.AscendKeys(disk.Rows, nil, nil, func(k []byte) bool {
+			if !isOfWorkflow(k, 4) {
+				return ctx.Err() == nil
+			}
+			last := append(bytes.Clone(k), 0xff, 0xff, 0xff, 0xff)
+			if bytes.Compare(last, r.From) < 0 || len(r.To) > 0 && bytes.Compare(k, r.To) >= 0 {
+				return ctx.Err() == nil
+			}
+			commits, gap, final := uint32(0), false, bytes.Clone(k)
+			_ = tx.AscendKeys(disk.Log, k, disk.After(k), func(key []byte) bool { // what is damaged is known by now
+				if len(key) == len(k)+4 {
+					gap = gap || binary.BigEndian.Uint32(key[len(k):]) != commits
+					commits++
+					final = append(final[:0], key...)
+				}
+				return !gap
+			})
+			if !gap && (commits == 0 || bytes.Compare(r.From, append(final, 0)) <= 0 && (len(r.To) == 0 || bytes.Compare(final, r.To) < 0)) {
+				fn(PlaceOf(disk.Rows, k), commits)
+			}
+			return ctx.Err() == nil
+		})
+		return errors.Join(err, ctx.Err())
+	})
 }
 
 // RunID returns the id of a run, as the list of runs has it; empty if the list does not.
