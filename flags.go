@@ -1,8 +1,13 @@
 package weft
 
 import (
+	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
@@ -22,7 +27,7 @@ type Flags struct {
 	TLSKey       string   `name:"tls-key" env:"WEFT_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate in PEM."`
 	Retention    Duration `env:"WEFT_RETENTION" placeholder:"TIME" help:"How long a run is kept after it has closed, as 48h; two hours at least (168h)."`
 	DeleteEvery  Duration `env:"WEFT_DELETE_EVERY" placeholder:"TIME" help:"How often the server looks for what has expired, and deletes it (1m)."`
-	DeleteAtOnce int      `env:"WEFT_DELETE_AT_ONCE" placeholder:"N" help:"How many expired items one write deletes (200)."`
+	DeleteAtOnce int      `env:"WEFT_DELETE_AT_ONCE" placeholder:"N" help:"How many expired items one write deletes, 10,000 at most; 0 is the default (200)."`
 	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
@@ -32,6 +37,15 @@ type Flags struct {
 
 // Duration is a time as an operator gives it: 90s, 10m, 48h. The zero Duration was not given.
 type Duration = limits.Duration
+
+// AfterApply refuses --auth beside --no-auth, of which the last would hold. Either replaces WEFT_AUTH.
+func (f *Flags) AfterApply(c *kong.Context) error {
+	auth := slices.ContainsFunc(c.Args, func(arg string) bool { return arg == "--auth" || strings.HasPrefix(arg, "--auth=") })
+	if auth && slices.Contains(c.Args, "--no-auth") {
+		return errors.New("--auth and --no-auth are both given: choose one")
+	}
+	return nil
+}
 
 // Over returns o with what was given on the command line or in the environment in place of what o has. A flag or a variable that is
 // empty was not given.

@@ -1,6 +1,7 @@
 package weft
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -107,7 +109,7 @@ type Options struct {
 	// it in this process. docs/operations.md has what that costs, and what it protects.
 	Isolate Isolation
 	// Greeting is printed when the server is ready; nil prints how to start the first workflow. The argument is the
-	// server's base URL.
+	// server's base URL. If callers need a token, its curl commands are printed with the header that shows it.
 	Greeting func(out io.Writer, url string)
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
@@ -179,8 +181,11 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 			return err
 		}
 	}
-	if isolate.IsChild() {
+	if isolate.IsChild() { // whose parent has checked the rest
 		return o.serveChild(ctx, r, keys)
+	}
+	if err := local.CheckMemory(o.MemoryLimit, o.Log); err != nil {
+		return err
 	}
 	pair, err := local.LoadTLS(o.TLSCert, o.TLSKey)
 	if err != nil {
@@ -204,8 +209,8 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 		return errors.Join(err, listener.Close())
 	}
 	r.warnOfLong(o.Log) // after what is parked
-	o.Greeting(os.Stdout, local.URL(listener.Addr(), pair != nil))
-	o.tellToken(os.Stdout, server)
+	o.warnOfNetwork(listener.Addr(), pair != nil, server)
+	o.welcome(os.Stdout, listener.Addr(), pair != nil, server)
 	if pair != nil {
 		listener = tls.NewListener(listener, pair)
 	}
@@ -234,15 +239,47 @@ func (o *Options) local(bound net.Addr, keys seal.Keys, hub *observe.Hub) local.
 	}
 }
 
-// tellToken prints the token of a server that has just made it, and else where it is. It never prints a token twice.
-func (o *Options) tellToken(out io.Writer, server *local.Server) {
+// warnOfNetwork logs what is risky about a server that other machines can reach.
+func (o *Options) warnOfNetwork(bound net.Addr, secure bool, server *local.Server) {
+	file, token := server.Token()
+	switch {
+	case local.IsLoopback(bound):
+	case file == "" && token == "":
+		o.Log.Warn("other machines can reach the server, and it demands no token: whoever can reach it may do everything", "address", bound)
+	case !secure:
+		o.Log.Warn("other machines can reach the server, and the token and all payloads are sent in plain text: give --tls-cert and --tls-key, or put a proxy with TLS in front",
+			"address", bound)
+	}
+}
+
+// welcome prints what callers need, and the greeting.
+func (o *Options) welcome(out io.Writer, bound net.Addr, secure bool, server *local.Server) {
+	var greeting bytes.Buffer
+	o.Greeting(&greeting, local.URL(bound, secure))
+	first, rest, _ := strings.Cut(greeting.String(), "\n") // the first line says where the server is, and programs wait for it
+	if first != "" {
+		_, _ = fmt.Fprintln(out, first)
+	}
+	if !local.IsLoopback(bound) {
+		_, _ = fmt.Fprintf(out, "The server listens at %s, so other machines can reach it.\n", bound)
+	}
+	if tellToken(out, server) && !strings.Contains(rest, "Authorization") {
+		rest = strings.ReplaceAll(rest, "curl ", `curl -H "Authorization: Bearer $WEFT_TOKEN" `)
+	}
+	_, _ = io.WriteString(out, rest)
+}
+
+// tellToken prints the token of a server that has just made it, and else where it is, and reports whether there is one. It never prints a
+// token twice.
+func tellToken(out io.Writer, server *local.Server) bool {
 	file, token := server.Token()
 	switch {
 	case token != "":
 		_, _ = fmt.Fprintf(out, "Callers need this token, which is shown once and kept in %s:\n  export WEFT_TOKEN=%s\n", file, token)
 	case file != "":
-		_, _ = fmt.Fprintf(out, "Callers need the token in %s: curl -H \"Authorization: Bearer $(cat %[1]s)\".\n", file)
+		_, _ = fmt.Fprintf(out, "Callers need the token in %s:\n  export WEFT_TOKEN=\"$(cat '%[1]s')\"\n", file)
 	}
+	return token != "" || file != ""
 }
 
 // serveChild serves as a child of a server with the same options.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/local"
 )
@@ -23,7 +27,16 @@ type backup struct {
 	remote `embed:""`
 }
 
-// Run writes the backup. When it returns nil the file is whole, verified and on the disk; otherwise there is no file of that name.
+// AfterApply refuses a directory beside a server.
+func (b backup) AfterApply(c *kong.Context) error {
+	if b.Data != "" && slices.ContainsFunc(c.Args, func(arg string) bool { return arg == "--url" || strings.HasPrefix(arg, "--url=") }) {
+		return errors.New("--data and --url are both given: choose one")
+	}
+	return nil
+}
+
+// Run writes the backup. When it returns nil, the file is whole, verified and on the disk. It returns an error if the data directory is
+// damaged; the file then has what could be read. After any other error, there is no file of that name.
 func (b backup) Run(ctx context.Context, k *kong.Kong) error {
 	summary, err := writeFile(b.To, func(to io.Writer) (disk.Summary, error) {
 		if b.Data != "" {
@@ -36,6 +49,9 @@ func (b backup) Run(ctx context.Context, k *kong.Kong) error {
 	}
 	say(k.Stdout, "%s has %d values in %d bytes.\n", b.To, summary.Values, summary.Bytes)
 	sayDamage(k.Stdout, summary)
+	if !summary.Sound() {
+		return fmt.Errorf("%s is incomplete, because the data directory is damaged: keep the backups that you have, and run weft check on the directory while no server runs", b.To)
+	}
 	return nil
 }
 
@@ -43,8 +59,12 @@ func sayDamage(out io.Writer, s disk.Summary) {
 	if s.Damaged > 0 {
 		say(out, "%d values were damaged; the runs that they belong to stay damaged.\n", s.Damaged)
 	}
+	var missing []string
 	for _, r := range s.Ranges {
-		say(out, "What was in a damaged range is missing: %v\n", r)
+		missing = append(missing, local.DescribeRange(r))
+	}
+	if len(missing) > 0 {
+		say(out, "These could not be read and are missing: %s.\n", strings.Join(missing, "; "))
 	}
 }
 
@@ -78,9 +98,21 @@ func (b backup) fetch(ctx context.Context, to io.Writer) (disk.Summary, error) {
 	if response.StatusCode != http.StatusOK {
 		const most = 1000
 		text, _ := io.ReadAll(io.LimitReader(response.Body, most)) // what there is of it
-		return disk.Summary{}, fmt.Errorf("%s answers %s: only a local server with a data directory sends a backup: %s", address, response.Status, text)
+		return disk.Summary{}, refused(address, response, text)
 	}
 	return disk.ReadBackup(io.TeeReader(response.Body, to))
+}
+
+// refused returns the error of a server that sends no backup. A token that is missing or wrong is an error as that of the other commands.
+func refused(address string, response *http.Response, text []byte) error {
+	var problem client.Problem
+	switch err := json.Unmarshal(text, &problem); {
+	case err == nil && problem.Detail != "" && response.StatusCode != http.StatusNotFound:
+		return &problem
+	case response.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%s answers %s: the token is missing or wrong: give --token-file, or WEFT_TOKEN", address, response.Status)
+	}
+	return fmt.Errorf("%s answers %s: only a local server with a data directory sends a backup", address, response.Status)
 }
 
 // writeFile makes a file of what fn writes. The file has its name only when it is whole and on the disk.
@@ -120,6 +152,9 @@ func (r restore) Run(k *kong.Kong) error {
 	sayDamage(k.Stdout, summary)
 	if errors.Is(err, disk.ErrDamagedBackup) {
 		err = fmt.Errorf("%w: restore an older backup, or what there is with --accept-damage", err)
+	}
+	if errors.Is(err, disk.ErrNoBackup) {
+		err = fmt.Errorf("%s: %w", r.From, err)
 	}
 	if err != nil {
 		return err

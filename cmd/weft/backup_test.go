@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/local"
 )
 
 // A backup that is made under load has every update that was acknowledged before it began. The restored runs go on.
@@ -105,6 +106,9 @@ func TestBackupOffline(t *testing.T) {
 		t.Errorf("of a directory that is in use: %v", err)
 	}
 	end()
+	if _, err := command(t, "backup "+file+" --data="+dir+" --url="+url); err == nil || !strings.Contains(err.Error(), "choose one") {
+		t.Errorf("of a directory and a server: %v", err)
+	}
 	if _, err := command(t, "backup "+file+" --url="+url); err == nil {
 		t.Error("a server that has gone sent a backup")
 	}
@@ -132,6 +136,78 @@ func TestBackupOffline(t *testing.T) {
 	}
 	if _, err := os.Stat(again); !os.IsNotExist(err) {
 		t.Errorf("the directory was made: %v", err)
+	}
+}
+
+// A backup of a damaged directory is written, and is an error that says so. It names runs, and no bytes of keys.
+func TestBackupOfADamagedDirectory(t *testing.T) {
+	t.Parallel()
+	dir, file := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "weft.backup")
+	url, end := serveDir(t, dir)
+	carts(t, url, 40)
+	end()
+	tables, err := filepath.Glob(filepath.Join(dir, "tables", "*.sst"))
+	if err != nil || len(tables) != 1 {
+		t.Fatal(tables, err)
+	}
+	data, err := os.ReadFile(tables[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/4] ^= 4
+	if err := os.WriteFile(tables[0], data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offline := func(out string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "is incomplete") || !strings.Contains(out, `are missing: commits from workflow "cart-`) {
+			t.Errorf("%v\n%q", err, out)
+		}
+	}
+	offline(command(t, "backup "+file+" --data="+dir))
+	if out, err := command(t, "check --data="+dir); err == nil || !strings.Contains(err.Error(), "restore an earlier backup") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := command(t, "restore --from="+file+" --data="+filepath.Join(t.TempDir(), "again")); err == nil || !strings.Contains(err.Error(), "--accept-damage") {
+		t.Errorf("a restore of it: %v", err)
+	}
+	url, end = serveDir(t, dir)
+	defer end()
+	offline(command(t, "backup "+file+".2 --url="+url))
+	if out, err := command(t, "restore --from="+file+".2 --accept-damage --data="+filepath.Join(t.TempDir(), "again")); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A file that is no backup is named.
+func TestRestoreOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(file, []byte("not a backup of anything"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := command(t, "restore --from="+file+" --data="+filepath.Join(t.TempDir(), "again"))
+	if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "no backup of Weft") {
+		t.Error(err)
+	}
+}
+
+// A missing token is an error of a backup as it is of the other commands, and says nothing of data directories.
+func TestBackupWithoutItsToken(t *testing.T) {
+	t.Parallel()
+	server, err := local.Open(types(t), local.Options{Dir: filepath.Join(t.TempDir(), "data"), Auth: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = server.Close() }()
+	api := httptest.NewServer(server.Handler())
+	defer api.Close()
+	for _, token := range []string{"", " --token=wrong"} {
+		_, listed := command(t, "list --url="+api.URL+token)
+		_, err := command(t, "backup "+filepath.Join(t.TempDir(), "b")+" --url="+api.URL+token)
+		if err == nil || listed == nil || said(err) != said(listed) {
+			t.Errorf("backup: %v\nlist: %v", err, listed)
+		}
 	}
 }
 

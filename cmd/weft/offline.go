@@ -53,7 +53,7 @@ func (c check) Run(ctx context.Context, k *kong.Kong) error {
 		say(k.Stdout, "%d of them are encrypted, and only their checksums were verified: give --key-file to decode them.\n", checked.Sealed)
 	}
 	if checked.Findings > 0 {
-		return fmt.Errorf("%d findings in %s", checked.Findings, c.Data)
+		return fmt.Errorf("%d findings in %s: restore an earlier backup of the directory; without one, weft backup and weft restore --accept-damage make a directory of what can be read, in which the runs named above can be terminated, reset or started again", checked.Findings, c.Data)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func (c compact) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	say(k.Stdout, "log: %d bytes, now %d\ntables: %d bytes, now %d\n", before.Log, after.Log, before.Tables, after.Tables)
+	say(k.Stdout, "log: %d bytes, now %d (it has a file of 1 MiB at least)\ntables: %d bytes, now %d\n", before.Log, after.Log, before.Tables, after.Tables)
 	return nil
 }
 
@@ -84,8 +84,8 @@ type terminate struct {
 	Compress string `enum:"off,zstd" default:"off" env:"WEFT_COMPRESS" help:"Compress what is kept, as the server does: off or zstd."`
 }
 
-// Run terminates the run.
-func (t terminate) Run(ctx context.Context) error {
+// Run terminates the run, and prints that it has.
+func (t terminate) Run(ctx context.Context, k *kong.Kong) error {
 	log, err := observe.TextLogger(os.Stderr, os.Getenv)
 	if err != nil {
 		return err
@@ -94,5 +94,10 @@ func (t terminate) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: t.Compress != "off", LargePayloads: true, Log: log})
+	err = local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: t.Compress != "off", LargePayloads: true, Log: log})
+	if err != nil {
+		return err
+	}
+	say(k.Stdout, "The run of %s is terminated. What follows is done when a server starts on %s.\n", t.WorkflowID, t.Data)
+	return nil
 }

@@ -85,6 +85,28 @@ func TestCheckOfASoundDirectory(t *testing.T) {
 	if _, err := os.Stat(none); !os.IsNotExist(err) {
 		t.Errorf("the directory was made: %v", err)
 	}
+	format := filepath.Join(dir, "weft.db")
+	if err := os.Remove(format); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command(t, "check --data="+dir); err == nil || !strings.Contains(err.Error(), "weft.db is missing") || !strings.Contains(err.Error(), "makes the file anew") {
+		t.Errorf("without weft.db: %v", err)
+	}
+	if err := os.WriteFile(format, []byte("junk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := local.Open(types(t), local.Options{Dir: dir})
+	if _, checked := command(t, "check --data="+dir); err == nil || checked == nil || !strings.Contains(err.Error(), "restore a backup") || !strings.Contains(checked.Error(), "restore a backup") {
+		t.Errorf("with a weft.db of nonsense: %v\n%v", err, checked)
+	}
+	if err := os.Remove(format); err != nil {
+		t.Fatal(err)
+	}
+	_, end = serveDir(t, dir) // which makes it anew
+	end()
+	if out, err := command(t, "check --data="+dir); err != nil || !strings.HasPrefix(out, "5 runs, ") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // flip changes a bit of each file of a directory that has a text, at that text.
@@ -158,8 +180,8 @@ func TestTerminateOffline(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := command(t, "terminate cart-1 --reason=poison --data="+dir); err != nil {
-		t.Fatal(err)
+	if out, err := command(t, "terminate cart-1 --reason=poison --data="+dir); err != nil || !strings.Contains(out, "cart-1 is terminated") {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	for name := range records {
 		body, err := os.ReadFile(filepath.Join(dir, name))
