@@ -204,6 +204,7 @@ func (d *DB) commit(jobs []*job) (n int, err error) {
 	if err := d.watch.broken.Load(); err != nil {
 		return len(jobs), *err
 	}
+	d.lookOn()
 	d.group.clear()
 	waited := false
 	for n < len(jobs) && d.group.bytes < groupBytes {

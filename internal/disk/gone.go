@@ -17,6 +17,10 @@ var ErrGone = errors.New("disk: a file of the data directory was deleted or repl
 // lookEvery is how often all files of the directory are looked for. The current segment of the log is looked for after each flush.
 const lookEvery = 5 * time.Second
 
+// idleLooks is how many looks there are after the last write, also one that changes nothing. An idle directory is not looked at: the next
+// write begins it again.
+const idleLooks = 12
+
 func gone(name string) error { return fmt.Errorf("%w: %s", ErrGone, name) }
 
 // looker looks whether the files of a directory are still those that were opened. It is for the disk's file system alone: others do not
@@ -25,6 +29,7 @@ type looker struct {
 	fixed  map[string]os.FileInfo // by path: the directory, and what is in it as long as it is open
 	tables map[string]os.FileInfo // by path, as far as they were seen
 	timer  *time.Timer            // calls DB.look
+	left   int                    // how many looks there are without another write; whoever holds the turn may use it
 }
 
 // newLooker returns the looker of a directory that is open; nil for another file system than the disk's.
@@ -56,9 +61,20 @@ func isSame(path string, info os.FileInfo) bool {
 func (d *DB) beginLooking() (err error) {
 	if d.looker, err = newLooker(d.fs, d.dir); d.looker != nil {
 		d.looker.timer = stopped(d.contained(d.look))
-		d.looker.timer.Reset(lookEvery)
+		d.lookOn()
 	}
 	return err
+}
+
+// lookOn has the files looked for because of a write. The caller holds the turn, or is alone.
+func (d *DB) lookOn() {
+	if d.looker == nil {
+		return
+	}
+	if d.looker.left == 0 {
+		d.looker.timer.Reset(lookEvery)
+	}
+	d.looker.left = idleLooks
 }
 
 // look ends all writing if a file is gone.
@@ -76,7 +92,9 @@ func (d *DB) look() {
 		d.watch.fail(err)
 		return
 	}
-	d.looker.timer.Reset(lookEvery)
+	if d.looker.left--; d.looker.left > 0 {
+		d.looker.timer.Reset(lookEvery)
+	}
 }
 
 // lookAtLog looks for the segments that may be needed, and for what is never replaced. The caller holds the turn.
