@@ -55,6 +55,11 @@ func TestSuspectsTakeTurns(t *testing.T) {
 		if len(p.oneByOne) != 1 {
 			t.Error("the end of work whose turn was over ended another's turn")
 		}
+		p.suspects.add("parked", parkedAt)
+		began = time.Now()
+		if _, _, err := p.reserve(t.Context(), job{workflow: "parked", runsCode: true, request: true}); !errors.Is(err, errParked) || time.Now() != began {
+			t.Errorf("what is parked, beside a turn: %v after %v, want %v at once", err, time.Since(began), errParked)
+		}
 		endNext()
 		if len(p.oneByOne) != 0 {
 			t.Error("nobody works, and the turn is not free")

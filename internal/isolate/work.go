@@ -97,32 +97,43 @@ func (p *Pool) reserve(ctx context.Context, j job) (c *process, release func(), 
 	return c, release, err
 }
 
-// next waits for the child of a job: the solo child if its workflow is a suspect and the job runs code. A
-// delivery does not wait for its turn there: it would keep others from being delivered.
+// next waits for the child of a job: the solo child if it has to be alone. A delivery does not wait for its
+// turn there: it would keep others from being delivered. What is parked is refused without waiting.
 func (p *Pool) next(ctx context.Context, j job) (c *process, release func(), err error) {
-	release = func() {}
-	if suspect, _ := p.suspects.state(j.workflow); suspect && j.runsCode {
+	alone, err := p.alone(j)
+	if err != nil {
+		return nil, nil, err
+	}
+	if alone {
 		if release, err = p.turn(ctx, j.request); err != nil {
 			return nil, nil, err
 		}
-	}
-	suspect, parked := p.suspects.state(j.workflow) // it may have been cleared meanwhile, or parked
-	switch {
-	case !j.runsCode || !suspect:
+		if alone, err = p.alone(j); alone { // it was not cleared or parked while it waited
+			p.inTurn.Store(j.workflow)
+			if c, err = p.solo.take(ctx); err == nil {
+				return c, release, nil
+			}
+		}
 		release()
-		release = func() {}
-		c, err = p.slotOf(j.workflow).take(ctx)
-	case parked:
-		err = errParked
-	default:
-		p.inTurn.Store(j.workflow)
-		c, err = p.solo.take(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	if err != nil {
-		release()
-		return nil, nil, err
+	c, err = p.slotOf(j.workflow).take(ctx)
+	return c, func() {}, err
+}
+
+// alone reports whether a job has to be done in the solo child, because its workflow is a suspect and its code may run. It returns
+// errParked if the workflow is parked.
+func (p *Pool) alone(j job) (bool, error) {
+	if !j.runsCode {
+		return false, nil
 	}
-	return c, release, nil
+	suspect, parked := p.suspects.state(j.workflow)
+	if parked {
+		return false, errParked
+	}
+	return suspect, nil
 }
 
 // turn waits until no other suspect has its turn, and returns what ends this one. It ends by itself after a
