@@ -122,10 +122,15 @@ func judged(known map[key]*suspect, doubts int, died []note) (map[key]*suspect, 
 	for _, n := range died {
 		k := keyOf(n.code)
 		s := known[k]
+		if s == nil {
+			if len(known) < mostSuspects {
+				known[k] = &suspect{runID: n.code.RunID, deaths: 1}
+			}
+			continue
+		}
+		s.runID = n.code.RunID // a start that never landed has another one when it is tried again
 		switch {
-		case s == nil && len(known) < mostSuspects:
-			known[k] = &suspect{runID: n.code.RunID, deaths: 1}
-		case s == nil || n.passed:
+		case n.passed:
 		case doubt:
 			s.doubtful++
 		default:

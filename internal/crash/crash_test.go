@@ -329,3 +329,19 @@ func TestForgetOffline(t *testing.T) {
 		t.Errorf("the log names what was forgotten: %s", p.log)
 	}
 }
+
+// A suspect is named by the run id that its code ran with last: a start that never landed has another one when it is tried again.
+func TestTheLastRunIDIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var last history.RunID
+	for death := range enough {
+		last = history.NewRunID(1, [8]byte{byte(death)})
+		p := open(t, dir, "b1")
+		p.Begin(turn.Code{Kind: turn.CodeTask, WorkflowID: "w", RunID: last})
+		p.die(t)
+	}
+	if p := open(t, dir, "b1"); !strings.Contains(p.log.String(), string(last)) {
+		t.Errorf("the log has not the run id %s: %s", last, p.log)
+	}
+}
