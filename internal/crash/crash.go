@@ -3,8 +3,9 @@
 //
 // A [Recorder] notes in a file of the data directory which code runs. The notes are written to the page cache and not flushed: they
 // survive the death of the process, and after a power failure nobody is to blame. The next process reads them. What ran when a process
-// died is a suspect. Suspects run one at a time, so that the next death names the culprit, and a suspect whose code returns is cleared.
-// What ran at three deaths is parked for this build: its code does not run.
+// died is a suspect. Suspects take turns, so that the next death names the culprit, and a suspect whose code returns is cleared. A death
+// counts against the suspect whose turn it is; by half, if others ran whose turn was over. Three deaths park code for this build: it does
+// not run.
 //
 //	running          every note of a process that died, and was not closed
 //	  └─▶ suspect    its code waits for its turn; cleared when it returns
@@ -32,9 +33,8 @@ import (
 const (
 	// enough is how many deaths park what ran.
 	enough = 3
-	// firstTurn is how long a suspect has its turn at first, and longestTurn the longest turn. Then the next one begins beside it. A process
-	// that dies then leaves a doubt which of them is to blame: it counts half, and turns are four times as long in the next process.
-	firstTurn, longestTurn = 5 * time.Second, 80 * time.Second
+	// FirstTurn is how long a suspect has its turn at first, and LongestTurn the longest turn: see Turn.
+	FirstTurn, LongestTurn = 5 * time.Second, 80 * time.Second
 	// notesName and suspectsName are the files.
 	notesName, suspectsName = "crash.notes", "crash.suspects"
 	// noNote is the note of code that is not recorded.
@@ -143,13 +143,14 @@ func judged(known map[key]*suspect, doubts int, died []note) (map[key]*suspect, 
 	return known, doubts // turns stay as long until no suspect is left
 }
 
-// turnAfter is how long a turn is after some doubts in a row.
-func turnAfter(doubts int) time.Duration {
-	turn := firstTurn
-	for range min(doubts, 10) {
-		turn = min(4*turn, longestTurn)
+// Turn is how long a suspect has its turn. Then the next one begins beside it. A process that dies then leaves a doubt which of them is to
+// blame: after each doubt turns are four times as long, so that code which takes a while to end a process does so in its own turn.
+func Turn(doubts int) time.Duration {
+	turn := FirstTurn
+	for ; doubts > 0 && turn < LongestTurn; doubts-- {
+		turn *= 4
 	}
-	return turn
+	return min(turn, LongestTurn)
 }
 
 // announce logs what is parked, in one line.
@@ -203,8 +204,8 @@ func (r *Recorder) beginSuspect(c turn.Code) int {
 		r.mu.Unlock()
 		return r.write(c)
 	}
-	turn := turnAfter(r.doubts)
-	end := time.Now().Add(turn)
+	length := Turn(r.doubts)
+	end := time.Now().Add(length)
 	for r.turn != noNote {
 		before := r.turn
 		if r.change == nil {
@@ -223,7 +224,7 @@ func (r *Recorder) beginSuspect(c turn.Code) int {
 		r.mu.Lock()
 		switch {
 		case r.turn != before: // it is another's turn by now, who has all of his time
-			end = time.Now().Add(turn)
+			end = time.Now().Add(length)
 		case over && r.turn != noNote:
 			r.complain(r.notes.pass(r.turn))
 			r.turn = noNote
@@ -333,12 +334,10 @@ func (r *Recorder) Close() error {
 // terminated. A crash on the way leaves records of a closed run, which Forget can drop again.
 func Forget(dir, workflowID string) error {
 	path := filepath.Join(dir, suspectsName)
-	f, err := suspectsIn(path)
-	if err != nil {
-		err = nil // the next process begins anew, and says so
-	}
+	f, _ := suspectsIn(path) // of one that cannot be read nothing is used: the next process begins anew, and says so
 	before := len(f.Suspects)
 	f.Suspects = slices.DeleteFunc(f.Suspects, func(e suspectEntry) bool { return e.WorkflowID == workflowID })
+	var err error
 	if len(f.Suspects) < before {
 		err = save(path, f)
 	}

@@ -13,16 +13,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
 const (
 	// soloDeaths is how many solo children a workflow ends, or hangs in, before it is parked.
 	soloDeaths = 3
-	// firstTurn is how long a suspect is alone in the solo child at first, and longestTurn the longest turn. A death of the solo child in
-	// which another one ran whose turn was over counts half, and turns are four times as long after it.
-	firstTurn, longestTurn = 5 * time.Second, 80 * time.Second
-	// certain and doubtful are what a death counts, and parkedAt is what parks a workflow.
+	// certain and doubtful are what a death of the solo child counts: doubtful, if others were in flight whose turn was over. parkedAt is
+	// what parks a workflow.
 	certain, doubtful, parkedAt = 2, 1, 2 * soloDeaths
 	// mostSuspects bounds the workflows that are remembered. The one that has been there longest is forgotten first.
 	mostSuspects = 10_000
@@ -33,7 +32,7 @@ type suspects struct {
 	mu     sync.Mutex
 	deaths map[string]int // of solo children, in halves
 	order  []string
-	doubts int // deaths in a row of which it is not known who is to blame
+	doubts int // deaths of which it is not certain who is to blame
 
 	saving sync.Mutex // held while the file is written; locked before mu
 	file   string     // empty if nothing is kept
@@ -221,15 +220,7 @@ func (s *suspects) remove(workflow string) (was bool) {
 func (s *suspects) turn() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.turnLocked()
-}
-
-func (s *suspects) turnLocked() time.Duration {
-	turn := firstTurn
-	for range min(s.doubts, 10) {
-		turn = min(4*turn, longestTurn)
-	}
-	return turn
+	return crash.Turn(s.doubts)
 }
 
 // doubt makes turns longer.
@@ -244,7 +235,7 @@ func (s *suspects) doubt() {
 func (s *suspects) putOff() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := s.turnLocked() * time.Duration(len(s.order))
+	most := crash.Turn(s.doubts) * time.Duration(len(s.order))
 	return min(most/2+rand.N(most/2+1), queue.MaxDelay)
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -44,12 +45,12 @@ func TestSuspectsTakeTurns(t *testing.T) {
 		if _, _, err := p.reserve(t.Context(), job{workflow: "1", runsCode: true}); !errors.Is(err, errTaken) || time.Now() != began {
 			t.Errorf("a delivery beside a turn: %v after %v, want %v at once", err, time.Since(began), errTaken)
 		}
-		if off := p.suspects.putOff(); off < 80*firstTurn/2 || off > min(80*firstTurn, queue.MaxDelay) {
+		if off := p.suspects.putOff(); off < 80*crash.FirstTurn/2 || off > min(80*crash.FirstTurn, queue.MaxDelay) {
 			t.Errorf("it is put off by %v", off)
 		}
 		_, endNext, err := p.reserve(t.Context(), job{workflow: "1", runsCode: true, request: true})
-		if waited := time.Since(began); err != nil || waited != firstTurn {
-			t.Errorf("a request has its turn after %v, %v, want %v", waited, err, firstTurn)
+		if waited := time.Since(began); err != nil || waited != crash.FirstTurn {
+			t.Errorf("a request has its turn after %v, %v, want %v", waited, err, crash.FirstTurn)
 		}
 		end() // its own turn was over before: it does not end the next one's
 		if len(p.oneByOne) != 1 {
@@ -80,7 +81,7 @@ func TestTheCulpritAcquitsOthers(t *testing.T) {
 			before := p.suspects.turn()
 			c = &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"0": {n: 1}, "2": {n: 1}}}
 			p.blameFor(c)
-			if turn := p.suspects.turn(); turn != min(4*before, longestTurn) {
+			if turn := p.suspects.turn(); turn != min(4*before, crash.LongestTurn) {
 				t.Errorf("a turn is %v after one of %v", turn, before)
 			}
 		}
@@ -101,7 +102,7 @@ func TestTheCulpritAcquitsOthers(t *testing.T) {
 			p.blameFor(c)
 			p.blameFor(c) // a death counts once
 		}
-		if turn := p.suspects.turn(); turn != firstTurn {
+		if turn := p.suspects.turn(); turn != crash.FirstTurn {
 			t.Errorf("a turn is %v when the culprit is known", turn)
 		}
 	}
