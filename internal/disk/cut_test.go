@@ -46,14 +46,7 @@ func TestCutTable(t *testing.T) {
 					defer mu.Unlock()
 					said += err.Error() + "\n"
 				}}
-				if how == "to read" {
-					d, err = OpenToRead(dir, o)
-				} else {
-					d, err = Open(dir, o)
-				}
-				if err != nil {
-					t.Fatalf("%s: %v", how, err)
-				}
+				d := openHow(t, dir, how, o)
 				mu.Lock()
 				if !strings.Contains(said, filepath.Base(table)) {
 					t.Errorf("%s: %s is cut, and what was reported is %q", how, filepath.Base(table), said)
@@ -78,6 +71,20 @@ func TestCutTable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// openHow opens a directory "to read", or else to write.
+func openHow(t *testing.T, dir, how string, o Options) *DB {
+	t.Helper()
+	opens := Open
+	if how == "to read" {
+		opens = OpenToRead
+	}
+	d, err := opens(dir, o)
+	if err != nil {
+		t.Fatalf("%s: %v", how, err)
+	}
+	return d
 }
 
 // A damaged file of Pebble's options costs nothing. It is reported until another one has been written.
@@ -109,14 +116,7 @@ func TestDamagedOptions(t *testing.T) {
 			for _, how := range []string{"to read", "once", "again"} {
 				said := ""
 				o := Options{Log: slog.New(slog.DiscardHandler), Damage: func(err error) { said += err.Error() }}
-				if how == "to read" {
-					d, err = OpenToRead(dir, o)
-				} else {
-					d, err = Open(dir, o)
-				}
-				if err != nil {
-					t.Fatalf("%s: %v", how, err)
-				}
+				d := openHow(t, dir, how, o)
 				if reported := strings.Contains(said, filepath.Base(file)); reported != (how != "again") {
 					t.Errorf("%s: %q was reported", how, said)
 				}

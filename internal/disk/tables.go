@@ -44,8 +44,9 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	cache := pebble.NewCache(o.Memory.Cache / o.part)
 	defer cache.Unref()
 	compactions := newScheduler()
+	fs := tablesFS{FS: o.fs, dead: w.dead}
 	options := &pebble.Options{
-		FS: tablesFS{FS: o.fs, dead: w.dead}, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
+		FS: fs, Cache: cache, DisableWAL: true, ReadOnly: o.readOnly, MemTableSize: uint64(o.memTable()), ErrorIfNotExists: !create,
 		// More in memory, and more files, than there ever are: Pebble would have a write wait that should be refused. See crowded.
 		MemTableStopWritesThreshold: 8 * mostInMemory, L0StopWritesThreshold: 1 << 20,
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
@@ -53,7 +54,6 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 	options.Experimental.CompactionScheduler = compactions
 	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
 	tables, err := w.openPebble(dir, options)
-	fs := tablesFS{FS: o.fs, dead: w.dead}
 	if fs.cut = cutTables(err, reporter(w, o)); len(fs.cut) > 0 {
 		options.FS = fs
 		tables, err = w.openPebble(dir, options)

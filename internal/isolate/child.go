@@ -32,6 +32,8 @@ type order struct {
 	Memory uint64
 	// TaskQueues are the task queues that the parent has.
 	TaskQueues []string
+	// Alone says that it is a solo child.
+	Alone bool
 }
 
 // The limit holds before any of the program's own code runs, except for the initialization of packages that do not import this one.
@@ -64,7 +66,7 @@ type status struct {
 	Hung int
 	// Workflows are those with code that still has not.
 	Workflows []string
-	// Returned is the workflow whose code returned last.
+	// Returned is the workflow whose code returned last, in a solo child.
 	Returned string
 }
 
@@ -89,7 +91,9 @@ func ServeChild(registry *engine.Registry, o turn.Options, log *slog.Logger) err
 	o.Engine.TaskQueues = told.TaskQueues
 	o.Logger = log
 	code := &returns{running: map[int]string{}}
-	o.Recorder = code
+	if told.Alone { // nobody asks the others
+		o.Recorder = code
+	}
 	world := turn.NewRealWorld()
 	defer world.End()
 	p := ports{dial(told.Parent)}

@@ -45,13 +45,13 @@ type process struct {
 }
 
 // start starts a child, and returns when it serves.
-func (p *Pool) start(ctx context.Context, name string) (*process, error) {
+func (p *Pool) start(ctx context.Context, name string, alone bool) (*process, error) {
 	executable, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	own := filepath.Join(p.dir, name)
-	told, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues})
+	told, err := json.Marshal(order{Own: own, Parent: p.socket, Memory: p.o.Memory, TaskQueues: p.o.TaskQueues, Alone: alone})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (p *Pool) start(ctx context.Context, name string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &process{cmd: cmd, stdin: stdin, client: dial(own), ended: make(chan struct{}), inFlight: map[string]flight{}}
+	c := &process{cmd: cmd, stdin: stdin, client: dial(own), alone: alone, ended: make(chan struct{}), inFlight: map[string]flight{}}
 	if err := c.run(); err != nil {
 		return nil, err
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
-// returns is the turn.Recorder of a child. It remembers the workflow whose code returned last: the parent asks it of the solo child,
-// which does one job at a time. What has ended processes is known to the parent, which does not hand it out.
+// returns is the turn.Recorder of a solo child, which does one job at a time. It remembers the workflow whose code returned last, for the
+// parent. What has ended processes is known to the parent, which does not hand it out.
 type returns struct {
 	mu      sync.Mutex
 	next    int

@@ -56,10 +56,9 @@ func (s *slot) run(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		began := time.Now()
 		limited, cancel := context.WithTimeout(ctx, startWithin)
-		c, err := s.pool.start(limited, fmt.Sprintf("%s-%d", s.name, n))
+		c, err := s.pool.start(limited, fmt.Sprintf("%s-%d", s.name, n), s.alone)
 		cancel()
 		if err == nil {
-			c.alone = s.alone
 			if retired := s.watch(ctx, c); retired || ctx.Err() != nil {
 				continue
 			}

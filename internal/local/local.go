@@ -316,7 +316,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 func OpenChild(registry *engine.Registry, o Options) error {
 	o.setDefaults()
 	limitChild(o.MemoryLimit)
-	o.Turn.CacheBytes = int(newBudgets(o.MemoryLimit).cache)
+	o.Turn.CacheBytes = int(o.budgets.cache)
 	o.Turn.Rate, o.Turn.WhyRefused = o.rateOf, whyRefused
 	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
@@ -433,7 +433,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(progressListener{netutil.LimitListener(l, s.connections)}) }()
 	shutdown := func() error {
-		abort() // callers who wait for a result are told that there is none yet
+		abort() // callers who wait for a result get the answer that there is none yet
 		limited, cancel := context.WithTimeout(context.Background(), stopAfter)
 		defer cancel()
 		return server.Shutdown(limited)

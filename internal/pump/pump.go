@@ -159,7 +159,7 @@ func (p *Pump) HandOver(ctx context.Context, name string, part []queue.Delivery)
 		return
 	}
 	if err := p.Receiver.Delete(ctx, name, done...); err != nil {
-		p.deletes.Fails(p.Log, slog.LevelError, p.World.Now(), "delete failed; the messages will come again", err, "queue", name)
+		p.deletes.Fails(p.Log, slog.LevelError, p.World.Now(), "delete failed; the queue redelivers the messages", err, "queue", name)
 		return
 	}
 	p.deletes.Works(p.Log, "delete works again")

@@ -90,8 +90,8 @@ func New(client *dynamodb.Client, o Options) (*Store, error) {
 	return &Store{client: client, table: o.Table, namespace: o.Namespace, lists: !o.NoList, clock: o.Clock, report: seldom(o.Report, o.Clock)}, nil
 }
 
-// reportEvery is how long after a report the same one may come again: a sweep meets a damaged timer each minute. mostReported is how many
-// are remembered; then all are forgotten.
+// reportEvery is the least time between two reports of the same damage: a sweep meets a damaged timer each minute. mostReported is how many
+// reports are remembered; then all are forgotten.
 const (
 	reportEvery  = time.Hour
 	mostReported = 1000
