@@ -14,9 +14,12 @@
 //
 //   - Callers whose request was in the child get 503. What they asked for may have been done, as after any crash.
 //   - The parent makes its deliveries visible again at once.
-//   - Each workflow that was in flight is a suspect. Its next work runs in the solo child, which does one thing at a time.
-//   - Work that succeeds there clears the suspect. A workflow that ends the solo child soloDeaths times is parked.
+//   - Each workflow that was in flight is a suspect. Its next work runs in the solo child, where suspects take turns. A delivery whose
+//     turn has not come is put off, and made visible when it has: it takes no handler of other work.
+//   - Code that returns there clears the suspect. The workflow that ends the solo child alone clears all others.
+//   - A workflow that ends the solo child soloDeaths times is parked.
 //   - The parent starts another child, with backoff.
 //
-// A child whose code hangs is retired: it is given no more work, and is killed after a short time. Nobody is suspected then.
+// A child whose code hangs is retired: it is given no more work, and is killed after a short time. The workflow whose code hangs is then a
+// suspect. Hanging in the solo child counts as ending it.
 package isolate

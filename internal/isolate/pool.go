@@ -58,6 +58,7 @@ type Pool struct {
 	oneByOne chan struct{}
 	inTurn   atomic.Value // of a string: the workflow whose turn it is in the solo child, or was last
 	suspects suspects
+	delayed  delayed
 	// given is the budget of the bytes that children are given, and waiting that of the requests
 	// that wait for a child.
 	given, waiting *semaphore.Weighted

@@ -193,11 +193,12 @@ func (s *suspects) record(workflow string, halves int) (parked bool) {
 	return parked
 }
 
-// clear forgets a workflow: its work has succeeded.
-func (s *suspects) clear(workflow string) {
-	if s.remove(workflow) {
+// clear forgets a workflow, and reports whether it was a suspect.
+func (s *suspects) clear(workflow string) (was bool) {
+	if was = s.remove(workflow); was {
 		s.save()
 	}
+	return was
 }
 
 func (s *suspects) remove(workflow string) (was bool) {

@@ -72,14 +72,14 @@ func TestSuspectsTakeTurns(t *testing.T) {
 // several are in flight there, it counts half against the one whose turn it is, and turns get longer.
 func TestTheCulpritAcquitsOthers(t *testing.T) {
 	for _, slow := range []int{0, 1, 2, 3} { // how many deaths leave a doubt
-		p, c := alone(t)
+		p, _ := alone(t)
 		for i := range 3 {
 			p.suspects.add(fmt.Sprint(i), 0)
 		}
 		p.inTurn.Store("2")
 		for range slow {
 			before := p.suspects.turn()
-			c = &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"0": {n: 1}, "2": {n: 1}}}
+			c := &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"0": {n: 1}, "2": {n: 1}}}
 			p.blameFor(c)
 			if turn := p.suspects.turn(); turn != min(4*before, crash.LongestTurn) {
 				t.Errorf("a turn is %v after one of %v", turn, before)
@@ -98,7 +98,7 @@ func TestTheCulpritAcquitsOthers(t *testing.T) {
 					t.Errorf("with %d doubts, after %d deaths: %d is a suspect: %v, parked: %v", slow, death, i, suspect, parked)
 				}
 			}
-			c = &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"2": {n: 1}}}
+			c := &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{"2": {n: 1}}}
 			p.blameFor(c)
 			p.blameFor(c) // a death counts once
 		}

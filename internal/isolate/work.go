@@ -73,7 +73,7 @@ func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c
 	case errors.Is(err, errBroken) && c.over(ctx):
 		p.blameFor(c) // before the caller has an answer
 	case err == nil && c.alone && c.ran(ctx, j.workflow):
-		p.suspects.clear(j.workflow)
+		p.clear(j.workflow)
 	}
 	return err
 }
@@ -151,7 +151,10 @@ func (p *Pool) turn(ctx context.Context, wait bool) (end func(), err error) {
 			return nil, ctx.Err()
 		}
 	}
-	free := sync.OnceFunc(func() { <-p.oneByOne })
+	free := sync.OnceFunc(func() {
+		<-p.oneByOne
+		p.wake()
+	})
 	over := time.AfterFunc(p.suspects.turn(), free)
 	return func() {
 		over.Stop()
@@ -183,6 +186,7 @@ func (p *Pool) blameFor(c *process) {
 			case len(flying) == 1:
 				p.blame(workflow, f.run, certain)
 				p.suspects.acquit(workflow)
+				defer p.wake()
 			case p.inTurn.Load() == workflow:
 				p.blame(workflow, f.run, doubtful)
 			}
@@ -227,19 +231,18 @@ func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 	if err == nil {
 		return done
 	}
-	again := queue.MaxDelay
+	again := delivery{workflow: m.WorkflowID, queue: name}
+	for _, d := range part {
+		again.receipts = append(again.receipts, d.Receipt)
+	}
 	switch {
 	case errors.Is(err, errParked):
+		p.putOff(ctx, again, queue.MaxDelay)
 	case errors.Is(err, errTaken):
-		again = p.suspects.putOff()
+		p.putOff(ctx, again, p.suspects.putOff())
 	default:
-		again = 0
 		p.o.Log.WarnContext(ctx, "the queue redelivers messages that no child process has handled", "workflowId", m.WorkflowID, "runId", m.RunID, "error", err)
-	}
-	for _, d := range part {
-		if err := p.o.Receiver.Extend(ctx, name, d.Receipt, again); err != nil {
-			p.o.Log.WarnContext(ctx, "the queue redelivers a message only after its visibility time-out", "error", err)
-		}
+		p.extend(ctx, name, again.receipts, 0)
 	}
 	return nil
 }
@@ -301,7 +304,7 @@ func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool,
 			ModifyResponse: func(answer *http.Response) error {
 				began = true
 				if ends(r) && answer.StatusCode < http.StatusInternalServerError {
-					p.suspects.clear(j.workflow) // its next run may be another program
+					p.clear(j.workflow) // its next run may be another program
 				}
 				return nil
 			},
