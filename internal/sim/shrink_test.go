@@ -65,6 +65,7 @@ func (g game) shrink(whole *simulation, most time.Duration) *simulation {
 		before = k.cur.weight()
 		k.streams()
 		k.spans()
+		k.pairs()
 		k.lower()
 	}
 	short := &simulation{seed: whole.seed, script: k.cur, tracing: true, recording: true}
@@ -116,6 +117,38 @@ func (k *shrinking) spans() {
 				} else if !k.try(k.cur.with(name, slices.Concat(made[:at], made[end:]))) {
 					at += size
 				}
+			}
+		}
+	}
+}
+
+// pairs has any two choices be the calm ones: each of them alone may be what the other needs.
+func (k *shrinking) pairs() {
+	type place struct {
+		name string
+		at   int
+	}
+	const most = 30 // it plays a simulation for each pair
+	if k.cur.weight().wild > most {
+		return
+	}
+	var wild []place
+	for _, name := range k.names() {
+		for at, v := range k.cur[name] {
+			if v > 0 {
+				wild = append(wild, place{name, at})
+			}
+		}
+	}
+	for i, a := range wild {
+		for _, b := range wild[:i] {
+			other := maps.Clone(k.cur)
+			for _, p := range []place{a, b} {
+				other[p.name] = slices.Clone(other[p.name])
+				other[p.name][p.at] = 0
+			}
+			if k.try(other) {
+				return // the next round goes on: the places are others now
 			}
 		}
 	}
