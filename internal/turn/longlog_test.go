@@ -442,13 +442,13 @@ var (
 // that it receives, and calls stop when it has so many.
 func hangingLogScene(t *testing.T, at int, stop func(), fn func(t *testing.T, d *turntest.Deployment, p *turntest.Process)) {
 	synctest.Test(t, func(t *testing.T) {
-		stops := false
+		var stops atomic.Bool
 		code := workflow.Bind(hangingLog, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			n := 0
 			hangingLogSum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
 			hangingLogAdd.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { return n, nil })
 			for ; ; n++ {
-				if n == at && stops {
+				if n == at && stops.Load() {
 					stop()
 				}
 				if _, err := diaryWord.Receive(ctx); err != nil {
@@ -468,9 +468,9 @@ func hangingLogScene(t *testing.T, at int, stop func(), fn func(t *testing.T, d 
 		}
 		p.Stop()
 		p = d.Start(turn.Options{LogBytes: diaryLog}, code)
-		stops = true
+		stops.Store(true)
 		fn(t, d, p)
-		stops = false
+		stops.Store(false)
 		time.Sleep(3 * time.Hour) // whatever still runs comes to its end
 		if _, err := hangingLogSum.Ask(t.Context(), p.Client, "a", workflow.None{}); err != nil {
 			t.Errorf("a query afterwards: %v", err)
