@@ -126,8 +126,9 @@ func (q *Queue) Extend(ctx context.Context, name, receipt string, d time.Duratio
 
 // stale reports whether SQS refused a receipt because it is no longer good: the message was deleted, is not in flight, or
 // is in flight by another receipt. It has two codes for that, and a third that it uses for other wrong values too, among
-// them a flight that would take more than 12 hours in all.
+// them a flight that would take more than 12 hours in all. In the entries of a batch a code may be the name of the exception.
 func stale(code, message string) bool {
+	code = strings.TrimSuffix(code, "Exception")
 	switch {
 	case strings.HasSuffix(code, "MessageNotInflight"), strings.HasSuffix(code, "ReceiptHandleIsInvalid"):
 		return true

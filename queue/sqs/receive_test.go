@@ -54,6 +54,7 @@ var staleness = []struct {
 	{"AWS.SimpleQueueService.MessageNotInflight", "", true},
 	{"ReceiptHandleIsInvalid", "", true},
 	{"InvalidParameterValue", "Value AQ for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.", true},
+	{"InvalidParameterValueException", "Value AQ for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.", true},
 	{"InvalidParameterValue", "Value 43200 for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [43200 seconds].", false},
 	{"InternalError", "", false},
 }
