@@ -3,6 +3,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -29,7 +31,13 @@ type commands struct {
 }
 
 // said returns an error as the command prints it: the client's errors begin with the name already.
-func said(err error) string { return "weft: " + strings.TrimPrefix(err.Error(), "weft: ") }
+func said(err error) string {
+	text := "weft: " + strings.TrimPrefix(err.Error(), "weft: ")
+	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
+		text += ": give an address that the certificate names, and, for one of your own, name it in SSL_CERT_FILE"
+	}
+	return text
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

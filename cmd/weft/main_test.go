@@ -1,7 +1,11 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -15,5 +19,14 @@ func TestSaid(t *testing.T) {
 		if got := said(errors.New(text)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// An error of a certificate says how to have the command trust one.
+func TestSaidOfCertificate(t *testing.T) {
+	t.Parallel()
+	err := fmt.Errorf("weft: no answer: %w", &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}})
+	if got := said(err); !strings.Contains(got, "unknown authority: ") || !strings.Contains(got, "SSL_CERT_FILE") {
+		t.Errorf("%q has not what to do", got)
 	}
 }

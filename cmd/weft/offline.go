@@ -55,6 +55,7 @@ func (c check) Run(ctx context.Context, k *kong.Kong) error {
 	if checked.Findings > 0 {
 		return fmt.Errorf("%d findings in %s: restore an earlier backup of the directory; without one, weft backup and weft restore --accept-damage make a directory of what can be read, in which the runs named above can be terminated, reset or started again", checked.Findings, c.Data)
 	}
+	say(k.Stdout, "No damage was found.\n")
 	return nil
 }
 

@@ -104,7 +104,7 @@ func TestCheckOfASoundDirectory(t *testing.T) {
 	}
 	_, end = serveDir(t, dir) // which makes it anew
 	end()
-	if out, err := command(t, "check --data="+dir); err != nil || !strings.HasPrefix(out, "5 runs, ") {
+	if out, err := command(t, "check --data="+dir); err != nil || !strings.HasPrefix(out, "5 runs, ") || !strings.HasSuffix(out, "No damage was found.\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -288,6 +288,10 @@ func (r *Recorder) Parked(c turn.Code) string {
 	}
 	for k, s := range r.suspects {
 		if k.of() == own.of() && s.parked() && bars(k, own) {
+			if s.runID != c.RunID { // of a start that never landed: the next process names the run that did
+				s.runID = c.RunID
+				r.complain(r.save())
+			}
 			return fmt.Sprintf("parked: %s ended the process %d times in a row, so it does not run under this build (%s): start a fixed build, or terminate or reset the run",
 				what(k), s.deaths+s.doubtful, r.build)
 		}

@@ -345,3 +345,24 @@ func TestTheLastRunIDIsNamed(t *testing.T) {
 		t.Errorf("the log has not the run id %s: %s", last, p.log)
 	}
 }
+
+// A parked start lands under the run id of its last try, which never ran. The next process names that id.
+func TestTheRunThatLandedIsNamed(t *testing.T) {
+	t.Parallel()
+	dir, bad := t.TempDir(), code(turn.CodeTask, "bad", 0)
+	for range enough {
+		p := open(t, dir, "b1")
+		p.Begin(bad)
+		p.die(t)
+	}
+	landed := bad
+	landed.RunID = history.NewRunID(1, [8]byte{9})
+	p := open(t, dir, "b1")
+	if p.Parked(landed) == "" {
+		t.Fatal("the start that is tried again is not parked")
+	}
+	p.die(t)
+	if p = open(t, dir, "b1"); !strings.Contains(p.log.String(), string(landed.RunID)) || strings.Contains(p.log.String(), string(bad.RunID)) {
+		t.Errorf("the first line is %s, want the run id %s alone", p.log, landed.RunID)
+	}
+}

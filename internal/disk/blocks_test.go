@@ -3,8 +3,10 @@ package disk
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -100,6 +102,63 @@ func TestDamagedBlockIsReadOnce(t *testing.T) {
 		}
 		if !strings.Contains(lines.all(), "stored data is damaged") {
 			t.Errorf("damage was not reported: %s", lines.all())
+		}
+	})
+}
+
+// A damaged block costs the keys that may be in it, and not those of other files that lie between its last key and the next one of its file:
+// downwards Pebble reads the block in front of a range as well.
+func TestDescendBesideDamage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // so that no time goes by in which Pebble tries to merge the tables again
+		fs := vfs.NewCrashableMem()
+		d := openOn(t, fs)
+		first := bytes.Repeat([]byte("damaged!"), 8<<10)
+		for _, n := range []uint64{0x1_00_00, 0x9_00_00} { // each is a block
+			if err := d.Write(func(tx *Tx) error { tx.Put(Log, k8(n), first); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.tables.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.tables.Compact(t.Context(), []byte{0}, []byte{0xff, 0xff}, false); err != nil { // into one file
+			t.Fatal(err)
+		}
+		writeNumbers(t, d, 0x5_00_00, 0x5_00_04) // into another file
+		closed(t, d)
+		harmed := 0
+		for _, name := range files(t, fs, "data/tables", func(name string) bool { return strings.HasSuffix(name, tableSuffix) }) {
+			changeFile(t, fs, name, func(data []byte) {
+				if at := bytes.Index(data, first); at >= 0 {
+					harmBlock(data, at)
+					harmed++
+				}
+			})
+		}
+		if harmed != 1 {
+			t.Fatalf("%d tables have the block that is to be damaged, want 1", harmed)
+		}
+		d = openOn(t, fs)
+		defer closed(t, d)
+		descend := func(from, to uint64, limit int) (found []uint64, err error) {
+			err = d.Read(func(tx *Tx) error {
+				return tx.Descend(Log, k8(from), k8(to), func(k, _ []byte) bool {
+					found = append(found, binary.BigEndian.Uint64(k))
+					return len(found) < limit
+				})
+			})
+			return found, err
+		}
+		for _, limit := range []int{9, 4, 2} {
+			found, err := descend(0x5_00_00, 0x5_10_00, limit)
+			want := []uint64{0x5_00_03, 0x5_00_02, 0x5_00_01, 0x5_00_00}[:min(limit, 4)]
+			if err != nil || !slices.Equal(found, want) {
+				t.Errorf("at most %d keys of a sound range: %x, %v, want %x", limit, found, err, want)
+			}
+		}
+		if _, err := descend(0x1_00_00, 0x5_10_00, 9); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("a range with the damaged key: %v, want ErrCorrupt", err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -79,9 +80,43 @@ func (tx *Tx) Last(s Space) (last []byte, err error) {
 	return last, damage(it.Close())
 }
 
-// Descend is Ascend in the other direction: it begins with the last key before to.
+// Descend is Ascend in the other direction: it begins with the last key before to. Downwards Pebble also reads a block in front of the
+// range, in each file that has one. If such a block is damaged, Descend finds the keys that are left upwards, where Pebble does not read it.
 func (tx *Tx) Descend(s Space, from, to []byte, fn func(key, value []byte) bool) error {
-	return tx.scan(s, from, to, true, nil, fn)
+	var last []byte // that fn was called with
+	stopped := false
+	damage := tx.scan(s, from, to, true, nil, func(key, value []byte) bool {
+		last = append(last[:0], key...)
+		stopped = !fn(key, value)
+		return !stopped
+	})
+	if block := (*BlockError)(nil); stopped || !errors.As(damage, &block) {
+		return damage
+	}
+	if last != nil {
+		to = last
+	}
+	var left [][]byte
+	if err := tx.ascendKeys(s, from, to, func(key []byte) { left = append(left, bytes.Clone(key)) }); err != nil {
+		return damage // the range itself is hit
+	}
+	for _, key := range slices.Backward(left) {
+		value, err := tx.Get(s, key)
+		if err != nil {
+			return err
+		}
+		if value != nil && !fn(key, value) { // without one, the key was deleted meanwhile
+			return nil
+		}
+	}
+	return nil
+}
+
+// ascendKeys calls fn with the keys of a range, and reads no values. It fails if a block that may have keys of the range is damaged.
+func (tx *Tx) ascendKeys(s Space, from, to []byte, fn func(key []byte)) error {
+	tx.keysOnly = true
+	defer func() { tx.keysOnly = false }()
+	return tx.scan(s, from, to, false, nil, func(key, _ []byte) bool { fn(key); return true })
 }
 
 func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn func(key, value []byte) bool) (err error) {
