@@ -175,7 +175,8 @@ func TestZeroedSector(t *testing.T) {
 	}
 }
 
-// A record that was acknowledged and is damaged is reported, also if it is the last one.
+// A record that was acknowledged and is damaged is reported, also if it is the last one. The directory opens afterwards, however the process
+// ends that has opened it.
 func TestLastRecordDamaged(t *testing.T) {
 	t.Parallel()
 	const n = 5
@@ -202,7 +203,24 @@ func TestLastRecordDamaged(t *testing.T) {
 	if got := numbers(t, d); len(got) != n-1 || r.n.Load() == 0 {
 		t.Errorf("%v is there, and %d lines were logged; want all but the last, and a report", got, r.n.Load())
 	}
-	writeNumbers(t, d, n, n+1)
+	for i := range uint64(4) {
+		if i > 0 { // the first process ends before it has written
+			writeNumbers(t, d, n+i, n+i+1)
+		}
+		killed := left.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, i))})
+		closed(t, d)
+		left = killed
+		if d, r, err = openReporting(left); err != nil {
+			t.Fatalf("after %d numbers more: %v", i, err)
+		}
+		if got := numbers(t, d); len(got) != int(n-1+i) || r.n.Load() != 0 {
+			t.Errorf("after %d numbers more %v is there, and %d lines were logged", i, got, r.n.Load())
+		}
+		closed(t, d)
+		if d, _, err = openReporting(left); err != nil {
+			t.Fatalf("again after %d numbers more: %v", i, err)
+		}
+	}
 	closed(t, d)
 }
 

@@ -33,7 +33,8 @@ func (d *DB) recover(o Options, dir string) error {
 	if err := d.replay(records, d.apply); err != nil {
 		return err
 	}
-	if err := d.tables.Delete(appliedBefore, pebble.NoSync); err != nil {
+	// The tables have no more than that, also if the last records of the log could not be read: the new log says that they have them.
+	if err := d.sayApplied(); err != nil {
 		return err
 	}
 	if err := d.watch.flush(d.tables); err != nil {
@@ -48,6 +49,15 @@ func (d *DB) recover(o Options, dir string) error {
 		return errors.Join(err, d.log.close(false)) // the tables on the disk may need the new segment
 	}
 	return nil
+}
+
+// sayApplied says in the tables up to which record they have all that there is.
+func (d *DB) sayApplied() error {
+	batch := d.tables.NewBatch()
+	defer func() { _ = batch.Close() }() // it is in memory
+	setApplied(batch, d.last)
+	_ = batch.Delete(appliedBefore, nil) // a batch takes what fits into memory
+	return batch.Commit(pebble.NoSync)
 }
 
 // readChecked reads the log, and refuses it if it does not fit the tables. It sets the number of the last record that the tables have.
