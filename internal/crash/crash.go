@@ -116,24 +116,29 @@ func Open(dir, build string, log *slog.Logger) (*Recorder, error) {
 }
 
 // judged returns the suspects after a death, and the doubts. The first death that code is seen at makes it a suspect. A later one counts
-// against the suspect whose turn it was: by half, if others ran whose turn was over.
+// against the suspect whose turn it was: by half, if others ran whose turn was over. A death counts once against code that ran several times
+// at once, as local activities of one type do.
 func judged(known map[key]*suspect, doubts int, died []note) (map[key]*suspect, int) {
 	doubt := slices.ContainsFunc(died, func(n note) bool { return n.passed })
+	counted := map[key]bool{}
 	for _, n := range died {
 		k := keyOf(n.code)
 		s := known[k]
 		if s == nil {
 			if len(known) < mostSuspects {
 				known[k] = &suspect{runID: n.code.RunID, deaths: 1}
+				counted[k] = true
 			}
 			continue
 		}
 		s.runID = n.code.RunID // a start that never landed has another one when it is tried again
-		switch {
-		case n.passed:
-		case doubt:
+		if n.passed || counted[k] {
+			continue
+		}
+		counted[k] = true
+		if doubt {
 			s.doubtful++
-		default:
+		} else {
 			s.deaths++
 		}
 	}

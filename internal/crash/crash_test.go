@@ -89,6 +89,20 @@ func TestParkedAfterThreeDeaths(t *testing.T) {
 	}
 }
 
+// A death counts once against code that runs several times at once, as local activities of one type do.
+func TestDeathCountsOnce(t *testing.T) {
+	t.Parallel()
+	dir, c := t.TempDir(), code(turn.CodeLocal, "w", 9)
+	p := open(t, dir, "b1")
+	for range 2 * enough {
+		p.Begin(c)
+	}
+	p.die(t)
+	if p = open(t, dir, "b1"); p.Parked(c) != "" || p.log.Len() > 0 {
+		t.Errorf("parked for %q after one death, with the log %q", p.Parked(c), p.log)
+	}
+}
+
 // Another build runs what was parked.
 func TestAnotherBuildFrees(t *testing.T) {
 	t.Parallel()

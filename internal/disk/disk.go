@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -190,15 +191,18 @@ func withDefaults(options []Options) (o Options) {
 // lockTimeout is how long Open waits for another process that is just ending.
 const lockTimeout = 2 * time.Second
 
-// lockDir takes the directory for this process alone.
+// lockDir takes the directory for this process alone. It waits a while for another process that has it, but not for a file of the lock that
+// cannot be opened.
 func lockDir(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	for until := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
 		lock, err := pebble.LockDirectory(dir, fs)
 		switch {
 		case err == nil:
 			return lock, nil
-		case errors.Is(err, os.ErrPermission):
+		case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 			return nil, fmt.Errorf("cannot write to the data directory: %w: choose a directory that can be written to", err)
+		case errors.As(err, new(*os.PathError)):
+			return nil, fmt.Errorf("cannot lock the data directory %s: %w", dir, err)
 		case time.Now().After(until):
 			return nil, fmt.Errorf("the data directory %s is in use by another process: stop that, or choose another directory (%w)", dir, err)
 		}

@@ -1,6 +1,8 @@
 package disk
 
 import (
+	"io"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -24,5 +26,29 @@ func TestNoRoomForTheListOfFiles(t *testing.T) {
 	}))
 	if _, _, err := openReporting(full); err == nil || hits.Load() == 0 {
 		t.Fatalf("Open returned %v after %d failures, want an error", err, hits.Load())
+	}
+}
+
+// noLock is a file system on which the file of a lock cannot be opened.
+type noLock struct {
+	vfs.FS
+	number syscall.Errno
+}
+
+func (n noLock) Lock(name string) (io.Closer, error) {
+	return nil, &os.PathError{Op: "open", Path: name, Err: n.number}
+}
+
+// A directory whose lock cannot be opened, as on a read-only file system, is not said to be in use.
+func TestLockThatDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	for number, want := range map[syscall.Errno]string{
+		syscall.EROFS: "cannot write to the data directory", syscall.EACCES: "cannot write to the data directory",
+		syscall.EMFILE: "cannot lock the data directory", syscall.ENOSPC: "cannot lock the data directory",
+	} {
+		_, _, err := openReporting(noLock{vfs.NewMem(), number})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "in use") {
+			t.Errorf("%v: Open returned %v, want %q", number, err, want)
+		}
 	}
 }

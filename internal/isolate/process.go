@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -201,11 +202,11 @@ func (c *process) runOf(workflow string) string {
 func (c *process) blame(suspect func(flying map[string]flight)) {
 	c.blamed.Do(func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.spared {
-			return
+		spared, flying := c.spared, maps.Clone(c.inFlight)
+		c.mu.Unlock()
+		if !spared {
+			suspect(flying)
 		}
-		suspect(c.inFlight)
 	})
 }
 

@@ -107,6 +107,7 @@ func (s *slot) watch(ctx context.Context, c *process) (retired bool) {
 			for _, workflow := range hung {
 				s.pool.blame(workflow, c.runOf(workflow), halves)
 			}
+			s.pool.suspects.save()
 			s.pool.all.Go(func() {
 				c.drain(drainFor)
 				s.pool.o.Log.Info("a child process with hung code was killed", "child", s.name, "pid", c.cmd.Process.Pid)

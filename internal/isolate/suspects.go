@@ -167,13 +167,8 @@ func (s *suspects) state(workflow string) (suspect, parked bool) {
 }
 
 // add records that a workflow was in flight when a child died, or that its code hung in one, and reports
-// whether that parks it. A death counts halves, and none if the child was not the solo one.
+// whether that parks it. A death counts halves, and none if the child was not the solo one. The caller saves.
 func (s *suspects) add(workflow string, halves int) (parked bool) {
-	defer s.save()
-	return s.record(workflow, halves)
-}
-
-func (s *suspects) record(workflow string, halves int) (parked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.deaths == nil {
@@ -240,9 +235,10 @@ func (s *suspects) putOff() time.Duration {
 	return min(most/2+rand.N(most/2+1), queue.MaxDelay)
 }
 
-// acquit clears all suspects that have ended no process alone, but one: it was to blame.
+// acquit clears all suspects that have ended no process alone, but one: it was to blame. The caller saves.
 func (s *suspects) acquit(culprit string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.doubts = 0
 	s.order = slices.DeleteFunc(s.order, func(w string) bool {
 		innocent := w != culprit && s.deaths[w] < certain
@@ -251,6 +247,4 @@ func (s *suspects) acquit(culprit string) {
 		}
 		return innocent
 	})
-	s.mu.Unlock()
-	s.save()
 }

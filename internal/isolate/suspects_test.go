@@ -1,9 +1,12 @@
 package isolate
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +69,51 @@ func TestSuspectsTakeTurns(t *testing.T) {
 			t.Error("nobody works, and the turn is not free")
 		}
 	})
+}
+
+// A suspect has its whole turn in the solo child, however long that takes to start: the next one does not begin beside it.
+func TestTurnBeginsInTheSoloChild(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := idle(mostWaiting)
+		p.suspects.add("a", 0)
+		p.suspects.add("b", 0)
+		go func() {
+			time.Sleep(mostBackoff)
+			p.solo.next <- &process{alone: true, ended: make(chan struct{}), inFlight: map[string]flight{}}
+		}()
+		_, end, err := p.reserve(t.Context(), job{workflow: "a", runsCode: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end()
+		if _, _, err := p.reserve(t.Context(), job{workflow: "b", runsCode: true}); !errors.Is(err, errTaken) {
+			t.Errorf("another suspect when the first one begins: %v, want %v", err, errTaken)
+		}
+		time.Sleep(crash.FirstTurn)
+		synctest.Wait()
+		if len(p.oneByOne) != 0 {
+			t.Error("the turn is not over after its time")
+		}
+	})
+}
+
+// The file of suspects is written once for a death, whatever was in flight: the replacement of the child waits for it.
+func TestDeathIsWrittenOnce(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		var log bytes.Buffer
+		p := idle(mostWaiting)
+		p.o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		p.suspects.open(filepath.Join(t.TempDir(), "none", "suspects.json"), "build", p.o.Log) // each write fails, and says so
+		c := &process{alone: alone, ended: make(chan struct{}), inFlight: map[string]flight{}}
+		for i := range 100 {
+			c.inFlight[fmt.Sprint(i)] = flight{n: 1}
+		}
+		p.inTurn.Store("1")
+		p.blameFor(c)
+		if n := strings.Count(log.String(), "could not be written"); n != 1 {
+			t.Errorf("solo child %v: %d writes, want 1", alone, n)
+		}
+	}
 }
 
 // The workflow that ends the solo child alone is to blame, and nobody else: all others are cleared, and go on in the other children. If

@@ -105,16 +105,17 @@ func (p *Pool) next(ctx context.Context, j job) (c *process, release func(), err
 		return nil, nil, err
 	}
 	if alone {
-		if release, err = p.turn(ctx, j.request); err != nil {
+		free, err := p.turn(ctx, j.request)
+		if err != nil {
 			return nil, nil, err
 		}
 		if alone, err = p.alone(j); alone { // it was not cleared or parked while it waited
 			p.inTurn.Store(j.workflow)
 			if c, err = p.solo.take(ctx); err == nil {
-				return c, release, nil
+				return c, p.limitTurn(free), nil
 			}
 		}
-		release()
+		free()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -136,8 +137,7 @@ func (p *Pool) alone(j job) (bool, error) {
 	return suspect, nil
 }
 
-// turn waits until no other suspect has its turn, and returns what ends this one. It ends by itself after a
-// while: the code runs on in the solo child, beside that of the next suspect.
+// turn waits until no other suspect has its turn, and returns what ends this one.
 func (p *Pool) turn(ctx context.Context, wait bool) (end func(), err error) {
 	select {
 	case p.oneByOne <- struct{}{}:
@@ -151,15 +151,20 @@ func (p *Pool) turn(ctx context.Context, wait bool) (end func(), err error) {
 			return nil, ctx.Err()
 		}
 	}
-	free := sync.OnceFunc(func() {
+	return sync.OnceFunc(func() {
 		<-p.oneByOne
 		p.wake()
-	})
+	}), nil
+}
+
+// limitTurn ends a turn after a while, and returns what ends it before: the code runs on in the solo child, beside that of the next suspect.
+// The time begins when the suspect has the solo child. It may take longer than a turn until another one is started.
+func (p *Pool) limitTurn(free func()) (end func()) {
 	over := time.AfterFunc(p.suspects.turn(), free)
 	return func() {
 		over.Stop()
 		free()
-	}, nil
+	}
 }
 
 // ran reports whether a workflow's code has run in the solo child, and returned. Work can succeed without: a request is refused because
@@ -176,7 +181,8 @@ func (c *process) doing(do func() error) error {
 }
 
 // blameFor blames what was in flight in a child that died. A workflow that was alone in the solo child is to blame, and then all others that
-// have ended no process alone are cleared. Of several it is probably the one whose turn it is.
+// have ended no process alone are cleared. Of several it is probably the one whose turn it is. The file of suspects is written once: the
+// place of the child waits for it, and so do all whose work was in flight.
 func (p *Pool) blameFor(c *process) {
 	c.blame(func(flying map[string]flight) {
 		for workflow, f := range flying {
@@ -194,10 +200,13 @@ func (p *Pool) blameFor(c *process) {
 		if c.alone && len(flying) > 1 {
 			p.suspects.doubt()
 		}
+		if len(flying) > 0 {
+			p.suspects.save()
+		}
 	})
 }
 
-// blame remembers that a child died with code of a workflow in flight, or that the code hung in it. run may be
+// blame remembers that a child died with code of a workflow in flight, or that the code hung in it. The caller saves the suspects. run may be
 // empty: a request does not have it.
 func (p *Pool) blame(workflow, run string, halves int) {
 	if p.suspects.add(workflow, halves) {
