@@ -88,7 +88,11 @@ func (s *scene) status(path string) int {
 	return answer.StatusCode
 }
 
-// fullDisk fills the disk under load, looks at the refusals, and makes room again.
+// leastRoom is the room that a disk has without its ballast: the data grow with each round, and the server needs some for its tables.
+const leastRoom = 64 << 20
+
+// fullDisk fills the disk under load, looks at the refusals, and makes room again. It ends when the data take most
+// of the disk.
 func fullDisk(s *scene) error {
 	disk, unmount, err := s.mount(256)
 	if err != nil {
@@ -103,7 +107,7 @@ func fullDisk(s *scene) error {
 	defer l.end()
 	n, restarts := 0, 0
 	var all error
-	for ; s.more(n, 1, 50) && all == nil; n++ {
+	for ; s.more(n, 1, 50) && all == nil && room(disk) >= leastRoom; n++ {
 		pause(s.ctx, time.Second)
 		if err := s.fillDisk(filepath.Join(disk, "ballast")); err != nil {
 			return err
@@ -126,8 +130,8 @@ func fullDisk(s *scene) error {
 		if !s.within(30*time.Second, func() bool {
 			if !s.server.alive() { // a supervisor would
 				restarts++
-				_, err := s.launch(launch{})
-				return err == nil
+				_, last = s.launch(launch{})
+				return last == nil
 			}
 			_, last = s.probe(fmt.Sprintf("room-%d-%d", n, time.Now().UnixNano()))
 			return last == nil

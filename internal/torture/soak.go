@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -63,18 +64,18 @@ var bounds = map[string]bound{
 // again, and the tables keep what was replaced until they are merged.
 const looseDisk = 192 << 20
 
-// soakMemory is the memory limit of the server in a short soak, so that its caches are full when the first quarter is
-// over. The full form has the limit that users have.
-const soakMemory = "WEFT_MEMORY_LIMIT=64MiB"
+// soakMemory and soakMemoryBrief are the memory limits of the server, so that its caches are full when the first quarter is over. Without
+// a limit they are parts of the machine's memory, and may fill for days.
+const soakMemory, soakMemoryBrief = "WEFT_MEMORY_LIMIT=256MiB", "WEFT_MEMORY_LIMIT=64MiB"
 
 // soak runs short workflows until its time is over, and compares its halves.
 func soak(s *scene) error {
 	if runtime.GOOS != "linux" {
 		return skipped("the soak reads /proc")
 	}
-	o := launch{counted: true}
+	o := launch{counted: true, env: []string{soakMemory}}
 	if s.brief {
-		o.env = []string{soakMemory}
+		o.env = []string{soakMemoryBrief}
 	}
 	p, err := s.launch(o)
 	if err != nil {
@@ -157,9 +158,7 @@ func (s *scene) sample(p *server, quarter int, runs *atomic.Int64) (x sample, er
 	pid := p.cmd.Process.Pid
 	x.heap, x.goroutines = now.Heap, now.Goroutines
 	x.runs, x.resident, x.threads = runs.Load(), memoryOf(pid), field(pid, "Threads:")
-	if open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); err == nil {
-		x.descriptors = int64(len(open))
-	}
+	x.descriptors = descriptorsOf(pid)
 	x.cpu = cpuOf(pid) // before the backup, which is no part of what runs cost
 	if x.stored, err = s.backupSize(); err != nil {
 		return x, err
@@ -171,6 +170,21 @@ func (s *scene) sample(p *server, quarter int, runs *atomic.Int64) (x sample, er
 		}
 	}
 	return x, nil
+}
+
+// descriptorsOf is how many descriptors a process has, without those of the tables' files: their number grows with what is stored, and
+// Pebble bounds it.
+func descriptorsOf(pid int) (n int64) {
+	open, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil {
+		return 0
+	}
+	for _, name := range open {
+		if target, err := os.Readlink(name); err == nil && !strings.HasSuffix(target, ".sst") {
+			n++
+		}
+	}
+	return n
 }
 
 // cpuOf is the time that a process has had of the processors.
