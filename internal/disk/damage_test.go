@@ -520,3 +520,41 @@ func TestDamagedConversion(t *testing.T) {
 		}
 	}
 }
+
+// What Unflushed names may be torn without a report: it is what nothing says to be flushed. All before it is, and is there.
+func TestUnflushed(t *testing.T) {
+	t.Parallel()
+	const n = 6
+	dir, killed := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "killed")
+	d, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeNumbers(t, d, 0, n)
+	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, d)
+	begin, err := Unflushed(killed)
+	if err != nil || len(begin) != 1 {
+		t.Fatalf("%v, %v", begin, err)
+	}
+	for name, at := range begin {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(data[at:])
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err = Open(killed, Options{Damage: func(err error) { t.Errorf("a report: %v", err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, d)
+	if got := numbers(t, d); len(got) < n-1 {
+		t.Errorf("%v is there, want %d numbers or all but the last", got, n)
+	}
+}

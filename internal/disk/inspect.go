@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -152,4 +154,42 @@ func verifyTable(ctx context.Context, fs vfs.FS, name string) error {
 		return errors.Join(err, readable.Close())
 	}
 	return errors.Join(reader.ValidateBlockChecksums(), reader.Close())
+}
+
+// Unflushed returns, for each file of the log of a directory that no process has, where the records begin of which no record says that they
+// were flushed. A machine that stops without a flush may have lost them, in any order. It changes nothing.
+func Unflushed(dir string) (begin map[string]int, err error) {
+	names, err := filepath.Glob(filepath.Join(dir, "log", "*"+walSuffix))
+	type place struct {
+		file   string
+		at     int
+		number uint64
+	}
+	var places []place
+	begin = map[string]int{}
+	flushed := uint64(0)
+	for _, name := range names {
+		_, nonce, _ := parseName(filepath.Base(name))
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		at := 0
+		for {
+			r, err := readRecord(data[at:], nonce)
+			if err != nil || !r.whole() {
+				break
+			}
+			places = append(places, place{name, at, r.number})
+			flushed = max(flushed, r.flushed)
+			at += r.size()
+		}
+		begin[name] = at
+	}
+	for _, p := range slices.Backward(places) {
+		if p.number > flushed {
+			begin[p.file] = p.at
+		}
+	}
+	return begin, err
 }

@@ -392,52 +392,104 @@ func (l *ledger) without(name string) *ledger {
 	return kept
 }
 
-// torn damages what was written to the log after the last answer: it was never acknowledged, and a disk may have kept
-// any part of it in any order. Everything that was acknowledged before must be there.
+// torn damages what was written to the log and not flushed when the process was killed: a disk may have kept any part of it in any order.
+// Everything that was acknowledged before must be there, and nothing is damage. In the end the disk lies: what it had flushed is torn too.
 func torn(s *scene) error {
 	r := s.random()
 	n, tails := 0, 0
 	for ; s.more(n, 3, 200); n++ {
-		p, err := s.launch(launch{})
-		if err != nil {
-			return err
-		}
-		l := s.startLoad("book", callers)
-		pause(s.ctx, 300*time.Millisecond)
-		l.end()
-		if err := s.settle(s.client(), time.Minute); err != nil {
-			return err
-		}
-		before, err := logEnds(s.dir)
-		if err != nil {
-			return err
-		}
-		truth := s.ledger
-		s.ledger = truth.copied() // what is acknowledged from here on may be lost: the disk is said to lie about it
-		l = s.startLoad(fmt.Sprintf("torn-%d", n), callers)
-		pause(s.ctx, time.Duration(5+r.IntN(60))*time.Millisecond)
-		p.kill(syscall.SIGKILL)
-		l.end()
-		s.ledger = truth
-		torn, err := tear(r, s.dir, before)
+		torn, err := s.tornOnce(r, fmt.Sprintf("torn-%d", n), disk.Unflushed)
 		if err != nil {
 			return err
 		}
 		tails += torn
-		if _, err = s.launch(launch{}); err != nil {
-			return fmt.Errorf("with a torn log (%d): %w", n, err)
+		p, err := s.launch(launch{})
+		if err == nil {
+			err = s.verify(nil)
 		}
-		if err := s.verify(nil); err != nil {
+		if err == nil && strings.Contains(p.log.all(), "damage") {
+			err = fmt.Errorf("the server reports damage: %s", p.log)
+		}
+		if err != nil {
 			return fmt.Errorf("with a torn log (%d): %w", n, err)
 		}
 		s.notes = nil
-		s.server.kill(syscall.SIGKILL)
+		p.kill(syscall.SIGKILL)
 	}
 	done, _ := s.ledger.acknowledged()
 	s.say("%d crashes, %d tails torn, %d acknowledged before", n, tails, done)
 	if tails == 0 {
 		return errors.New("nothing was torn")
 	}
+	return s.disksThatLie(r)
+}
+
+// tornOnce kills a server under load, and tears the ends of its log after places in its files. The ledger then has what was acknowledged
+// before the last load began.
+func (s *scene) tornOnce(r *rand.Rand, name string, after func(dir string) (map[string]int, error)) (torn int, err error) {
+	p, err := s.launch(launch{})
+	if err != nil {
+		return 0, err
+	}
+	l := s.startLoad("book", callers)
+	pause(s.ctx, 300*time.Millisecond)
+	l.end()
+	if err := s.settle(s.client(), time.Minute); err != nil {
+		return 0, err
+	}
+	before, err := logEnds(s.dir)
+	if err != nil {
+		return 0, err
+	}
+	truth := s.ledger
+	s.ledger = truth.copied() // what is acknowledged from here on may be lost: its flush may be the one that is torn
+	l = s.startLoad(name, callers)
+	pause(s.ctx, time.Duration(5+r.IntN(60))*time.Millisecond)
+	p.kill(syscall.SIGKILL)
+	l.end()
+	s.ledger = truth
+	from, err := after(s.dir)
+	if err != nil {
+		return 0, err
+	}
+	for f, end := range before {
+		from[f] = max(from[f], end)
+	}
+	return tear(r, s.dir, from)
+}
+
+// disksThatLie tears what was flushed, too. That is damage: a server starts nevertheless, also a second time, and its log says so if a book
+// is short of something.
+func (s *scene) disksThatLie(r *rand.Rand) error {
+	n, short := 0, 0
+	for most := s.size(2, 20); n < most; n++ {
+		// A book that is damaged takes no load: each round has books of its own.
+		s.ledger = newLedger()
+		name := fmt.Sprintf("lie-%d", n)
+		if err := os.RemoveAll(s.dir); err != nil {
+			return err
+		}
+		if _, err := s.tornOnce(r, name, func(string) (map[string]int, error) { return map[string]int{}, nil }); err != nil {
+			return err
+		}
+		said := ""
+		for range 2 {
+			p, err := s.launch(launch{})
+			if err != nil {
+				return fmt.Errorf("with a log that a disk has lied about (%d): %w", n, err)
+			}
+			h, wrong := s.ledger.checkHarmed(s.ctx, s.client(), func(string) bool { return true })
+			if said += p.log.all(); len(h.unread)+len(h.short) > 0 && !strings.Contains(said, "damage") {
+				wrong = errors.Join(wrong, fmt.Errorf("%v are not served and %v are short of something, and the log reports no damage: %s", h.unread, h.short, p.log))
+			}
+			if wrong != nil {
+				return fmt.Errorf("with a log that a disk has lied about (%d): %w", n, wrong)
+			}
+			short += len(h.unread) + len(h.short)
+			p.kill(syscall.SIGKILL)
+		}
+	}
+	s.say("%d logs of which flushed parts were torn: %d books that were not whole, all of them reported", n, short)
 	return nil
 }
 
@@ -472,15 +524,15 @@ func logEnds(dir string) (ends map[string]int, err error) {
 	return ends, err
 }
 
-// tear drops, zeroes or swaps sectors in what was written to the last file of the log after the ends.
-func tear(r *rand.Rand, dir string, before map[string]int) (torn int, err error) {
+// tear drops, zeroes or swaps sectors in what was written to the files of the log after places in them.
+func tear(r *rand.Rand, dir string, after map[string]int) (torn int, err error) {
 	now, err := logEnds(dir)
 	if err != nil {
 		return 0, err
 	}
-	for f, end := range now {
-		from, known := before[f]
-		if !known || end <= from {
+	for _, f := range slices.Sorted(maps.Keys(now)) {
+		from, end := after[f], now[f]
+		if end <= from {
 			continue
 		}
 		data, err := os.ReadFile(f)
