@@ -33,8 +33,10 @@ func (d *DB) recover(o Options, dir string) error {
 	if err := d.replay(records, d.apply); err != nil {
 		return err
 	}
-	// The tables have no more than that, also if the last records of the log could not be read: the new log says that they have them.
 	if err := d.sayApplied(); err != nil {
+		return err
+	}
+	if err := d.tables.Delete(appliedBefore, pebble.NoSync); err != nil {
 		return err
 	}
 	if err := d.watch.flush(d.tables); err != nil {
@@ -51,12 +53,16 @@ func (d *DB) recover(o Options, dir string) error {
 	return nil
 }
 
-// sayApplied says in the tables up to which record they have all that there is.
+// sayApplied says in the tables up to which record they have all that there is, if they do not say it: the last records of the log could
+// not be read. The new log begins after them, and says that the tables have them.
 func (d *DB) sayApplied() error {
+	said, err := d.appliedNumber()
+	if err != nil && !errors.Is(err, ErrCorrupt) || err == nil && said >= d.last {
+		return err
+	}
 	batch := d.tables.NewBatch()
 	defer func() { _ = batch.Close() }() // it is in memory
 	setApplied(batch, d.last)
-	_ = batch.Delete(appliedBefore, nil) // a batch takes what fits into memory
 	return batch.Commit(pebble.NoSync)
 }
 
