@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -26,6 +27,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -70,6 +72,9 @@ type wire struct {
 	mu   sync.Mutex
 	sent bytes.Buffer
 }
+
+// TryTimeout implements awstry.Slow.
+func (w *wire) TryTimeout() time.Duration { return w.to.(awstry.Slow).TryTimeout() }
 
 // Do implements aws.HTTPClient.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
