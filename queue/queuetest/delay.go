@@ -31,14 +31,13 @@ func delayOne(f *fixture) {
 }
 
 func delayMixed(f *fixture) {
-	due := f.in(1)
+	later, last := f.in(1), f.in(2)
 	f.sendAll(tasks, f.delayed("later", 1), f.delayed("now", 0), f.delayed("last", 2))
 	f.delete(tasks, f.expect(tasks, 1, "now")...)
-	f.quiet(tasks, due)
-	due = f.in(2)
+	f.quiet(tasks, later)
 	f.advance(1)
 	f.delete(tasks, f.expect(tasks, 1, "later")...)
-	f.quiet(tasks, due)
+	f.quiet(tasks, last)
 	f.advance(1)
 	f.expect(tasks, 1, "last")
 }

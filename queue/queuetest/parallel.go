@@ -20,16 +20,19 @@ var parallelTests = []test{
 // work is what receivers in parallel share.
 type work struct {
 	*fixture
-	name string
-	ctx  context.Context // ends when all is done, or the test has failed
-	stop context.CancelFunc
-	mu   sync.Mutex
-	left int // messages that are not done yet
+	name      string
+	ctx       context.Context // ends when all is done, or the test has failed
+	stop      context.CancelFunc
+	mu        sync.Mutex
+	left      int               // messages that are not done yet
+	since     map[int]time.Time // when the receivers that handle a batch began to wait for it
+	slow      bool              // a batch took longer than its visibility time-out: its messages may come a second time
+	overtaken bool              // what came may be that
 }
 
 // work returns what receivers of a queue share that have this many messages to do.
 func (f *fixture) work(name string, messages int) *work {
-	w := &work{fixture: f, name: name, left: messages}
+	w := &work{fixture: f, name: name, left: messages, since: map[int]time.Time{}}
 	w.ctx, w.stop = context.WithCancel(f.Context())
 	return w
 }
@@ -43,13 +46,17 @@ func (w *work) do(n int, fn func(batch []queue.Delivery) int) {
 		if w.GroupLeaks && w.settings()[w.name].FIFO {
 			limit = 1
 		}
-		receivers.Go(func() { w.receiver(limit, fn) })
+		receivers.Go(func() { w.receiver(r, limit, fn) })
 	}
 	receivers.Wait()
+	if w.overtaken {
+		w.Skip("the clock has overtaken the test")
+	}
 }
 
-func (w *work) receiver(limit int, fn func(batch []queue.Delivery) int) {
+func (w *work) receiver(r, limit int, fn func(batch []queue.Delivery) int) {
 	for w.ctx.Err() == nil {
+		began := w.clock.Now()
 		batch, err := w.queue.Receive(w.ctx, w.name, limit)
 		if err != nil {
 			if !errors.Is(err, context.Canceled) {
@@ -57,8 +64,13 @@ func (w *work) receiver(limit int, fn func(batch []queue.Delivery) int) {
 			}
 			return
 		}
+		w.mu.Lock()
+		w.since[r] = began
+		w.mu.Unlock()
 		done := fn(batch)
 		w.mu.Lock()
+		w.slow = w.isSlow()
+		delete(w.since, r)
 		if w.left -= done; w.left <= 0 {
 			w.stop()
 		}
@@ -69,6 +81,28 @@ func (w *work) receiver(limit int, fn func(batch []queue.Delivery) int) {
 // fail ends the test from any goroutine: a receiver that went on would wait for what may never come.
 func (w *work) fail(format string, args ...any) {
 	w.Errorf(format, args...)
+	w.stop()
+}
+
+// isSlow reports whether a batch has taken longer than its visibility time-out. The caller holds the lock.
+func (w *work) isSlow() bool {
+	slow := w.slow
+	for _, began := range w.since {
+		slow = slow || !w.clock.Now().Before(began.Add(w.Visibility))
+	}
+	return slow
+}
+
+// wrong is fail for what comes a second time, or in another order, unless a time-out that has passed explains it: the clock of a server
+// goes on by itself.
+func (w *work) wrong(format string, args ...any) {
+	w.mu.Lock()
+	slow := w.isSlow()
+	w.overtaken = w.overtaken || slow
+	w.mu.Unlock()
+	if !slow {
+		w.Errorf(format, args...)
+	}
 	w.stop()
 }
 
