@@ -160,6 +160,9 @@ func verifyTable(ctx context.Context, fs vfs.FS, name string) error {
 // were flushed. A machine that stops without a flush may have lost them, in any order. It changes nothing.
 func Unflushed(dir string) (begin map[string]int, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "log", "*"+walSuffix))
+	if err != nil {
+		return nil, err
+	}
 	type place struct {
 		file   string
 		at     int
@@ -191,5 +194,5 @@ func Unflushed(dir string) (begin map[string]int, err error) {
 			begin[p.file] = p.at
 		}
 	}
-	return begin, err
+	return begin, nil
 }

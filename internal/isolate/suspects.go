@@ -226,9 +226,9 @@ func (s *suspects) doubt() {
 	s.doubts++
 }
 
-// putOff is how long a delivery of a suspect is put off whose turn has not come: about until all others have had theirs. The receives of a
+// delay is how long a delivery of a suspect is put off whose turn has not come: about until all others have had theirs. The receives of a
 // message are counted, so it must not be short.
-func (s *suspects) putOff() time.Duration {
+func (s *suspects) delay() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	most := crash.Turn(s.doubts) * time.Duration(len(s.order))

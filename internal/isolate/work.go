@@ -248,7 +248,7 @@ func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 	case errors.Is(err, errParked):
 		p.putOff(ctx, again, queue.MaxDelay)
 	case errors.Is(err, errTaken):
-		p.putOff(ctx, again, p.suspects.putOff())
+		p.putOff(ctx, again, p.suspects.delay())
 	default:
 		p.o.Log.WarnContext(ctx, "the queue redelivers messages that no child process has handled", "workflowId", m.WorkflowID, "runId", m.RunID, "error", err)
 		p.extend(ctx, name, again.receipts, 0)
