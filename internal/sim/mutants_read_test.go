@@ -22,7 +22,7 @@ var readMutants = []mutant{
 	},
 	{
 		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/turn/torn.go", within: 20000,
-		old: "	return run.Log[len(run.Log)-1].PartOfReset()\n", new: "	return false\n", more: true,
+		old: "	return run.Last().PartOfReset()\n", new: "	return false\n", more: true,
 	},
 	{
 		name: "a run that is terminated does not name the one that replaces it", file: "internal/turn/start.go",

@@ -62,8 +62,8 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a request commits, and then sends", file: "internal/turn/commit.go",
-		old: "		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		return t.put(ctx, changes)",
-		new: "		if err := t.put(ctx, changes); err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		return nil",
+		old: "		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		err := t.put(ctx, changes)\n",
+		new: "		err := t.put(ctx, changes)\n		if err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n",
 	},
 	{
 		name: "what was done before is deleted without repair", file: "internal/turn/message.go",
