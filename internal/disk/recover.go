@@ -33,7 +33,7 @@ func (d *DB) recover(o Options, dir string) error {
 	if err := d.replay(records, d.apply); err != nil {
 		return err
 	}
-	if err := d.sayApplied(); err != nil {
+	if err := d.recordApplied(); err != nil {
 		return err
 	}
 	if err := d.tables.Delete(appliedBefore, pebble.NoSync); err != nil {
@@ -53,11 +53,12 @@ func (d *DB) recover(o Options, dir string) error {
 	return nil
 }
 
-// sayApplied says in the tables up to which record they have all that there is, if they do not say it: the last records of the log could
-// not be read. The new log begins after them, and says that the tables have them.
-func (d *DB) sayApplied() error {
-	said, err := d.appliedNumber()
-	if err != nil && !errors.Is(err, ErrCorrupt) || err == nil && said >= d.last {
+// recordApplied sets the number of the last applied record in the tables to that of the last record, if it is lower or damaged. It is lower
+// if the last records of the log could not be read. The new log begins after these, and takes them for applied: without the number, the
+// next Open would miss them and refuse the directory.
+func (d *DB) recordApplied() error {
+	recorded, err := d.appliedNumber()
+	if err != nil && !errors.Is(err, ErrCorrupt) || err == nil && recorded >= d.last {
 		return err
 	}
 	batch := d.tables.NewBatch()

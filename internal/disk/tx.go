@@ -16,8 +16,6 @@ type Tx struct {
 	report func(error)
 	// hole is told from which key on to before which one (nil is the end of the space) a scan past damage may have left keys out.
 	hole func(from, next []byte)
-	// keysOnly has a scan leave the values unread; see AscendKeys.
-	keysOnly bool
 }
 
 // Get returns a copy of the value of a key; nil if there is none. It returns ErrCorrupt for one that is damaged.
@@ -65,7 +63,7 @@ func (tx *Tx) Delete(s Space, key []byte) {
 // Ascend calls fn with the keys of a space from one to before another and their values, in order, until fn returns false. A nil to is
 // the end of the space. Both belong to fn only until it returns. The first value that is damaged ends it with ErrCorrupt.
 func (tx *Tx) Ascend(s Space, from, to []byte, fn func(key, value []byte) bool) error {
-	return tx.scan(s, from, to, false, nil, fn)
+	return tx.scan(s, from, to, mode{}, fn)
 }
 
 // Last returns the last key of a space, also if its value is damaged; nil if there is none, or it cannot be read.
@@ -80,25 +78,30 @@ func (tx *Tx) Last(s Space) (last []byte, err error) {
 	return last, damage(it.Close())
 }
 
-// Descend is Ascend in the other direction: it begins with the last key before to. Downwards Pebble also reads a block in front of the
-// range, in each file that has one. If such a block is damaged, Descend finds the keys that are left upwards, where Pebble does not read it.
+// Descend is Ascend in the other direction: it begins with the last key before to. In that direction Pebble also reads the block in front
+// of the range, in each file that has one. If such a block is damaged, Descend looks for the remaining keys in ascending order, in which
+// Pebble does not read it.
 func (tx *Tx) Descend(s Space, from, to []byte, fn func(key, value []byte) bool) error {
 	var last []byte // that fn was called with
 	stopped := false
-	damage := tx.scan(s, from, to, true, nil, func(key, value []byte) bool {
+	err := tx.scan(s, from, to, mode{down: true}, func(key, value []byte) bool {
 		last = append(last[:0], key...)
 		stopped = !fn(key, value)
 		return !stopped
 	})
-	if block := (*BlockError)(nil); stopped || !errors.As(damage, &block) {
-		return damage
+	if stopped || !errors.As(err, new(*BlockError)) {
+		return err
 	}
 	if last != nil {
 		to = last
 	}
 	var left [][]byte
-	if err := tx.ascendKeys(s, from, to, func(key []byte) { left = append(left, bytes.Clone(key)) }); err != nil {
-		return damage // the range itself is hit
+	collect := func(key, _ []byte) bool {
+		left = append(left, bytes.Clone(key))
+		return true
+	}
+	if tx.scan(s, from, to, mode{keysOnly: true}, collect) != nil {
+		return err // a block with keys of the range is damaged
 	}
 	for _, key := range slices.Backward(left) {
 		value, err := tx.Get(s, key)
@@ -112,14 +115,19 @@ func (tx *Tx) Descend(s Space, from, to []byte, fn func(key, value []byte) bool)
 	return nil
 }
 
-// ascendKeys calls fn with the keys of a range, and reads no values. It fails if a block that may have keys of the range is damaged.
-func (tx *Tx) ascendKeys(s Space, from, to []byte, fn func(key []byte)) error {
-	tx.keysOnly = true
-	defer func() { tx.keysOnly = false }()
-	return tx.scan(s, from, to, false, nil, func(key, _ []byte) bool { fn(key); return true })
+// mode is how a scan reads. The zero mode reads keys and values in ascending order, and ends at the first damaged value.
+type mode struct {
+	// down reads in descending order.
+	down bool
+	// keysOnly leaves the values unread: fn gets nil for each.
+	keysOnly bool
+	// skip is called with the error of each damaged value, and the scan goes on. A scan without it ends with the error.
+	skip func(error)
 }
 
-func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn func(key, value []byte) bool) (err error) {
+// scan calls fn with the keys of a range and their values until fn returns false. It returns ErrCorrupt at the first block that it cannot
+// read.
+func (tx *Tx) scan(s Space, from, to []byte, m mode, fn func(key, value []byte) bool) (err error) {
 	upper := []byte{byte(s) + 1}
 	if to != nil {
 		upper = inSpace(s, to)
@@ -134,12 +142,11 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 		}
 	}()
 	first, next := it.First, it.Next
-	if down {
+	if m.down {
 		first, next = it.Last, it.Prev
 	}
-	keysOnly := tx.keysOnly // fn may scan as well
 	for ok := first(); ok; ok = next() {
-		if keysOnly {
+		if m.keysOnly {
 			if !fn(it.Key()[1:], nil) {
 				return nil
 			}
@@ -150,8 +157,8 @@ func (tx *Tx) scan(s Space, from, to []byte, down bool, skip func(error), fn fun
 			return damage(err)
 		}
 		value, err := unseal(it.Key(), stored)
-		if err != nil && skip != nil {
-			skip(err)
+		if err != nil && m.skip != nil {
+			m.skip(err)
 			continue
 		}
 		if err != nil {
