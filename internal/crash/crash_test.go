@@ -39,6 +39,16 @@ func (p *process) die(t *testing.T) {
 	}
 }
 
+// park has code end enough processes of the build b1 for it to be parked.
+func park(t *testing.T, dir string, c turn.Code) {
+	t.Helper()
+	for range enough {
+		p := open(t, dir, "b1")
+		p.Begin(c)
+		p.die(t)
+	}
+}
+
 func code(kind turn.CodeKind, id string, part uint64) turn.Code {
 	return turn.Code{Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{7}), Part: part}
 }
@@ -107,11 +117,7 @@ func TestDeathCountsOnce(t *testing.T) {
 func TestAnotherBuildFrees(t *testing.T) {
 	t.Parallel()
 	dir, bad := t.TempDir(), code(turn.CodeQuery, "bad", 9)
-	for range enough {
-		p := open(t, dir, "b1")
-		p.Begin(bad)
-		p.die(t)
-	}
+	park(t, dir, bad)
 	if p := open(t, dir, "b2"); p.Parked(bad) != "" || p.log.Len() > 0 {
 		t.Errorf("another build has it parked: %s", p.log)
 	}
@@ -364,11 +370,7 @@ func TestTheLastRunIDIsNamed(t *testing.T) {
 func TestTheRunThatLandedIsNamed(t *testing.T) {
 	t.Parallel()
 	dir, bad := t.TempDir(), code(turn.CodeTask, "bad", 0)
-	for range enough {
-		p := open(t, dir, "b1")
-		p.Begin(bad)
-		p.die(t)
-	}
+	park(t, dir, bad)
 	landed := bad
 	landed.RunID = history.NewRunID(1, [8]byte{9})
 	p := open(t, dir, "b1")
