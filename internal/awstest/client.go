@@ -6,10 +6,18 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/seed-41655fb1/weft/internal/awstry"
 )
 
-var _ awstry.Slow = (*client)(nil)
+var _ HTTPClient = (*client)(nil)
+
+// HTTPClient is what the HTTP client of a Server's Config is. A test that wraps it embeds it, so that the wrapper stays an awstry.Slow.
+type HTTPClient interface {
+	aws.HTTPClient
+	awstry.Slow
+}
 
 // tryTimeout is the shortest timeout of a try. LocalStack serves few requests at once, so under forty parallel tests a request
 // may wait for many seconds.

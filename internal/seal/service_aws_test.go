@@ -15,9 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
@@ -27,7 +25,6 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/awstest"
-	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -45,7 +42,7 @@ func TestServersAreSentNothingReadable(t *testing.T) {
 	t.Parallel()
 	for name, encrypts := range map[string]bool{"encrypted": true, "plain": false} {
 		t.Run(name, func(t *testing.T) {
-			told := &wire{to: awstest.LocalStack(t).Config.HTTPClient}
+			told := &wire{HTTPClient: awstest.LocalStack(t).Config.HTTPClient.(awstest.HTTPClient)}
 			use(t, serve(t, told, encrypts))
 			text := told.text()
 			for _, public := range []string{"keeper-1", "keeper", "plain-of-all"} {
@@ -68,13 +65,10 @@ func TestServersAreSentNothingReadable(t *testing.T) {
 
 // wire hands requests on to AWS, and keeps what was sent.
 type wire struct {
-	to   aws.HTTPClient
+	awstest.HTTPClient
 	mu   sync.Mutex
 	sent bytes.Buffer
 }
-
-// TryTimeout implements awstry.Slow.
-func (w *wire) TryTimeout() time.Duration { return w.to.(awstry.Slow).TryTimeout() }
 
 // Do implements aws.HTTPClient.
 func (w *wire) Do(r *http.Request) (*http.Response, error) {
@@ -90,7 +84,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 		w.sent.WriteByte('\n')
 		w.mu.Unlock()
 	}
-	return w.to.Do(r)
+	return w.HTTPClient.Do(r)
 }
 
 var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{8,}`)

@@ -10,25 +10,17 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-41655fb1/weft/internal/awstest"
-	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// patient is the HTTP client of a server that may be slow: see awstry.Slow.
-type patient interface {
-	aws.HTTPClient
-	awstry.Slow
-}
-
 // breaking is the network to a server, with a connection that breaks once when it is told to.
 type breaking struct {
-	patient
+	awstest.HTTPClient
 	// before and after break the next request: it does not arrive, or its answer does not.
 	before, after atomic.Bool
 }
@@ -37,7 +29,7 @@ func (b *breaking) Do(r *http.Request) (*http.Response, error) {
 	if b.before.CompareAndSwap(true, false) {
 		return nil, errBroken
 	}
-	response, err := b.patient.Do(r)
+	response, err := b.HTTPClient.Do(r)
 	if err != nil || !b.after.CompareAndSwap(true, false) {
 		return response, err
 	}
@@ -51,7 +43,7 @@ func TestEveryWriteToServersFails(t *testing.T) {
 	for _, server := range awstest.DynamoDB(t) {
 		t.Run(server.Name, func(t *testing.T) {
 			t.Parallel()
-			network := &breaking{patient: server.Config.HTTPClient.(patient)}
+			network := &breaking{HTTPClient: server.Config.HTTPClient.(awstest.HTTPClient)}
 			server.Config.HTTPClient = network
 			client := dynamodb.NewFromConfig(server.Config)
 			table := newTable(t, client)
