@@ -34,7 +34,7 @@ type commands struct {
 func said(err error) string {
 	text := "weft: " + strings.TrimPrefix(err.Error(), "weft: ")
 	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
-		text += ": give an address that the certificate names, and, for one of your own, name it in SSL_CERT_FILE"
+		text += ": use an address that the certificate names; if the certificate is your own, set SSL_CERT_FILE to its file"
 	}
 	return text
 }
