@@ -3,7 +3,6 @@ package isolate_test
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"syscall"
 	"testing"
 
@@ -35,9 +34,7 @@ func init() {
 func TestResidentMemory(t *testing.T) {
 	const limit = 512 // with the race detector a child has more than 256 when it begins
 	s := serveIn(t, t.TempDir(), weft.Isolation{Children: 1, MemoryMiB: limit})
-	if got := s.post(t, "/v1/workflows", fmt.Sprintf(`{"workflowId":"shared","type":"shared","input":%d}`, limit+64)); got != http.StatusCreated {
-		t.Fatalf("start: %d", got)
-	}
+	s.startFatal(t, fmt.Sprintf(`{"workflowId":"shared","type":"shared","input":%d}`, limit+64))
 	s.log.until("a child process has more memory than it may: it is killed")
 	if got := s.log.until("a workflow is parked")["workflowId"]; got != "shared" {
 		t.Errorf("the log says that %v is parked", got)
