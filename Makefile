@@ -39,7 +39,7 @@ test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
 	go test $(RACE) -timeout 20m ./...
 	@# With the race detector the simulation plays few seeds, none of those that were kept, and no mutants; the model's reduction is not checked.
-	@if [ -n "$(RACE)" ]; then go test -timeout 20m ./internal/sim ./internal/model -run 'TestSeeds|TestLinearizable|TestMutants|TestReduction'; fi
+	@if [ -n "$(RACE)" ]; then go test -timeout 20m ./proof/sim ./proof/model -run 'TestSeeds|TestLinearizable|TestMutants|TestReduction'; fi
 	@# Not from the cache: go test does not know that these read the examples.
 	cd cmd/weftvet && go test -count=1 -timeout 20m ./...
 
@@ -82,17 +82,17 @@ weftvet: ## look for what workflow code must not do, in the examples and in the 
 
 check: lint test ## the linters, and the tests that need no server
 
-# A failure is shrunk, and kept: commit what it writes to internal/sim/testdata.
-SEARCH = go test -count=1 -timeout 0 ./internal/sim -run 'TestSeeds$$|TestLinearizable' -v -fresh -keep -failures=10 -seeds=$(SEEDS) $(if $(SEED),-seed=$(SEED)) $(if $(FOR),-for=$(FOR))
+# A failure is shrunk, and kept: commit what it writes to proof/sim/testdata.
+SEARCH = go test -count=1 -timeout 0 ./proof/sim -run 'TestSeeds$$|TestLinearizable' -v -fresh -keep -failures=10 -seeds=$(SEEDS) $(if $(SEED),-seed=$(SEED)) $(if $(FOR),-for=$(FOR))
 
 sim: ## search for a counterexample with fresh seeds, on all cores (SEEDS=100000, FOR=8h, SEED=1 for one that was printed)
 	$(SEARCH)
 
 model: ## explore the protocol's model: every shape with two faults, all states (ONLY=part of a name; one that there is not lists them)
-	go test -count=1 -timeout 0 ./internal/model -run 'TestShapes|TestVariants' -v -all $(if $(ONLY),-only='$(ONLY)')
+	go test -count=1 -timeout 0 ./proof/model -run 'TestShapes|TestVariants' -v -all $(if $(ONLY),-only='$(ONLY)')
 
 sim-mutants: ## break the protocol in every way there is: each break must be found within the seeds that it states
-	go test -count=1 -timeout 0 ./internal/sim -run 'TestMutants' -v -all-mutants
+	go test -count=1 -timeout 0 ./proof/sim -run 'TestMutants' -v -all-mutants
 
 sim-coverage: ## what the simulation covers of the engine and of internal/turn, in statements and in branches (SEEDS=n)
 	@mkdir -p bin
@@ -113,18 +113,18 @@ schemathesis: ## try the HTTP API with what the OpenAPI document allows, and wit
 
 torture: ## do to the local server what machines, disks, clients and bad code do (TORTURE_MINUTES=3; in full it takes three hours; ONLY=kill9,soak; SEED=1)
 	@mkdir -p bin
-	go run ./internal/torture $(if $(ONLY),-only='$(ONLY)') $(if $(SEED),-seed '$(SEED)')
+	go run ./proof/torture $(if $(ONLY),-only='$(ONLY)') $(if $(SEED),-seed '$(SEED)')
 
 cost: ## what AWS would bill for the canonical work, counted in the SDK (installs the servers)
 	@localstack/install
-	@localstack/servers run $(DYNAMODB) elasticmq -- go run ./internal/cost
+	@localstack/servers run $(DYNAMODB) elasticmq -- go run ./proof/cost
 
 bench: ## measure, beside the floors of the same run (with a DynamoDB server, which it installs, if Node.js and a JDK are there)
-	@if localstack/install dynamodb; then localstack/servers run $(DYNAMODB) -- go run ./internal/bench; \
-	else echo "NOT measured: what needs a DynamoDB server" >&2; go run ./internal/bench; fi
+	@if localstack/install dynamodb; then localstack/servers run $(DYNAMODB) -- go run ./proof/bench; \
+	else echo "NOT measured: what needs a DynamoDB server" >&2; go run ./proof/bench; fi
 
 bench-peers: ## measure Weft beside Temporal, Restate, DBOS and go-workflows (18 minutes; ROUNDS=1, QUICK=1, PEERS="weft dbos")
-	@bench/peers/run
+	@proof/peers/run
 
 clean: ## remove what was built, and the data of the local server
 	rm -rf bin .weft

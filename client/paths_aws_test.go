@@ -7,8 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/seed-41655fb1/weft/internal/awstest"
-	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/awstest"
+	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 )
 
 // TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers. LocalStack is left out: it hands

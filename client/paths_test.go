@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/turntest"
-	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 )
 
 // The typed client is tried against what serves it: the embedded server, and the function of the API on AWS, which is called in

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/stage"
+	"github.com/seed-41655fb1/weft/proof/stage"
 )
 
 func init() {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
 // mocks is what AWS would say of resources when they are made: what the template's reader says of them.

@@ -15,11 +15,11 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/seed-41655fb1/weft/blob/s3"
-	"github.com/seed-41655fb1/weft/internal/awsuse"
-	"github.com/seed-41655fb1/weft/internal/iam"
-	"github.com/seed-41655fb1/weft/internal/lambdahost"
-	"github.com/seed-41655fb1/weft/internal/privilege"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/proof/awsuse"
+	"github.com/seed-41655fb1/weft/proof/iam"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
 // unreachable answers no request: what is asked for is recorded before it is sent.

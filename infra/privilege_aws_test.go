@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
-	"github.com/seed-41655fb1/weft/internal/awsuse"
-	"github.com/seed-41655fb1/weft/internal/iam"
-	"github.com/seed-41655fb1/weft/internal/privilege"
+	"github.com/seed-41655fb1/weft/proof/awsuse"
+	"github.com/seed-41655fb1/weft/proof/iam"
+	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
 // namespace is that of the deployment of these tests, which is not the default.

@@ -3,7 +3,7 @@ package infra_test
 import (
 	"testing"
 
-	"github.com/seed-41655fb1/weft/internal/privilege"
+	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
 // No right is wider than it need be, and what AWS does with the roles is what its documentation asks for.

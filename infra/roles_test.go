@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/infra"
-	"github.com/seed-41655fb1/weft/internal/iam"
-	"github.com/seed-41655fb1/weft/internal/lambdahost"
-	"github.com/seed-41655fb1/weft/internal/privilege"
+	"github.com/seed-41655fb1/weft/proof/iam"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/privilege"
 	"github.com/seed-41655fb1/weft/queue"
 )
 

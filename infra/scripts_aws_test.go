@@ -18,12 +18,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
-	"github.com/seed-41655fb1/weft/internal/awstest"
-	"github.com/seed-41655fb1/weft/internal/awsuse"
-	"github.com/seed-41655fb1/weft/internal/lambdahost"
-	"github.com/seed-41655fb1/weft/internal/privilege"
-	"github.com/seed-41655fb1/weft/internal/turntest"
-	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/awstest"
+	"github.com/seed-41655fb1/weft/proof/awsuse"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/privilege"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/seed-41655fb1/weft/internal/awsuse"
-	"github.com/seed-41655fb1/weft/internal/iam"
-	"github.com/seed-41655fb1/weft/internal/privilege"
+	"github.com/seed-41655fb1/weft/proof/awsuse"
+	"github.com/seed-41655fb1/weft/proof/iam"
+	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
 var tables = flag.Bool("tables", false, "rewrite the tables of docs/security.md and terraform/README.md") // rewrite is datadriven's

@@ -7,7 +7,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/seed-41655fb1/weft/infra"
-	"github.com/seed-41655fb1/weft/internal/privilege"
+	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
 // The function of a task queue may do what the activity function may, with a queue, a log group and versions of its own; whoever

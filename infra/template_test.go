@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
 // template is a CloudFormation template with the values of its parameters, resolved as far as tests ask for it. What it cannot

@@ -14,8 +14,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turntest"
-	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 )
 
 // onAWSPath is a deployment of functions and queues, on a clock of its own.

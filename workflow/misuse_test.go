@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/internal/stage"
+	"github.com/seed-41655fb1/weft/proof/stage"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/stage"
+	"github.com/seed-41655fb1/weft/proof/stage"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/blob/blobtest"
 	"github.com/seed-41655fb1/weft/blob/s3"
-	"github.com/seed-41655fb1/weft/internal/awstest"
+	"github.com/seed-41655fb1/weft/proof/awstest"
 )
 
 func TestConformance(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/examples/continued"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // A meter goes on in a new run after every third reading, and its callers do not notice.

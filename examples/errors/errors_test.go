@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	examples "github.com/seed-41655fb1/weft/examples/errors"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/examples/heartbeats"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // Each attempt goes on where the one before it was last heard of.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/nightly"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 

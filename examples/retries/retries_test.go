@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/retries"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 func TestRetries(t *testing.T) {

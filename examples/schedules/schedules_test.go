@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/schedules"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // Backups are made each hour; the schedule says so, is paused, and makes up for what was left out then.

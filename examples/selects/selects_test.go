@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/selects"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 func TestSelects(t *testing.T) {

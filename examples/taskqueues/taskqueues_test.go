@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/taskqueues"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // The archive takes a minute for each report, and two at a time: in this deployment a task queue runs that many at once.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // TestContract plays the scripts in testdata/scripts: requests, and the answers to them, word by word. Rewrite them with

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // FuzzRequest sends anything to the handler. Whatever it is, the answer is one of the API's, and a refusal changes

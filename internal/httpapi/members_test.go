@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/apitest"
+	"github.com/seed-41655fb1/weft/proof/apitest"
 )
 
 // forms are the types of what is sent and answered, by their schemas. Of an update's answer there are three.

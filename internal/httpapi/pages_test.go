@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // A page of a history fits into an answer of Lambda, which takes 6 MB, however large the events are. The pages have every event once.

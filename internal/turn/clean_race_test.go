@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -77,7 +77,7 @@ func TestStartRacesWithDeletion(t *testing.T) {
 }
 
 // As in TestStartRacesWithDeletion, but the number that the slow start takes lies below a void run: two starts and a message had made
-// runs 2 and 3 void, and run 2 has expired. The model found this (internal/model, shape "deletion").
+// runs 2 and 3 void, and run 2 has expired. The model found this (proof/model, shape "deletion").
 func TestStartBelowAVoidRunRacesWithDeletion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

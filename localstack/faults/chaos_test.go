@@ -16,8 +16,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/seed-41655fb1/weft/internal/faultproxy"
-	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/faultproxy"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
 )
 
 var numbers = []types.QueueAttributeName{

@@ -20,9 +20,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/seed-41655fb1/weft/internal/awstest"
-	"github.com/seed-41655fb1/weft/internal/faultproxy"
-	"github.com/seed-41655fb1/weft/internal/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/awstest"
+	"github.com/seed-41655fb1/weft/proof/faultproxy"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
 	"github.com/seed-41655fb1/weft/store/dynamo"

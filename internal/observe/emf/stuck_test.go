@@ -9,8 +9,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
 	"github.com/seed-41655fb1/weft/internal/observe/emf/emftest"
-	"github.com/seed-41655fb1/weft/internal/turntest"
-	"github.com/seed-41655fb1/weft/internal/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 )
 
 // A run whose code fails is in StuckTasks in each quarter of an hour, until code is deployed that does not: an alarm can

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/replay"
-	"github.com/seed-41655fb1/weft/internal/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // kept are histories of schedules, by file in testdata, and how many runs each has started. The version at commit f7d88970 recorded them.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 
-	"github.com/seed-41655fb1/weft/internal/awstest"
 	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/proof/awstest"
 )
 
 // The same over a server that speaks KMS's protocol: rotation, another namespace, and a key that is disabled and enabled again.

@@ -1,0 +1,117 @@
+package archtest
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var rewriteAPI = flag.Bool("rewrite-api", false, "rewrite the golden files of TestAPI")
+
+// apiDir holds one golden file for each public package.
+const apiDir = "testdata/api"
+
+// notPublic are the folders whose packages are programs, tests or tools of this repository. Nobody else imports them.
+var notPublic = []string{"cmd", "examples", "infra", "localstack", "proof", "tools"}
+
+// publicPackages returns the names of the packages that other modules may import, without the module.
+func publicPackages(t *testing.T) (names []string) {
+	t.Helper()
+	for _, p := range packages(t) {
+		name, _ := ours(p.ImportPath)
+		if p.Name != "main" && !under(name, notPublic...) && !slices.Contains(strings.Split(name, "/"), "internal") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// goldenName returns the golden file of a package.
+func goldenName(name string) string {
+	if name == "." {
+		name = "weft"
+	}
+	return strings.ReplaceAll(name, "/", "-") + ".txt"
+}
+
+// TestAPI compares what `go doc -all` prints for each public package with a golden file, so that a review shows each change of the API.
+func TestAPI(t *testing.T) {
+	t.Parallel()
+	files := map[string]bool{}
+	for _, name := range publicPackages(t) {
+		file := goldenName(name)
+		files[file] = true
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			checkGolden(t, filepath.Join(apiDir, file), documentation(t, name))
+		})
+	}
+	kept, err := os.ReadDir(apiDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, f := range kept {
+		if !files[f.Name()] {
+			t.Errorf("%s/%s is of no public package: delete it", apiDir, f.Name())
+		}
+	}
+}
+
+// documentation returns what `go doc -all` prints for a package.
+func documentation(t *testing.T, name string) string {
+	t.Helper()
+	cmd := exec.Command("go", "doc", "-all", "./"+name)
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go doc -all ./%s: %v\n%s", name, err, out)
+	}
+	return string(out)
+}
+
+// checkGolden compares text with a golden file, or rewrites the file with -rewrite-api.
+func checkGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *rewriteAPI {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the API of this package has changed. If that is intended, run\n"+
+			"go test ./proof/archtest -run TestAPI -rewrite-api\nand commit %s. First difference:\n%s", file, firstDifference(got, string(want)))
+	}
+}
+
+// firstDifference returns the first line in which two texts differ, from both.
+func firstDifference(got, want string) string {
+	gotLines, wantLines := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(gotLines), len(wantLines)) {
+		g, w := lineAt(gotLines, i), lineAt(wantLines, i)
+		if g != w {
+			return "  got:  " + g + "\n  want: " + w
+		}
+	}
+	return "  none"
+}
+
+// lineAt returns a line, or "(no line)" behind the last one.
+func lineAt(lines []string, i int) string {
+	if i >= len(lines) {
+		return "(no line)"
+	}
+	return lines[i]
+}

@@ -1,0 +1,315 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/seed-41655fb1/weft"
+
+var rewrite = flag.Bool("rewrite", false, "rewrite testdata/modules.txt")
+
+// pkg is what `go list` says of a package.
+type pkg struct {
+	ImportPath string
+	Name       string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+func list(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Dir = filepath.Join("..", "..")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v\n%s", args, err, stderr.String())
+	}
+	return out
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	var all []pkg
+	d := json.NewDecoder(bytes.NewReader(list(t, "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")))
+	for d.More() {
+		var p pkg
+		if err := d.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found only %d packages", len(all))
+	}
+	return all
+}
+
+// under reports whether a package, named without the module, is one of the folders or below one.
+func under(name string, folders ...string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return name == f || strings.HasPrefix(name, f+"/") })
+}
+
+// among reports whether a package is one of those named; "folder/..." names all that are in a folder and below.
+func among(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		folder, all := strings.CutSuffix(p, "/...")
+		return name == folder || all && strings.HasPrefix(name, folder+"/")
+	})
+}
+
+// ours is the name of a package of this module without the module; ok is false for others.
+func ours(path string) (name string, ok bool) {
+	if path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+// rule says what the packages under a folder may import of ours; nil is nothing.
+type rule struct {
+	folder  string
+	allowed []string
+}
+
+// The first rule whose folder holds a package is the one for it.
+var rules = []rule{
+	{"engine", []string{"engine/...", "internal/jsontext"}},
+	{"internal/jsontext", nil},
+	{"store/storetest", []string{"store"}},
+	{"store/memory", []string{"store"}},
+	{"store/embedded", []string{"store", "internal/disk"}},
+	{"store/dynamo", []string{"store", "internal/awstry"}},
+	{"store", nil},
+	{"queue/internal/lines", []string{"queue"}},
+	{"queue/queuetest", []string{"queue"}},
+	{"queue/memory", []string{"queue", "queue/internal/lines"}},
+	{"queue/embedded", []string{"queue", "queue/internal/lines", "internal/disk"}},
+	{"queue/sqs", []string{"queue", "internal/awstry"}},
+	{"queue", nil},
+	{"internal/disk/disktest", []string{"internal/disk"}},
+	{"internal/disk", nil},
+	{"internal/where", nil},
+	{"internal/cron", nil},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/payload", "internal/schedule"}},
+	{"internal/schedule", []string{"engine", "internal/api", "internal/cron"}},
+	{"internal/limits", []string{"engine"}},
+	{"internal/attempt", nil},
+	{"internal/awstry", nil},
+	{"internal/filter", []string{"engine", "engine/history", "store"}},
+	{"internal/meter", []string{"blob", "store", "queue"}},
+	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe"}},
+	{"weftotel", []string{"engine/history", "internal/observe"}},
+	{"internal/payload", []string{"engine", "engine/history"}},
+	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext"}},
+	{"internal/turn", []string{"engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/turn"}},
+	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
+	{"internal/replay", []string{"engine/...", "internal/api"}},
+	{"internal/seal/awskms", []string{"internal/seal"}},
+	{"internal/seal", []string{"blob", "engine/history", "store", "queue", "internal/meter", "internal/turn"}},
+	{"blob/blobtest", []string{"blob"}},
+	{"blob/memory", []string{"blob"}},
+	{"blob/embedded", []string{"blob", "internal/disk"}},
+	{"blob/s3", []string{"blob", "internal/awstry"}},
+	{"blob", nil},
+	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn"}},
+	{"client", []string{"engine/...", "internal/api", "internal/header"}},
+	{"workflow", []string{"client", "engine/...", "internal/header", "internal/payload", "internal/where"}},
+	{"activity", []string{"workflow", "client", "engine/...", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
+	{"weftest", []string{
+		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/httpapi",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/seal", "internal/turn",
+	}},
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name, _ := ours(p.ImportPath)
+		for _, imported := range p.Imports {
+			target, ok := ours(imported)
+			if !ok {
+				continue
+			}
+			if i := slices.IndexFunc(rules, func(r rule) bool { return under(name, r.folder) }); i >= 0 && !among(target, rules[i].allowed) {
+				t.Errorf("%s imports %s; packages under %s may import of ours only %q", name, target, rules[i].folder, rules[i].allowed)
+			}
+			if under(target, "cmd", "infra", "localstack", "examples") && p.Name != "main" && !under(name, "examples") {
+				t.Errorf("%s imports %s: nobody imports what is under cmd, infra, localstack and examples", name, target)
+			}
+			if under(target, "proof") && !under(name, "proof") {
+				t.Errorf("%s imports %s: what users get does not import what proves it", name, target)
+			}
+			if (target == "." || target == "weftotel") && p.Name != "main" {
+				t.Errorf("%s imports %s: only mains do", name, imported)
+			}
+		}
+	}
+}
+
+// The engine does no I/O and reads no clock: it may not even import what would let it.
+var engineImports = []string{
+	"bytes", "cmp", "container/heap", "context", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors",
+	"fmt", "iter", "maps", "math", "math/rand/v2", "reflect", "runtime", "runtime/debug", "slices", "strconv", "strings",
+	"sync/atomic", "time", "unicode/utf8", "github.com/fxamacker/cbor/v2",
+}
+
+// engineCalls are functions of those packages that it may not call all the same.
+var engineCalls = map[string][]string{
+	"time":    {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
+	"rand":    {"Int", "IntN", "Int64", "Int64N", "Uint32", "Uint64", "Uint64N", "Float64", "N", "Perm", "Shuffle"},
+	"context": {"WithTimeout", "WithDeadline", "Background", "TODO"},
+}
+
+func TestEngineIsPure(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		name, _ := ours(p.ImportPath)
+		if !under(name, "engine", "internal/jsontext") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if _, our := ours(imported); !our && !slices.Contains(engineImports, imported) {
+				t.Errorf("%s imports %s, which is not among what the engine may import", name, imported)
+			}
+		}
+		for _, file := range p.GoFiles {
+			checkCalls(t, filepath.Join(p.Dir, file))
+		}
+	}
+}
+
+func checkCalls(t *testing.T, path string) {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if g, ok := n.(*ast.GoStmt); ok {
+			t.Errorf("%s: the engine starts no goroutines but those of iter.Pull", files.Position(g.Pos()))
+		}
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && slices.Contains(engineCalls[x.Name], sel.Sel.Name) {
+			t.Errorf("%s: the engine may not call %s.%s: time, chance and ids are arguments", files.Position(sel.Pos()), x.Name, sel.Sel.Name)
+		}
+		return true
+	})
+}
+
+// Every exported name has a doc comment.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		for _, name := range p.GoFiles {
+			files := token.NewFileSet()
+			f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				for _, undocumented := range undocumented(d) {
+					t.Errorf("%s: %s has no doc comment", files.Position(undocumented.Pos()), undocumented.Name)
+				}
+			}
+		}
+	}
+}
+
+// undocumented are the exported names of a declaration that have no comment, of their own or of their group's.
+func undocumented(d ast.Decl) (names []*ast.Ident) {
+	add := func(n *ast.Ident, comments ...*ast.CommentGroup) {
+		if n.IsExported() && !slices.ContainsFunc(comments, func(c *ast.CommentGroup) bool { return c != nil }) {
+			names = append(names, n)
+		}
+	}
+	if f, ok := d.(*ast.FuncDecl); ok {
+		add(f.Name, f.Doc)
+		return names
+	}
+	group, _ := d.(*ast.GenDecl)
+	for _, s := range group.Specs {
+		switch s := s.(type) {
+		case *ast.TypeSpec:
+			add(s.Name, s.Doc, group.Doc)
+		case *ast.ValueSpec:
+			for _, n := range s.Names {
+				add(n, s.Doc, s.Comment, group.Doc)
+			}
+		}
+	}
+	return names
+}
+
+// modules are the modules that the code of some packages needs, tests aside.
+func modules(t *testing.T, packages ...string) []string {
+	t.Helper()
+	args := append([]string{"-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)
+	lines := strings.Fields(string(list(t, args...)))
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// A new dependency shows in review: the modules that users get are listed in a file, those of a program that runs the local
+// server first. A program gets those of OpenTelemetry only if it imports package weftotel. What is internal they get only
+// with what they can import or run.
+func TestModules(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/modules.txt"
+	var open []string
+	for _, p := range packages(t) {
+		if name, _ := ours(p.ImportPath); !strings.Contains(p.ImportPath, "/internal/") && !under(name, "proof") {
+			open = append(open, p.ImportPath)
+		}
+	}
+	var got string
+	listed := map[string]bool{}
+	for _, part := range []struct {
+		title    string
+		packages []string
+	}{
+		{"a program on the local server", []string{".", "./workflow", "./activity", "./client"}},
+		{"besides, on AWS", []string{"./functions/...", "./client/...", "./store/...", "./queue/..."}},
+		{"besides, with package weftotel", []string{"./weftotel"}},
+		{"besides, elsewhere", open},
+	} {
+		got += "# " + part.title + "\n"
+		for _, m := range modules(t, part.packages...) {
+			if !listed[m] {
+				got += m + "\n"
+			}
+			listed[m] = true
+		}
+	}
+	if *rewrite {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the modules that Weft needs have changed. If that is meant, say why in a decision record and run\n"+
+			"go test ./proof/archtest -run TestModules -rewrite\ngot:\n%swant:\n%s", got, want)
+	}
+}

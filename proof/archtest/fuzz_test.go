@@ -1,0 +1,131 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// decoders are the functions that read what is stored, or comes from outside, by package, each with the fuzzer that reaches it: one of
+// its own package, or of another if there is a slash. After a dash stands why one needs none.
+var decoders = map[string]map[string]string{
+	"engine": {"DecodeFrom": "FuzzMessageLikeLibrary"},
+	"engine/failure": {
+		"DecodeFrom": "engine/history/FuzzDecodeLikeLibrary", "UnmarshalText": "engine/history/FuzzAttributesFromJSON",
+		"DecodeDetails": "- it reads into a type of the author's, with encoding/json",
+	},
+	"engine/history": {
+		"Decode": "FuzzDecode", "decode": "FuzzDecode", "decodeFast": "FuzzDecodeLikeLibrary", "DecodeFrom": "FuzzDecodeLikeLibrary",
+		"decodeType": "FuzzDecode", "UnmarshalCBOR": "FuzzDecodeLikeLibrary", "DecodeBody": "internal/turn/FuzzRecords",
+		"decodeSlowly": "FuzzDecodeLikeLibrary", "decodePayload": "FuzzPayloadsAreReadBack", "UnmarshalJSON": "FuzzAttributesFromJSON",
+		"UnmarshalText": "FuzzAttributesFromJSON",
+	},
+	"internal/api":    {"UnmarshalJSON": "FuzzReadHistory"},
+	"internal/limits": {"UnmarshalText": "FuzzText"},
+	"internal/payload": {
+		"Decode": "- it reads into a type of the author's, with encoding/json", "DecodeOrZero": "- it reads into a type of the author's, with encoding/json",
+	},
+	"internal/cron":    {"Parse": "FuzzParse", "ParseDefault": "FuzzParse", "parse": "FuzzParse"},
+	"internal/crash":   {"decodeNote": "FuzzNote"},
+	"internal/local":   {"decodeMessage": "internal/turn/FuzzDecodeMessage", "UnmarshalText": "FuzzSize"},
+	"internal/disk":    {"parseName": "FuzzName"},
+	"internal/filter":  {"Parse": "FuzzParse"},
+	"internal/httpapi": {"decode": "FuzzRequest", "decodeObject": "FuzzRequest"},
+	"internal/observe": {"parse": "FuzzTraceParent", "decode": "FuzzTraceParent"},
+	"internal/pump":    {"decode": "internal/turn/FuzzDecodeMessage"},
+	"internal/seal":    {"parseKeys": "FuzzKeyFile", "decodeHeader": "FuzzHeader"},
+	"internal/turn": {
+		"decodeAttempt": "FuzzRecords", "decodeAll": "engine/history/FuzzDecode", "DecodeMessage": "FuzzDecodeMessage",
+	},
+	"queue/embedded": {"decodeID": "FuzzNumbers", "decodeCount": "FuzzNumbers", "decodeMessage": "FuzzMessage"},
+	"queue/sqs":      {"Decode": "FuzzDecode"},
+	"store/dynamo": {
+		"parseToken": "FuzzToken", "parseCommitSort": "FuzzItem", "parseNumber": "FuzzItem", "parseTimerSort": "FuzzItem", "decodeItem": "FuzzItem",
+		"decodeSummary": "FuzzItem", "parseCursor": "FuzzCursor", "decodeTimer": "FuzzItem", "decodeMark": "FuzzItem",
+	},
+	"store/embedded": {
+		"decodeAttempt": "FuzzStored", "decodeToken": "FuzzListToken", "decodeKey": "FuzzStored", "decodeItem": "FuzzStored",
+		"decodeEntry": "FuzzStored", "decodeAny": "FuzzStored", "decodeSummary": "FuzzStored", "decodeExpiry": "FuzzStored",
+	},
+	"store/memory": {"parseToken": "FuzzToken"},
+	"weftest":      {"parse": "FuzzReplay"},
+	"workflow":     {"decode": "- it reads into a type of the author's, with encoding/json"},
+}
+
+// noStrangers are packages that read only what this repository or its tests write.
+var noStrangers = []string{"cmd", "examples", "infra", "internal/observe/emf/emftest", "internal/wiregen", "localstack", "proof"}
+
+var decoderName = regexp.MustCompile(`^(([dD]ecode|[pP]arse)([A-Z]\w*)?|Unmarshal(JSON|Text|CBOR|Binary))$`)
+
+// Every function that is called a decoder has a fuzzer that is there, and a corpus that is kept. What reads without such a name is left
+// to who reviews it.
+func TestDecodersHaveFuzzers(t *testing.T) {
+	t.Parallel()
+	found := map[string]map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if slices.ContainsFunc(noStrangers, func(n string) bool { return name == n || strings.HasPrefix(name, n+"/") }) {
+			continue
+		}
+		found[name] = map[string]bool{}
+		for _, f := range p.GoFiles {
+			for _, function := range functionsOf(t, filepath.Join(p.Dir, f)) {
+				if !decoderName.MatchString(function) {
+					continue
+				}
+				found[name][function] = true
+				checkFuzzer(t, name, function, decoders[name][function])
+			}
+		}
+	}
+	for name, functions := range decoders {
+		for function := range functions {
+			if !found[name][function] && decoderName.MatchString(function) {
+				t.Errorf("the table has %s of %s, which is not there", function, name)
+			}
+		}
+	}
+}
+
+func functionsOf(t *testing.T, file string) (names []string) {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range parsed.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names
+}
+
+// checkFuzzer wants the fuzzer of a decoder to be there, with a corpus.
+func checkFuzzer(t *testing.T, name, function, fuzzer string) {
+	t.Helper()
+	if strings.HasPrefix(fuzzer, "- ") {
+		return
+	}
+	if fuzzer == "" {
+		t.Errorf("%s of %s has no fuzzer in the table: write one, or say why it needs none", function, name)
+		return
+	}
+	if at := strings.LastIndex(fuzzer, "/"); at >= 0 {
+		name, fuzzer = fuzzer[:at], fuzzer[at+1:]
+	}
+	dir := filepath.Join("..", "..", filepath.FromSlash(name))
+	tests, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil || !slices.ContainsFunc(tests, func(file string) bool { return slices.Contains(functionsOf(t, file), fuzzer) }) {
+		t.Errorf("%s of %s: there is no %s in %s", function, name, fuzzer, name)
+	}
+	if kept, err := os.ReadDir(filepath.Join(dir, "testdata", "fuzz", fuzzer)); err != nil || len(kept) == 0 {
+		t.Errorf("%s of %s: no corpus of %s is kept: %v", function, name, fuzzer, err)
+	}
+}

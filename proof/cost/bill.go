@@ -1,0 +1,80 @@
+package main
+
+import "github.com/seed-41655fb1/weft/proof/awsmeter"
+
+// bill is what some work has cost, as it was counted.
+type bill struct {
+	awsmeter.Cost
+	// Invocations are those of functions, and Requests to the API those of them that came through it.
+	Invocations, APIRequests int64
+	// Seconds is how long the functions ran.
+	Seconds float64
+	// LoggedBytes is what the functions write to their logs where all goes well: the lines of their metrics.
+	LoggedBytes int64
+	// StoredBytes is what stands in the table when the work is done.
+	StoredBytes int64
+}
+
+// minus is what has been added since an earlier bill.
+func (b bill) minus(e bill) bill {
+	b.Cost = b.Cost.Minus(e.Cost)
+	b.Invocations -= e.Invocations
+	b.APIRequests -= e.APIRequests
+	b.Seconds -= e.Seconds
+	b.LoggedBytes -= e.LoggedBytes
+	b.StoredBytes -= e.StoredBytes
+	return b
+}
+
+// terms are the ways in which a bill can be priced.
+type terms struct {
+	// measured takes the durations of this run for Lambda's, in the place of taskSeconds an invocation.
+	measured bool
+	// httpAPI puts an HTTP API before the api function, in the place of a function URL.
+	httpAPI bool
+	// cleanUp deletes what stands in the table at the end, as each run is after its retention.
+	cleanUp bool
+}
+
+// part is a part of a bill.
+type part struct {
+	name    string
+	dollars float64
+}
+
+// parts is what the bill comes to. A lost race is billed as the write that it would have been: the service does not say
+// how many units it took, and one is the least.
+func (b bill) parts(t terms) []part {
+	seconds := taskSeconds * float64(b.Invocations)
+	if t.measured {
+		seconds = b.Seconds
+	}
+	all := []part{
+		{"DynamoDB: writes", (b.WriteUnits + b.IndexUnits + float64(b.Lost)) * writeUnit},
+		{"DynamoDB: reads", b.ReadUnits * readUnit},
+		{"DynamoDB: storage", float64(b.StoredBytes) / (1 << 30) * storage * keptMonths},
+		{"SQS", float64(b.Chunks-b.FIFOChunks)*standardRequest + float64(b.FIFOChunks)*fifoRequest},
+		{"Lambda", float64(b.Invocations)*invocation + seconds*taskGigabytes*gigaSecond},
+	}
+	if b.KeyRequests > 0 {
+		all = append(all, part{"KMS", float64(b.KeyRequests) * keyRequest})
+	}
+	if b.BlobPuts+b.BlobGets > 0 {
+		all = append(all, part{"S3", float64(b.BlobPuts)*blobPut + float64(b.BlobGets)*blobGet})
+	}
+	if t.httpAPI {
+		all = append(all, part{"API Gateway", float64(b.APIRequests) * httpRequest})
+	}
+	if t.cleanUp {
+		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * writeUnit}) // the units of the item
+	}
+	return all
+}
+
+// dollars is the sum of the parts.
+func (b bill) dollars(t terms) (sum float64) {
+	for _, p := range b.parts(t) {
+		sum += p.dollars
+	}
+	return sum
+}

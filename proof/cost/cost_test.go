@@ -1,0 +1,145 @@
+//go:build aws
+
+package main
+
+import (
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/proof/awstest"
+)
+
+// What operations cost is held against the design's budget, and what the reference runs come to against the targets.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	r, err := measureAll(t.Context(), awstest.DynamoDB(t)[0].Config, awstest.SQS(t)[0].Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.print(os.Stdout)
+	for _, o := range append(r.operations, r.longTimer) {
+		n := int64(o.times)
+		got := counts{writes: o.bill.Writes, reads: o.bill.StrongReads, messages: o.bill.Messages}
+		if got.writes > n*o.budget.writes || got.reads > n*o.budget.reads || got.messages > n*o.budget.messages || o.bill.Lost > 0 {
+			t.Errorf("%s, %d times: %+v, lost %d; the budget is %+v", o.name, n, got, o.bill.Lost, o.budget)
+		}
+	}
+	for _, o := range r.kept {
+		n := int64(o.times)
+		got := counts{o.bill.Writes, o.bill.StrongReads, o.bill.Messages, o.bill.KeyRequests, o.bill.BlobPuts, o.bill.BlobGets}
+		if most := o.budget.times(n); got != most {
+			t.Errorf("%s, %d times: %+v; it is to be %+v", o.name, n, got, most)
+		}
+	}
+	r.checkRates(t)
+	r.checkTables(t)
+	for name, most := range map[string]float64{threeOverSQS: 8.05, threeInline: 4.95} {
+		o := r.reference[plain][name]
+		if dollars := million * o.bill.dollars(terms{}) / float64(o.times); dollars > most {
+			t.Errorf("a million of %q come to $%.2f; the target is $%.2f", name, dollars, most)
+		}
+	}
+}
+
+// times are the counts of an operation that is done n times.
+func (c counts) times(n int64) counts {
+	return counts{n * c.writes, n * c.reads, n * c.messages, n * c.keys, n * c.puts, n * c.gets}
+}
+
+var tables = flag.Bool("tables", false, "rewrite the tables of docs/operations.md and docs/cost.md")
+
+// checkRates holds the table of docs/operations.md to what was measured. Rewrite it with
+// `localstack/servers run dynoxide elasticmq -- go test -tags aws ./proof/cost -tables`.
+func (r *results) checkRates(t *testing.T) {
+	t.Helper()
+	const begin, end = "<!-- begin rates -->\n", "<!-- end rates -->\n"
+	path := filepath.Join("..", "..", "docs", "operations.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	there, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no place for the table of rates, between %q and %q", path, begin, end)
+	}
+	var rows []string
+	for i, row := range r.rateRows() {
+		rows = append(rows, "| "+strings.Join(row, " | ")+" |")
+		if i == 0 {
+			rows = append(rows, strings.Repeat("|---", len(row))+"|")
+		}
+	}
+	want := strings.Join(rows, "\n") + "\n"
+	if *tables {
+		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !alike(there, want) {
+		t.Errorf("%s has other costs than were measured:\n%s\nrewrite the table with the flag -tables; measured are\n%s", path, there, want)
+	}
+}
+
+// checkTables holds the tables of docs/cost.md to what was measured, but for those that have durations of this machine in them. The
+// flag -tables writes all of them.
+func (r *results) checkTables(t *testing.T) {
+	t.Helper()
+	const begin, end, withDurations = "```\nList prices", "\n```\n", "\nStart + 3 activities"
+	path := filepath.Join("..", "..", "docs", "cost.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	there, after, ended := strings.Cut(rest, end)
+	var printed strings.Builder
+	r.print(&printed)
+	want, _ := strings.CutPrefix(printed.String(), "List prices")
+	want, _, _ = strings.Cut(want, "\n\n"+ratesTable) // those are in docs/operations.md
+	if !found || !ended {
+		t.Fatalf("%s has no tables that begin with %q", path, begin)
+	}
+	if *tables {
+		if err := os.WriteFile(path, []byte(before+begin+trimmed(want)+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	there, _, _ = strings.Cut(there, withDurations)
+	want, _, _ = strings.Cut(want, withDurations)
+	if !alike(there, want) {
+		t.Errorf("%s has other costs than were measured; rewrite the tables with the flag -tables; measured are\n%s", path, want)
+	}
+}
+
+// trimmed is a text without spaces at the ends of its lines.
+func trimmed(text string) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, strings.TrimRight(line, " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// alike reports whether two texts are the same but for amounts of dollars, and those within a hundredth: ids are not always as long.
+func alike(a, b string) bool {
+	one, other := strings.Fields(a), strings.Fields(b)
+	if len(one) != len(other) {
+		return false
+	}
+	for i := range one {
+		x, errX := strconv.ParseFloat(strings.ReplaceAll(strings.TrimPrefix(one[i], "$"), ",", ""), 64)
+		y, errY := strconv.ParseFloat(strings.ReplaceAll(strings.TrimPrefix(other[i], "$"), ",", ""), 64)
+		if one[i] != other[i] && (errX != nil || errY != nil || math.Abs(x-y) > max(x, y)/100+0.01) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/observe/emf"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/proof/awsmeter"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/queue"
+	weftsqs "github.com/seed-41655fb1/weft/queue/sqs"
+	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// settings are the settings of a deployment.
+type settings struct {
+	dynamoDB, sqs aws.Config
+	name          string // of the table, and the prefix of the queues
+	list          bool
+	longTimer     time.Duration
+	sealed        bool // payloads are encrypted
+	apart         bool // large ones are kept in a bucket
+}
+
+// deployment is a deployment of the functions in this process, with everything counted that AWS would bill: what the
+// functions ask of DynamoDB and SQS, their invocations, and what the event source mappings ask of SQS. Empty answers to the
+// mappings are not: a mapping long-polls all the time, whatever there is to do.
+type deployment struct {
+	*client.Client
+	settings
+	tables   *dynamodb.Client // not counted
+	queues   *sqs.Client      // not counted
+	urls     map[string]string
+	registry *engine.Registry
+	ports    turn.Ports // counted
+	stop     func()
+	played   *played // KMS and S3
+
+	// gate is held by those who receive from the workflow queue: whoever locks it has results come together.
+	gate sync.RWMutex
+	// invocations is held, for reading, by each invocation that goes on.
+	invocations sync.RWMutex
+	metered     awsmeter.Meter // by functions, and by mappings for what is not an empty answer
+	active      atomic.Int64   // invocations and deliveries that go on
+	build       atomic.Value   // the newest one, a string
+	mu          sync.Mutex
+	bill        bill
+}
+
+// The builds there are: the newest one, and one that was the newest before.
+const buildNow, buildBefore = "now", "before"
+
+// deploy makes a table and queues, and the functions and mappings over them.
+func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deployment, error) {
+	d := &deployment{settings: s, tables: dynamodb.NewFromConfig(s.dynamoDB), queues: sqs.NewFromConfig(s.sqs), registry: registry, played: newPlayed(latency)}
+	d.build.Store(buildNow)
+	if err := dynamo.CreateTable(ctx, d.tables, s.name); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.urls, err = sqstest.Create(ctx, d.queues, s.name+"-", queue.Standard(taskQueues()...)); err != nil {
+		return nil, err
+	}
+	if d.ports, err = d.counted(); err != nil {
+		return nil, err
+	}
+	d.Client = client.ForHandler(lambdahost.Gateway(d, string(adapter.API)))
+	d.startMappings()
+	return d, nil
+}
+
+// latency is how much longer a request takes on AWS, more or less.
+const latency = 5 * time.Millisecond
+
+// counted are the ports of the functions. Each request takes as much longer as it does on AWS, more or less: results that
+// come at the same time there, and are committed together, would come one by one here.
+func (d *deployment) counted() (turn.Ports, error) {
+	count := awsmeter.Install(nil, awsmeter.Options{Units: true})
+	table := d.dynamoDB.Copy()
+	table.APIOptions, table.HTTPClient = append(table.APIOptions, count), newSlow(latency)
+	queues := d.sqs.Copy()
+	queues.APIOptions, queues.HTTPClient = append(queues.APIOptions, count), newSlow(latency)
+	store, err := dynamo.New(dynamodb.NewFromConfig(table), dynamo.Options{Table: d.name, NoList: !d.list})
+	if err != nil {
+		return turn.Ports{}, err
+	}
+	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
+	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Rates: store, Queue: queue}, nil
+}
+
+// sealer is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
+func (d *deployment) sealer(log *slog.Logger) *seal.Sealer {
+	c := aws.Config{Region: d.dynamoDB.Region, Credentials: d.dynamoDB.Credentials, BaseEndpoint: aws.String("http://played"), HTTPClient: d.played}
+	c.APIOptions = append(c.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
+	o := seal.Options{Log: log}
+	if d.sealed {
+		o.Keys = awskms.New(kms.NewFromConfig(c), []string{"arn:aws:kms:us-east-1:000000000000:key/played"})
+	}
+	if d.apart {
+		o.Blobs = blobs3.New(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), "played")
+	}
+	return seal.New(o)
+}
+
+// function makes the function of a role and a build, as a process that has just begun has it: it knows of no run. That is the
+// dearest that an invocation can find.
+func (d *deployment) function(role, build string) (f *adapter.Function, end func() (logged int64, err error), err error) {
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	lines := &bytes.Buffer{}
+	metrics := emf.New(lines, "default", nil)
+	sealer := d.sealer(log)
+	service := turn.New(sealer.Ports(d.ports), d.registry, turn.RealWorld{}, sealer.Options(turn.Options{
+		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
+	}))
+	f, err = adapter.New(adapter.Role(role), service, adapter.Options{
+		Log: log, Open: sealer.Deliveries, QueueOf: adapter.QueueOf(d.urls),
+		Forward: func(ctx context.Context, build string, event []byte) ([]byte, error) {
+			return d.invoke(ctx, role, build, event)
+		},
+	})
+	return f, func() (int64, error) {
+		service.Close()
+		err := metrics.Flush()
+		return int64(lines.Len()), err
+	}, err
+}
+
+// startMappings starts the event source mappings, as infra declares them.
+func (d *deployment) startMappings() {
+	ctx, cancel := context.WithCancel(context.Background())
+	counted := d.sqs.Copy()
+	counted.APIOptions = append(counted.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
+	poller := &poller{Client: sqs.NewFromConfig(counted), d: d}
+	var all sync.WaitGroup
+	mappings := []lambdahost.Mapping{
+		{Function: string(adapter.Activity), URL: d.urls[queue.Activities], BatchSize: 1, Concurrency: 100},
+		{Function: string(adapter.Workflow), URL: d.urls[queue.Timers], Concurrency: 2},
+		{Function: string(adapter.Workflow), URL: d.urls[queue.Workflow], Concurrency: 2},
+	}
+	for _, name := range taskQueues() {
+		mappings = append(mappings, lambdahost.Mapping{Function: string(adapter.Activity), URL: d.urls[queue.ForTasks(name)], BatchSize: 1, Concurrency: 2})
+	}
+	for _, m := range mappings {
+		m.Functions, m.Queues = d, poller
+		all.Go(func() { m.Run(ctx) })
+	}
+	d.stop = func() {
+		cancel()
+		all.Wait()
+	}
+}
+
+// Invoke implements lambdahost.Invoker: it invokes the newest build.
+func (d *deployment) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
+	const timeout = time.Minute
+	ctx, cancel := context.WithTimeout(d.metered.Counting(ctx), timeout)
+	defer cancel()
+	d.invocations.RLock()
+	defer d.invocations.RUnlock()
+	if function == string(adapter.API) {
+		answer, err := d.invoke(ctx, function, d.build.Load().(string), event)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.bill.APIRequests++
+		return answer, err
+	}
+	return d.invoke(ctx, function, d.build.Load().(string), event)
+}
+
+// invoke counts an invocation of a build and what it costs.
+func (d *deployment) invoke(ctx context.Context, function, build string, event []byte) ([]byte, error) {
+	d.active.Add(1)
+	defer d.active.Add(-1)
+	f, end, err := d.function(function, build)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	answer, err := f.Invoke(ctx, event)
+	took := time.Since(begun).Seconds()
+	logged, ended := end()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bill.Invocations++
+	d.bill.Seconds += took
+	d.bill.LoggedBytes += logged
+	return answer, errors.Join(err, ended)
+}
+
+// poller is what the mappings ask of SQS.
+type poller struct {
+	*sqs.Client
+	d *deployment
+}
+
+// ReceiveMessage receives messages. It counts only where there are any, and hands them on when no function is at work:
+// on AWS a delivery takes longer than a put, so that a message hardly ever overtakes the commit that it names.
+func (p *poller) ReceiveMessage(ctx context.Context, in *sqs.ReceiveMessageInput, o ...func(*sqs.Options)) (*sqs.ReceiveMessageOutput, error) {
+	ctx, m := awsmeter.With(ctx)
+	if aws.ToString(in.QueueUrl) == p.d.urls[queue.Workflow] {
+		p.d.gate.RLock()
+		defer p.d.gate.RUnlock()
+		in.WaitTimeSeconds = 1
+	}
+	out, err := p.Client.ReceiveMessage(ctx, in, o...)
+	if err == nil && len(out.Messages) > 0 {
+		p.d.active.Add(1)
+		defer p.d.active.Add(-1)
+		p.d.invocations.Lock()
+		defer p.d.invocations.Unlock()
+		p.d.mu.Lock()
+		defer p.d.mu.Unlock()
+		c := m.Cost()
+		p.d.bill.Cost.Requests += c.Requests
+		p.d.bill.Chunks += c.Chunks
+		p.d.bill.FIFOChunks += c.FIFOChunks
+	}
+	return out, err
+}
+
+// DeleteMessageBatch deletes messages, and counts.
+func (p *poller) DeleteMessageBatch(ctx context.Context, in *sqs.DeleteMessageBatchInput, o ...func(*sqs.Options)) (*sqs.DeleteMessageBatchOutput, error) {
+	return p.Client.DeleteMessageBatch(p.d.metered.Counting(ctx), in, o...)
+}
+
+// total is the bill so far. What is still being done is not in it.
+func (d *deployment) total(ctx context.Context) (bill, error) {
+	d.mu.Lock()
+	b := d.bill
+	d.mu.Unlock()
+	c := d.metered.Cost()
+	c.Requests, c.Chunks, c.FIFOChunks = c.Requests+b.Cost.Requests, c.Chunks+b.Chunks, c.FIFOChunks+b.FIFOChunks
+	b.Cost = c
+	var err error
+	b.StoredBytes, err = d.stored(ctx)
+	return b, err
+}
+
+// settle waits until there is nothing left to do: no invocation goes on, and no queue holds a message.
+func (d *deployment) settle(ctx context.Context) error {
+	for quiet := 0; quiet < 3; quiet++ {
+		n, err := d.waiting(ctx)
+		if err != nil {
+			return err
+		}
+		if n+int(d.active.Load()) > 0 {
+			quiet = -1
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%d messages are left: %w", n, ctx.Err())
+		}
+	}
+	return nil
+}
+
+// waiting is how many messages there are, visible or not.
+func (d *deployment) waiting(ctx context.Context) (n int, err error) {
+	for name := range d.urls {
+		one, err := d.waitingIn(ctx, name)
+		if err != nil {
+			return 0, err
+		}
+		n += one
+	}
+	return n, nil
+}
+
+func (d *deployment) waitingIn(ctx context.Context, name string) (n int, err error) {
+	out, err := d.queues.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: aws.String(d.urls[name]), AttributeNames: []types.QueueAttributeName{
+			types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+			types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+		},
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, value := range out.Attributes {
+		one, err := strconv.Atoi(value)
+		if err != nil {
+			return 0, err
+		}
+		n += one
+	}
+	return n, nil
+}
+
+// together does something that n results follow from, and lets them be taken when all of them are there.
+func (d *deployment) together(ctx context.Context, n int, do func() error) error {
+	d.gate.Lock()
+	defer d.gate.Unlock()
+	if err := do(); err != nil {
+		return err
+	}
+	for {
+		there, err := d.waitingIn(ctx, queue.Workflow)
+		if err != nil || there == n {
+			return err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

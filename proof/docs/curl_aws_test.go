@@ -1,0 +1,169 @@
+//go:build aws
+
+package docs_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// caller is who calls and what: a signature's parts that are not of the request.
+type caller struct{ key, secret, token, region, service string }
+
+// authorization is the header with a signature.
+var authorization = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/]+)/[0-9]{8}/([^/]+)/([^/]+)/aws4_request, ?SignedHeaders=([^,]+), ?Signature=([0-9a-f]{64})$`)
+
+// check makes the signature of a request again, as AWS does: over the headers that it names, among which have to be all that
+// begin with x-amz-.
+func (c caller) check(r *http.Request, body []byte) error {
+	got := authorization.FindStringSubmatch(r.Header.Get("Authorization"))
+	if got == nil || got[1] != c.key || got[2] != c.region || got[3] != c.service || r.Header.Get("X-Amz-Security-Token") != c.token {
+		return fmt.Errorf("want that it is signed by %+v: %v", c, r.Header)
+	}
+	again := &http.Request{Method: r.Method, Host: r.Host, URL: r.URL, Header: http.Header{}}
+	signed := strings.Split(got[4], ";")
+	for name, values := range r.Header {
+		if slices.Contains(signed, strings.ToLower(name)) {
+			again.Header[name] = values
+		} else if strings.HasPrefix(name, "X-Amz-") {
+			return fmt.Errorf("the header %s is not signed", name)
+		}
+	}
+	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(body)
+	as := aws.Credentials{AccessKeyID: c.key, SecretAccessKey: c.secret, SessionToken: c.token}
+	if err := v4.NewSigner().SignHTTP(r.Context(), as, again, hex.EncodeToString(hash[:]), c.service, c.region, at); err != nil {
+		return err
+	}
+	if want := authorization.FindStringSubmatch(again.Header.Get("Authorization")); want[4] != got[4] || want[5] != got[5] {
+		return fmt.Errorf("it is signed %v; want %v", got[4:], want[4:])
+	}
+	return nil
+}
+
+// gateway is the address of a server that hands requests to another one if they are signed, at /live as a REST API does.
+func (c caller) gateway(t *testing.T, behind *url.URL) string {
+	t.Helper()
+	pass := httputil.NewSingleHostReverseProxy(behind)
+	s := httptest.NewServer(http.StripPrefix("/live", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		whole := *r
+		whole.URL = &url.URL{Scheme: "https", Host: r.Host, Path: "/live" + r.URL.Path, RawQuery: r.URL.RawQuery}
+		if err == nil {
+			err = c.check(&whole, body)
+		}
+		if err != nil {
+			t.Errorf("%s %s: %v", r.Method, r.URL, err)
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass.ServeHTTP(w, r)
+	})))
+	t.Cleanup(s.Close)
+	return s.URL + "/live"
+}
+
+// shell runs a script for a caller, and returns what it says on standard output.
+func (c caller) shell(t *testing.T, script, address string) string {
+	t.Helper()
+	command := exec.Command("sh", "-eu")
+	command.Stdin = strings.NewReader("set +u\n" + script) // tokens need not be set
+	command.Env = append(command.Environ(), "AWS_ACCESS_KEY_ID="+c.key, "AWS_SECRET_ACCESS_KEY="+c.secret, "AWS_SESSION_TOKEN="+c.token, "AWS_REGION="+c.region, "URL="+address)
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, script)
+	}
+	return runID.ReplaceAllString(string(out), `"runId":"..."`)
+}
+
+// signing is the shell code of docs/deploy.md with which callers of a service sign, without the address there.
+func signing(t *testing.T, service string) string {
+	t.Helper()
+	const asThere = "SERVICE=execute-api\n"
+	for _, block := range blocks(t, "docs/deploy.md", "sh") {
+		_, code, found := strings.Cut(block, "\n")
+		if found && strings.HasPrefix(block, "export URL=") && strings.Contains(code, asThere) {
+			return strings.Replace(code, asThere, "SERVICE="+service+"\n", 1)
+		}
+	}
+	t.Fatal("docs/deploy.md does not say how requests are signed")
+	return ""
+}
+
+// The requests of docs/deploy.md, made by curl, are signed as AWS asks for, by permanent and by temporary credentials, for
+// API Gateway and for Lambda; and the shop answers them as the page says.
+func TestCurl(t *testing.T) {
+	t.Parallel()
+	var requests, want string
+	for _, block := range blocks(t, "docs/deploy.md", "sh") {
+		for line := range strings.Lines(block) {
+			if strings.HasPrefix(line, "call ") {
+				requests += line
+			} else if answer, is := strings.CutPrefix(line, "# {"); is {
+				want += "{" + answer
+			}
+		}
+	}
+	const fewest = 5
+	if n := strings.Count(requests, "\n"); n < fewest || strings.Count(want, "\n") != n {
+		t.Fatalf("docs/deploy.md has %d requests, and answers\n%s", n, want)
+	}
+	behind := shop(t)
+	for _, c := range []caller{
+		{"AKIDEXAMPLE", "secret/key+1", "", "eu-central-1", "execute-api"},
+		{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "eu-central-1", "execute-api"},
+		{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "us-east-1", "lambda"},
+	} {
+		if got := c.shell(t, signing(t, c.service)+requests, c.gateway(t, behind)); got != want {
+			t.Errorf("%+v is answered\n%s\nand docs/deploy.md has\n%s", c, got, want)
+		}
+	}
+}
+
+// What docs/operations.md has an operator ask the API is asked, of runs that wait, and not refused. Only UPDATE_ID is the id of no update.
+func TestOperatorsCalls(t *testing.T) {
+	t.Parallel()
+	c := caller{"ASIAEXAMPLE", "secret/key+1", "a/token+of=many==", "eu-central-1", "execute-api"}
+	script, calls := signing(t, c.service), 0
+	for _, id := range []string{"order-3", "order-2"} {
+		script += `call "$URL/v1/workflows" -d '{"workflowId":"` + id + `","type":"order","input":{"customer":"ada","seconds":3600}}'` + "\n"
+	}
+	for _, block := range blocks(t, "docs/operations.md", "sh") {
+		for line := range strings.Lines(block) {
+			if strings.HasPrefix(line, "call ") {
+				script, calls = script+line, calls+1
+			}
+		}
+	}
+	const fewest = 6
+	said := c.shell(t, script, c.gateway(t, shop(t)))
+	unknown := strings.Count(said, `has accepted no update \"UPDATE_ID\"`)
+	if n := strings.Count(said, "\n"); calls < fewest || n != calls+2 || unknown != 1 || strings.Count(said, "urn:weft:problem") != unknown {
+		t.Errorf("%d requests are answered, %d lines\n%s\nto\n%s", calls, n, said, script)
+	}
+	for _, part := range []string{`"workflows":[{"workflowId":"order-2"`, `"pendingTimers":[{`, `"type":"WorkflowExecutionStarted"`} {
+		if !strings.Contains(said, part) {
+			t.Errorf("the answers have no %s:\n%s", part, said)
+		}
+	}
+}

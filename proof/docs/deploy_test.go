@@ -1,0 +1,54 @@
+package docs_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The commands of docs/deploy.md, and where each is run: what make deploy-check runs, in a repository as the page has one.
+var deployCommands = []struct{ command, file, as string }{
+	{"make test", "examples/examples_test.go", `{"test", "./..."}`},
+	{"make deploy-sam", "localstack/check/sam", "make deploy-sam"},
+	{"make deploy-sam PARAMETERS='Architecture=arm64 Api=rest'", "localstack/check/sam", `PARAMETERS="Architecture=$ARCHITECTURE Api=rest `},
+	{"make deploy-terraform", "localstack/check/terraform", "make deploy-terraform"},
+	{`make e2e URL="$URL"`, "localstack/check/terraform", `make --silent e2e URL="`},
+	{"sam delete --stack-name shop", "localstack/check/sam", `sam delete --stack-name "$STACK"`},
+	{"terraform -chdir=terraform destroy", "localstack/check/terraform", "terraform_ destroy"},
+}
+
+// What of docs/deploy.md is run nowhere, and why.
+var deployCommandsNotRun = map[string]string{
+	"export AWS_REGION=eu-central-1":                                   "the servers that stand for AWS are in a region of their own (localstack/check/parts)",
+	`eval "$(aws configure export-credentials --format env)"`:          "it asks the AWS CLI for credentials of an account",
+	"git clone https://github.com/seed-41655fb1/weft":                  "it asks the network",
+	"cd weft/examples/deploy":                                          "localstack/check/parts copies that folder elsewhere",
+	"export URL=https://abc123.execute-api.eu-central-1.amazonaws.com": "it stands for the address that was printed",
+}
+
+// Each command of docs/deploy.md is run by a test or by make deploy-check, or is excused.
+func TestDeployCommands(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for _, block := range blocks(t, "docs/deploy.md", "sh") {
+		_, call, defined := strings.Cut(block, "SERVICE=") // TestCurl runs the rest of that block, and all calls
+		if defined {
+			block = strings.TrimSuffix(block, "SERVICE="+call)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(block), "\n") {
+			if strings.HasPrefix(line, "call ") || strings.HasPrefix(line, "# ") {
+				continue
+			}
+			used[line] = true
+			i := slices.IndexFunc(deployCommands, func(c struct{ command, file, as string }) bool { return c.command == line })
+			if i < 0 && deployCommandsNotRun[line] == "" {
+				t.Errorf("docs/deploy.md has a command that nobody runs: %s", line)
+			} else if i >= 0 && !strings.Contains(readFile(t, deployCommands[i].file), deployCommands[i].as) {
+				t.Errorf("%s does not run %q, and docs/deploy.md has %s", deployCommands[i].file, deployCommands[i].as, line)
+			}
+		}
+	}
+	if most := len(deployCommands) + len(deployCommandsNotRun); len(used) != most {
+		t.Errorf("docs/deploy.md has %d commands, and %d are known here: take out those that are gone", len(used), most)
+	}
+}

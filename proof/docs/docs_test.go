@@ -1,0 +1,152 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var codeBlock = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
+
+// blocks are the blocks of code of a document in a language.
+func blocks(t *testing.T, path, language string) (all []string) {
+	t.Helper()
+	for _, block := range codeBlock.FindAllStringSubmatch(readFile(t, path), -1) {
+		if block[1] == language {
+			all = append(all, block[2])
+		}
+	}
+	return all
+}
+
+// What the documents have of JSON, Go and shell code can be read as such.
+func TestDocumentsCode(t *testing.T) {
+	t.Parallel()
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "*/README.md", "examples/deploy/README.md", "infra/terraform/README.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	seen := map[string]int{}
+	for _, document := range documents {
+		for _, language := range []string{"json", "go", "sh"} {
+			seen[language] += len(blocks(t, document, language))
+		}
+		for _, text := range blocks(t, document, "json") {
+			if !json.Valid([]byte(strings.ReplaceAll(text, ",...", ""))) { // and so on
+				t.Errorf("%s: this is not JSON:\n%s", document, text)
+			}
+		}
+		for _, text := range blocks(t, document, "go") {
+			if err := readsAsGo(text); err != nil {
+				t.Errorf("%s: %v:\n%s", document, err, text)
+			}
+		}
+		for _, text := range blocks(t, document, "sh") {
+			command := exec.Command("sh", "-n")
+			command.Stdin = strings.NewReader(text)
+			if out, err := command.CombinedOutput(); err != nil {
+				t.Errorf("%s: %s\n%s", document, out, text)
+			}
+		}
+	}
+	if seen["json"] < 1 || seen["go"] < 5 || seen["sh"] < 10 {
+		t.Errorf("the documents have fewer blocks of code than they had: %v", seen)
+	}
+}
+
+// The folders that docs/architecture.md names are there, and it names each that there is: those of internal, and those at the top.
+func TestArchitectureNamesTheFolders(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "docs/architecture.md")
+	for _, found := range regexp.MustCompile("`([a-z/]+)/`").FindAllStringSubmatch(text, -1) {
+		if info, err := os.Stat(found[1]); err != nil || !info.IsDir() {
+			t.Errorf("it names %s, which is no folder: %v", found[1], err)
+		}
+	}
+	for _, pattern := range []string{"*", "internal/*"} {
+		all, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range all {
+			info, err := os.Stat(path)
+			if kept := map[string]bool{"internal": true, "docs": true, "bin": true}[path]; err != nil || !info.IsDir() || kept || path[0] == '.' {
+				continue
+			}
+			if !strings.Contains(text, "`"+path+"/") {
+				t.Errorf("it does not name %s", path)
+			}
+		}
+	}
+}
+
+// readsAsGo parses declarations, or statements, or some of each with a blank line between.
+func readsAsGo(text string) error {
+	parse := func(code string) error {
+		_, asFile := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0)
+		if asFile == nil {
+			return nil
+		}
+		_, asBody := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc _() {\n"+code+"\n}", 0)
+		if asBody == nil {
+			return nil
+		}
+		return fmt.Errorf("as declarations: %w; as statements: %w", asFile, asBody)
+	}
+	whole := parse(text)
+	if whole == nil {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if parse(part) != nil {
+			return whole
+		}
+	}
+	return nil
+}
+
+// What docs/operations.md has an operator look for in logs, and where it is written.
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	page := readFile(t, "docs/operations.md")
+	for line, file := range map[string]string{
+		"workflow task failed":                             "internal/turn/observe.go",
+		"a message was received too often":                 "internal/turn/dead.go",
+		"sends again what has not come":                    "internal/turn/resend.go",
+		"workflow code does not come back":                 "internal/turn/session.go",
+		"a message cannot be read":                         "internal/pump/handler.go",
+		"the function cannot run":                          "functions/adapter/main.go",
+		"a newer version of Weft wrote this run's history": "internal/turn/request.go",
+		"what is stored cannot be opened":                  "internal/seal/seal.go",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(page), " "), line) || !strings.Contains(readFile(t, file), `"`+line) {
+			t.Errorf("%q has to be in docs/operations.md and in %s", line, file)
+		}
+	}
+}
+
+// proof/README.md has a link to each folder beside it.
+func TestProofNamesItsPackages(t *testing.T) {
+	t.Parallel()
+	text := readFile(t, "proof/README.md")
+	folders, err := os.ReadDir("proof")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if f.IsDir() && !strings.Contains(text, "]("+f.Name()+")") {
+			t.Errorf("proof/README.md does not say what %s proves", f.Name())
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package docs_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+)
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var (
+	// request is a line that is to be pasted, and the one after it that says what comes back.
+	request = regexp.MustCompile(`(?m)^curl -i '?127\.0\.0\.1:8080(/[^ ']+)'?(?: -d '(.*)')?\n# (.*)$`)
+	// link is a link to a file, to a heading of it, or to one of the same document; code looks like one too.
+	link    = regexp.MustCompile(`\]\(([^)#:]*)(#[^)]+)?\)`)
+	anyCode = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
+	// title is a heading, and punctuation what its anchor lacks.
+	title       = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	punctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	// indentation is how far in a line stands: a document quotes code from deeper in.
+	indentation = regexp.MustCompile(`(?m)^\t+`)
+	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
+)
+
+// The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md and docs/testing.md.
+func TestReadmeCode(t *testing.T) {
+	t.Parallel()
+	quotes(t, "README.md", 3, "examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go")
+	quotes(t, "docs/updates.md", 5, "examples/cart/*.go")
+	quotes(t, "docs/testing.md", 7, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go", "examples/children/*.go")
+}
+
+// quotes checks that the Go code of a document, at least so many blocks, is that of some files.
+func quotes(t *testing.T, document string, least int, patterns ...string) {
+	t.Helper()
+	var code strings.Builder
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text := strings.Replace(readFile(t, file), "func Example()", "func main()", 1)
+			code.WriteString(indentation.ReplaceAllString(text, ""))
+		}
+	}
+	quoted := blocks(t, document, "go")
+	if len(quoted) < least {
+		t.Errorf("%s has %d blocks of Go", document, len(quoted))
+	}
+	for _, block := range quoted {
+		if !strings.Contains(code.String(), indentation.ReplaceAllString(block, "")) {
+			t.Errorf("no example has this code of %s:\n%s", document, block)
+		}
+	}
+}
+
+// The README's requests are answered as it says, at the cost that it says.
+func TestReadmeRequests(t *testing.T) {
+	t.Parallel()
+	requests := request.FindAllStringSubmatch(readFile(t, "README.md"), -1)
+	if len(requests) < 5 {
+		t.Fatalf("the README has %d requests", len(requests))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		p := turntest.One(t, tickets.Registrations()...)
+		for _, r := range requests {
+			target, body, want := r[1], r[2], r[3]
+			method := http.MethodGet
+			if body != "" {
+				method = http.MethodPost
+			}
+			a := p.Do(method, target, body)
+			got := fmt.Sprintf("%d %s %s", a.Status, a.Header.Get(httpapi.CostHeader), strings.TrimSpace(string(a.Body)))
+			if got = runID.ReplaceAllString(got, `"runId":"..."`); got != want {
+				t.Errorf("%s %s %s is answered\n%s and the README has\n%s", method, target, body, got, want)
+			}
+		}
+	})
+}
+
+// What the documents point at is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	documents, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"docs/*.md", "docs/decisions/*.md", "*/README.md", "*/*/README.md"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, more...)
+	}
+	for _, document := range documents {
+		for _, l := range link.FindAllStringSubmatch(anyCode.ReplaceAllString(readFile(t, document), ""), -1) {
+			target := filepath.Join(filepath.Dir(document), l[1])
+			if l[1] == "" {
+				target = document
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", document, err)
+			} else if l[2] != "" && !slices.Contains(anchors(t, target), l[2]) {
+				t.Errorf("%s: %s has no heading %s", document, target, l[2])
+			}
+		}
+	}
+}
+
+// anchors are those of the headings of a document, as GitHub makes them.
+func anchors(t *testing.T, document string) (all []string) {
+	t.Helper()
+	for _, h := range title.FindAllStringSubmatch(readFile(t, document), -1) {
+		all = append(all, "#"+strings.ReplaceAll(punctuation.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-"))
+	}
+	return all
+}

@@ -1,0 +1,110 @@
+package privilege
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/proof/iam"
+)
+
+// Grant is what a role has to allow because AWS acts with it, whatever the function does.
+type Grant struct {
+	// Why says who does what with it, and Source names the page of AWS's documentation that asks for these actions.
+	Why, Source string
+	Actions     []string
+	// on are the resources, none where a role needs no such grant. A wildcard among them is one that AWS asks for.
+	on func(Role) []string
+	// where are the conditions; nil is none.
+	where func(Role) []iam.Condition
+}
+
+// ByAWS are the grants by the names of their statements.
+var ByAWS = map[string]Grant{
+	"Poller": {
+		Why:     "Lambda receives the messages of the function's queues, and deletes those that are done with",
+		Source:  `Amazon SQS Developer Guide, "Configuring an Amazon SQS queue to trigger an AWS Lambda function"`,
+		Actions: []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
+		on:      func(r Role) []string { return r.Receives },
+	},
+	"Logs": {
+		Why:     "Lambda writes what the function logs into streams of its log group, whose names Lambda makes",
+		Source:  `AWS Lambda Developer Guide, "Sending Lambda function logs to CloudWatch Logs"`,
+		Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"}, // the group is there already
+		on:      func(r Role) []string { return []string{r.LogGroup + ":*"} },
+	},
+	"Tracing": {
+		Why:     "Lambda sends traces to X-Ray, whose actions know no resources",
+		Source:  `AWS Lambda Developer Guide, "Visualize Lambda function invocations using AWS X-Ray"; Service Authorization Reference, "Actions, resources, and condition keys for AWS X-Ray"`,
+		Actions: []string{"xray:PutTelemetryRecords", "xray:PutTraceSegments"},
+		on:      func(r Role) []string { return star(r.Traced) },
+	},
+	"Kms": {
+		Why:    "DynamoDB, SQS and S3 (for a bucket that was made) use the key for the function, which may use it only through them",
+		Source: `Amazon DynamoDB Developer Guide, "DynamoDB encryption at rest usage notes"; Amazon SQS Developer Guide, "Amazon SQS Key management"; Amazon S3 User Guide, "Reducing the cost of SSE-KMS with Amazon S3 Bucket Keys"`,
+		Actions: []string{
+			"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:GenerateDataKeyWithoutPlaintext", "kms:ReEncryptFrom", "kms:ReEncryptTo",
+		},
+		on: func(r Role) []string {
+			return slices.DeleteFunc([]string{r.Key}, func(key string) bool { return key == "" })
+		},
+		where: func(r Role) []iam.Condition {
+			services := []string{"dynamodb." + r.Region + ".amazonaws.com", "sqs." + r.Region + ".amazonaws.com"}
+			if r.KeptInS3 {
+				services = append(services, "s3."+r.Region+".amazonaws.com")
+			}
+			return []iam.Condition{{Operator: "StringEquals", Key: "kms:ViaService", Values: services}}
+		},
+	},
+}
+
+func star(is bool) []string {
+	if is {
+		return []string{"*"}
+	}
+	return nil
+}
+
+func (g Grant) resources(r Role) []string {
+	if g.on == nil {
+		return nil
+	}
+	return g.on(r)
+}
+
+// statement is what the grant comes to for a role, which shares nothing with the grant; ok is false where the role needs none.
+func (g Grant) statement(sid string, r Role) (s iam.Statement, ok bool) {
+	s = iam.Statement{Sid: sid, Effect: iam.Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
+	if g.where != nil {
+		s.Conditions = g.where(r)
+	}
+	return s, len(s.Resources) > 0
+}
+
+// Differs is where the statements of a role that AWS uses are not what ByAWS says.
+func Differs(r Role) (wrong []string) {
+	for _, sid := range slices.Sorted(maps.Keys(ByAWS)) {
+		var got, want []string
+		for _, s := range r.Statements {
+			if s.Sid == sid {
+				got = append(got, s.Effect+" "+Text(s))
+			}
+		}
+		if s, needed := ByAWS[sid].statement(sid, r); needed {
+			want = append(want, s.Effect+" "+Text(s))
+		}
+		if !slices.Equal(got, want) {
+			wrong = append(wrong, fmt.Sprintf("%s has\n\t%q\nand is to have\n\t%q", r.Name, got, want))
+		}
+	}
+	return wrong
+}
+
+func sorted(s iam.Statement) iam.Statement {
+	s.Actions, s.Resources = slices.Sorted(slices.Values(s.Actions)), slices.Sorted(slices.Values(s.Resources))
+	s.Conditions = slices.Clone(s.Conditions)
+	for i := range s.Conditions {
+		s.Conditions[i].Values = slices.Sorted(slices.Values(s.Conditions[i].Values))
+	}
+	return s
+}

@@ -1,0 +1,131 @@
+package privilege
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/proof/awsuse"
+	"github.com/seed-41655fb1/weft/proof/iam"
+)
+
+// A deployment of two functions.
+const (
+	table  = "arn:aws:dynamodb:us-east-1:1:table/t"
+	orders = "arn:aws:sqs:us-east-1:1:orders"
+	bills  = "arn:aws:sqs:us-east-1:1:bills"
+)
+
+func leading(values ...string) []iam.Condition {
+	return []iam.Condition{{Operator: "ForAllValues:StringLike", Key: awsuse.LeadingKeys, Values: values}}
+}
+
+func reader() Role {
+	return Role{
+		Name: "reader", Trusted: []string{Lambda}, Receives: []string{orders}, LogGroup: "arn:aws:logs:us-east-1:1:log-group:r", Region: "us-east-1",
+		Statements: []iam.Statement{
+			{Sid: "Read", Effect: iam.Allow, Actions: []string{"dynamodb:Query"}, Resources: []string{table}, Conditions: leading("a/w/*", "a/m")},
+			{Sid: "Send", Effect: iam.Allow, Actions: []string{"sqs:SendMessage"}, Resources: []string{orders, bills}},
+			{
+				Sid: "Poller", Effect: iam.Allow, Resources: []string{orders},
+				Actions: []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+			},
+			{
+				Sid: "Logs", Effect: iam.Allow, Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
+				Resources: []string{"arn:aws:logs:us-east-1:1:log-group:r:*"},
+			},
+		},
+	}
+}
+
+func uses() map[string][]awsuse.Use {
+	return map[string][]awsuse.Use{
+		"reader": {
+			{Operation: "DynamoDB.Query", Action: "dynamodb:Query", Resource: table, Keys: []string{"a/w/1"}},
+			{Operation: "DynamoDB.Query", Action: "dynamodb:Query", Resource: table, Keys: []string{"a/m"}},
+			{Operation: "SQS.SendMessageBatch", Action: "sqs:SendMessage", Resource: orders},
+			{Operation: "SQS.SendMessageBatch", Action: "sqs:SendMessage", Resource: bills},
+		},
+		"writer": {
+			{Operation: "DynamoDB.Query", Action: "dynamodb:Query", Resource: table, Keys: []string{"a/w/2"}},
+			{Operation: "DynamoDB.PutItem", Action: "dynamodb:PutItem", Resource: table, Keys: []string{"a/w/2"}},
+		},
+	}
+}
+
+// found is how many findings of each kind there are: missing, unused, foreign, wild and by AWS.
+func found(t *testing.T, r Role) [5]int {
+	t.Helper()
+	missing, err := Missing(r, uses()[r.Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused, err := Unused(r, uses()[r.Name])
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := Foreign(r, uses())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [5]int{len(missing), len(unused), len(foreign), len(Wild(r)), len(Differs(r))}
+}
+
+// A role that is as it should be has no findings, and each mistake has those that it should.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		change func(r *Role)
+		want   [5]int
+	}{
+		"as it should be":                {func(*Role) {}, [5]int{}},
+		"a statement less":               {func(r *Role) { r.Statements = r.Statements[1:] }, [5]int{2, 0, 0, 0, 0}},
+		"a resource less":                {func(r *Role) { r.Statements[1].Resources = []string{orders} }, [5]int{1, 0, 0, 0, 0}},
+		"a resource more":                {func(r *Role) { r.Statements[1].Resources = []string{orders, bills, bills + "2"} }, [5]int{0, 1, 0, 0, 0}},
+		"a resource twice":               {func(r *Role) { r.Statements[1].Resources = []string{orders, bills, bills} }, [5]int{0, 2, 0, 0, 0}},
+		"another kind of items":          {func(r *Role) { r.Statements[0].Conditions = leading("a/w/*", "a/t/*") }, [5]int{1, 1, 0, 0, 0}},
+		"a kind of items more":           {func(r *Role) { r.Statements[0].Conditions = leading("a/w/*", "a/t/*", "a/m") }, [5]int{0, 1, 0, 0, 0}},
+		"an action that another has":     {func(r *Role) { r.Statements[0].Actions = []string{"dynamodb:Query", "dynamodb:PutItem"} }, [5]int{0, 2, 1, 0, 0}},
+		"an action that nobody has":      {func(r *Role) { r.Statements[1].Actions = []string{"sqs:SendMessage", "sqs:PurgeQueue"} }, [5]int{0, 2, 0, 0, 0}},
+		"all actions":                    {func(r *Role) { r.Statements[1].Actions = []string{"sqs:*"} }, [5]int{0, 0, 0, 1, 0}},
+		"all queues":                     {func(r *Role) { r.Statements[1].Resources = []string{"*"} }, [5]int{0, 0, 0, 1, 0}},
+		"a denial":                       {func(r *Role) { r.Statements[1].Effect = iam.Deny }, [5]int{2, 2, 0, 0, 0}},
+		"a policy that stands elsewhere": {func(r *Role) { r.Managed = []string{"AWSLambdaBasicExecutionRole"} }, [5]int{0, 0, 0, 1, 0}},
+		"others act with it":             {func(r *Role) { r.Trusted = append(r.Trusted, "ec2.amazonaws.com") }, [5]int{0, 0, 0, 1, 0}},
+		"a queue that is not polled":     {func(r *Role) { r.Receives = nil }, [5]int{0, 0, 0, 0, 1}},
+		"another queue is polled":        {func(r *Role) { r.Receives = []string{bills} }, [5]int{0, 0, 0, 0, 1}},
+		"the poller may more":            {func(r *Role) { r.Statements[2].Actions = append(r.Statements[2].Actions, "sqs:SendMessage") }, [5]int{0, 0, 0, 0, 1}},
+		"the poller may less":            {func(r *Role) { r.Statements[2].Actions = r.Statements[2].Actions[1:] }, [5]int{0, 0, 0, 0, 1}},
+		"another log group":              {func(r *Role) { r.LogGroup += "2" }, [5]int{0, 0, 0, 1, 1}},
+		"all log groups":                 {func(r *Role) { r.Statements[3].Resources = []string{"*"} }, [5]int{0, 0, 0, 1, 1}},
+		"traces without the right":       {func(r *Role) { r.Traced = true }, [5]int{0, 0, 0, 0, 1}},
+		"a key without the right":        {func(r *Role) { r.Key = "arn:aws:kms:us-east-1:1:key/k" }, [5]int{0, 0, 0, 0, 1}},
+	} {
+		r := reader()
+		c.change(&r)
+		if got := found(t, r); got != c.want {
+			t.Errorf("%s: %v missing, unused, foreign, wild, by AWS; want %v", what, got, c.want)
+		}
+	}
+}
+
+// The grants for traces and for a key are what ByAWS says of a role that has both.
+func TestByAWS(t *testing.T) {
+	t.Parallel()
+	r := reader()
+	r.Traced, r.Key = true, "arn:aws:kms:us-east-1:1:key/k"
+	for _, sid := range []string{"Tracing", "Kms"} {
+		s, ok := ByAWS[sid].statement(sid, r)
+		if !ok {
+			t.Fatalf("%s is not granted", sid)
+		}
+		slices.Reverse(s.Actions)
+		r.Statements = append(r.Statements, s)
+	}
+	if got := found(t, r); got != [5]int{} {
+		t.Errorf("%v", got)
+	}
+	r.Statements[len(r.Statements)-1].Conditions = nil
+	if got := found(t, r); got != [5]int{0, 0, 0, 0, 1} {
+		t.Errorf("a key that may be used by anybody: %v", got)
+	}
+}

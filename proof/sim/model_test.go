@@ -1,0 +1,71 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/proof/model"
+)
+
+// spoil simulates seeds, changes what the model is told of them, and returns how many seeds it rejected for that.
+func spoil(t *testing.T, many int, watch func() func(model.Event) (model.Event, bool)) (rejected int) {
+	t.Helper()
+	for seed := range uint64(many) {
+		s := &simulation{seed: seed + 1, watch: watch()}
+		s.perform()
+		if strings.Contains(strings.Join(s.wrong, " "), "no trace of the model") {
+			rejected++
+		}
+	}
+	return rejected
+}
+
+// TestSeeds has the model accept the trace of every seed. A trace that lacks something, or has it in another order, is rejected.
+func TestTheModelRejectsSpoiltTraces(t *testing.T) {
+	t.Parallel()
+	const many = 12
+	drop := func(n int, spoils func(*model.Event) bool) func() func(model.Event) (model.Event, bool) {
+		return func() func(model.Event) (model.Event, bool) {
+			seen := 0
+			return func(e model.Event) (model.Event, bool) {
+				if spoils(&e) {
+					seen++
+					return e, seen != n
+				}
+				return e, true
+			}
+		}
+	}
+	change := func(spoil func(*model.Event)) func() func(model.Event) (model.Event, bool) {
+		return func() func(model.Event) (model.Event, bool) {
+			return func(e model.Event) (model.Event, bool) {
+				spoil(&e)
+				return e, true
+			}
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		watch func() func(model.Event) (model.Event, bool)
+	}{
+		{"no sending", drop(1, func(e *model.Event) bool { return e.Do == model.Send && e.Message.Kind == model.RunActivity })},
+		{"a put is missing", drop(2, func(e *model.Event) bool { return e.Do == model.Put })},
+		{"requests are messages of another wave", change(func(e *model.Event) {
+			if e.Do == model.Receive {
+				for i := range e.Messages {
+					e.Messages[i].Wave += 1 << 20
+				}
+			}
+		})},
+		{"messages are deleted as soon as they come", change(func(e *model.Event) {
+			if e.Do == model.Receive {
+				e.Do, e.Actor = model.Delete, 0
+			}
+		})},
+	} {
+		rejected := spoil(t, many, c.watch)
+		if t.Logf("%s: %d of %d seeds were rejected", c.name, rejected, many); rejected == 0 {
+			t.Errorf("%s: every trace was accepted", c.name)
+		}
+	}
+}

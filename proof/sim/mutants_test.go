@@ -1,0 +1,294 @@
+//go:build !race
+
+package sim
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mutants are all breaks of the protocol that the simulation must find.
+var mutants = slices.Concat(coreMutants, expiryMutants, readMutants, codeMutants, attemptMutants, sizeMutants, worldMutants, outageMutants)
+
+var allMutants = flag.Bool("all-mutants", false, "break the protocol in all the ways there are, not only in the main ones")
+
+// coreMutants break the protocol between log and queues. The other lists stand beside the faults that find them.
+var coreMutants = []mutant{
+	{
+		name: "the condition of the put is dropped", file: "store/memory/memory.go",
+		old: "r := s.workflows[item.Workflow].at(item.Key); r != nil && (", new: "r := s.workflows[item.Workflow].at(item.Key); r != nil && false && (",
+	},
+	{
+		name: "a message is acknowledged before what follows from it is sent", file: "internal/pump/pump.go",
+		old: "done := handle(ctx, part)", new: "for _, d := range part {\n_ = p.Receiver.Delete(ctx, name, d.Receipt)\n}\ndone := handle(ctx, part)",
+	},
+	{
+		name: "the children of a run that closes are left to themselves", file: "engine/closing.go",
+		old: "for _, id := range children {", new: "for _, id := range children[:0] {",
+	},
+	{
+		name: "code does not wait for the end of what it canceled", file: "engine/activity.go",
+		old: "	if !a.wait {", new: "	if a.asked {", more: true,
+	},
+	{
+		name: "the list does not follow what code shows", file: "internal/turn/commit.go",
+		old: " && shown.Equal(run.State.Shown)", new: "",
+	},
+	{
+		name: "a run that continues another begins without what that showed", file: "engine/chain.go",
+		old: "		next.Memo, next.SearchAttributes = shown.Memo, shown.SearchAttributes\n", new: "		_ = shown\n", more: true,
+	},
+	{
+		name: "a parent is not told how its child ended", file: "engine/closing.go",
+		old: "o.add(ReportChild, 0)", new: "_ = o",
+	},
+	{
+		name: "what a message did to another workflow is not repaired", file: "internal/turn/child.go",
+		old: "	if run == nil {\n		return nil\n	}\n	trigger := foreign(m)\n", new: "	if true || run == nil {\n		return nil\n	}\n	trigger := foreign(m)\n",
+	},
+	{
+		name: "the instance is kept after an activation that was discarded", file: "internal/turn/session.go",
+		old: "	if t.tainted {\n		t.forget()\n	} else {\n		t.dropInstance()\n	}", new: "",
+		guard: "t.ahead()",
+	},
+	{
+		name: "a request commits, and then sends", file: "internal/turn/commit.go",
+		old: "		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		err := t.put(ctx, changes)\n",
+		new: "		err := t.put(ctx, changes)\n		if err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n",
+	},
+	{
+		name: "what was done before is deleted without repair", file: "internal/turn/message.go",
+		old: "return t.sendOwed(ctx, run, []*engine.Message{m})", new: "return nil",
+	},
+	{
+		name: "a message whose commit does not come is deleted without a fence", file: "internal/turn/message.go",
+		old: "			fenced, err := s.fence(ctx, d.Message)\n			if fenced || err != nil {\n				return err\n			}\n			continue // what stands in the slot decides",
+		new: "			return nil",
+	},
+	{
+		name: "an answer without a write rests on what the cache knows", file: "internal/turn/request.go",
+		old: "	if t.fresh {\n		return err\n	}", new: "	if t.fresh || t.entry.run != nil {\n		return err\n	}", more: true,
+	},
+	{
+		name: "a query is answered from what the cache knows", file: "internal/turn/read.go", test: "TestLinearizable",
+		old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
+	},
+	{
+		name: "while a put's outcome is unknown, another is tried", file: "internal/turn/commit.go", test: "TestLinearizable",
+		old: "			unknown = true\n", new: "			return errLost\n", more: true,
+	},
+	{
+		name: "a build runs the code of a run that is pinned to another", file: "internal/turn/builds.go",
+		old: "	if !t.elsewhere(run) {\n", new: "	if true {\n",
+	},
+	{
+		name: "a local activity runs before its update is accepted", file: "internal/turn/local.go",
+		old: "l.speculative && !a.Speculative || ", new: "",
+	},
+	{
+		name: "the timer of a local activity wakes nobody", file: "engine/local.go",
+		old: "l.timer.fired = func() { l.timer = nil }", new: "l.timer.fired = func() {}", more: true,
+	},
+	{
+		name: "a signal that is sent again arrives again", file: "internal/turn/signal.go",
+		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
+	},
+	{
+		name: "an attempt that was run inline is taken for another chain's", file: "internal/turn/begin.go",
+		old: "return k.By == m.Send || m.Seen > 0 && m.Attempt == 1", new: "return k.By == m.Send", more: true,
+	},
+	{
+		name: "what the run before has left unsent is not sent again", file: "internal/turn/message.go",
+		old: "return t.send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
+	},
+	{
+		name: "an update that the run before knows is accepted again", file: "internal/turn/update.go",
+		old: "known := c.runID == \"\" && before.State.Updates[c.request.ID] != nil", new: "known := false", more: true,
+	},
+	{
+		name: "an attempt that another chain has recorded ends both", file: "internal/turn/attempts.go",
+		old: "	if kept.number == next.Attempt-1 && kept.by(m) {", new: "	if false {", more: true,
+	},
+	{
+		name: "copies claim that their wave has been repaired", file: "internal/turn/activity.go",
+		old: "	m.Attempt, m.Due, m.Sent = number, due, 0", new: "	m.Attempt, m.Due, m.Sent = number, due, 0\n	m.Seen = 1 << 30", more: true,
+	},
+	{
+		name: "a batch that was sent in part counts as sent", file: "internal/turn/send.go",
+		old: "			return fmt.Errorf(\"%w: send to %s: %w\", errBusy, b.queue, err)\n", new: "			continue\n", more: true,
+	},
+	{
+		name: "a reset puts, and sends nothing", file: "internal/turn/reset.go",
+		old: "		if err := t.send(ctx, messages); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
+	},
+	{
+		name: "a reset that is sent again resets again", file: "internal/turn/reset.go",
+		old: "if run.State.Reset.RequestID == requestID {", new: "if false {", more: true,
+	},
+	{
+		name: "a reset forgets the updates that have completed", file: "engine/reset.go",
+		old: "if !r.admitted[a.SequencingEventID] {", new: "if false {", more: true,
+	},
+	{
+		name: "a cancellation comes before the results of its own task", file: "engine/activation.go",
+		old: "		in.cancel = a\n", new: "		in.root.Cancel(a.Reason)\n", more: true,
+	},
+	{
+		name: "an activity of a task queue is sent to the default one", file: "internal/turn/send.go",
+		old: "return queue.ForTasks(m.TaskQueue), \"\"", new: "return queue.Activities, \"\"",
+	},
+	{
+		name: "an activity of a task queue is run inline", file: "internal/turn/inline.go",
+		old: "a.TaskQueue != \"\" || c.of.activity.TaskQueue != \"\" || ", new: "", more: true,
+	},
+	{
+		name: "a run is deleted that has closed only now", file: "internal/turn/erase.go",
+		old: "	case s.now() < ready:\n", new: "	case false:\n", more: true,
+	},
+	{
+		name: "the moment of a cron expression after the end of the chain is taken", file: "engine/chain.go",
+		old: "	if next.ExecutionDeadline != 0 && at >= next.ExecutionDeadline {", new: "	if false {", more: true,
+	},
+	{
+		name: "a body that could not be put apart counts as put", file: "internal/seal/spill.go",
+		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil && false {", more: true,
+	},
+	{
+		name: "what waits for its slot is not sent again", file: "internal/turn/rate.go",
+		old: "	return nil, t.replace(ctx, run, w, m)\n", new: "	_ = engine.Message(m)\n	return nil, nil\n", more: true,
+	},
+	{
+		name: "runs of a schedule overlap", file: "internal/schedule/machine.go",
+		old: "	if m.Open == 0 && len(m.Buffer) == 0 || r.Overlap", new: "	if m.Open <= 1 && len(m.Buffer) == 0 || r.Overlap",
+	},
+	{
+		name: "a schedule that goes on in another run forgets what is open", file: "internal/schedule/flow/flow.go",
+		old: "	quiet := len(f.Running) == 0 ||", new: "	quiet := true ||", more: true,
+	},
+	{
+		name: "a schedule that goes on in another run forgets where it was", file: "internal/schedule/flow/flow.go",
+		old: "			return Workflow.ContinueAsNew(ctx, f.State)\n", new: "			f.Last = time.Time{}\n			return Workflow.ContinueAsNew(ctx, f.State)\n", more: true,
+	},
+	{
+		name: "a schedule that goes on in another run forgets what is to be started next", file: "internal/schedule/flow/flow.go",
+		old: "	f.Running = nil // those", new: "	f.Running, f.Machine.Open = nil, 0 // those", more: true,
+	},
+	{
+		name: "what is sent again goes on with one wave", file: "internal/turn/send.go",
+		old: "			m.Wave = history.Wave(m.Send)\n", new: "			m.Wave = 1\n", more: true,
+	},
+	{
+		name: "moments come while a schedule is paused", file: "internal/schedule/flow/flow.go",
+		old: "	return !f.Schedule.Paused && ", new: "	return ", more: true,
+	},
+	{
+		name: "moments that came while a schedule was paused come at its end", file: "internal/schedule/flow/handlers.go",
+		old: "now.After(f.Last) {", new: "now.After(f.Last) && f.Last.IsZero() {", more: true,
+	},
+	{
+		name: "moments that come together with a pause are left out", file: "internal/schedule/flow/handlers.go",
+		old: "	if !f.Schedule.Paused {\n		if f.catchUp() {", new: "	if false {\n		if f.catchUp() {", more: true,
+	},
+	{
+		name: "a moment begins however late it is", file: "internal/schedule/flow/flow.go",
+		old: "window := time.Duration(f.Schedule.CatchUpWindow); window > 0 {", new: "window := time.Duration(f.Schedule.CatchUpWindow); window < 0 {", more: true,
+	},
+	{
+		name: "a moment that came while a run was open is late", file: "internal/schedule/flow/flow.go",
+		old: "return idle || !open && now", new: "return idle || now", more: true,
+	},
+	{
+		name: "a moment is looked at twice", file: "internal/schedule/flow/flow.go",
+		old: "			last = moment.At\n", new: "			last = moment.At.Add(-time.Second)\n", more: true,
+	},
+	{
+		name: "a trigger is lost", file: "internal/schedule/flow/handlers.go",
+		old: "	f.arrive(api.ScheduledRun{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})\n", new: "	_ = id\n", more: true,
+	},
+	{
+		name: "the first moment of a backfill is left out", file: "internal/schedule/flow/handlers.go",
+		old: "	for _, m := range found.All {", new: "	for _, m := range found.All[min(1, len(found.All)):] {", more: true,
+	},
+	{
+		name: "a run is not ended in whose place another is to be", file: "internal/schedule/flow/runs.go",
+		old: "		if d.Cancel || d.Terminate {\n", new: "		if false {\n", more: true,
+	},
+	{
+		name: "the runs of a schedule end with it", file: "internal/schedule/flow/runs.go",
+		old: "ParentClosePolicy: workflow.AbandonChild", new: "ParentClosePolicy: workflow.TerminateChild", more: true,
+	},
+	{
+		name: "a run that fails does not pause its schedule", file: "internal/schedule/flow/runs.go",
+		old: "	if pauses {\n", new: "	if false && pauses {\n", more: true,
+	},
+	{
+		name: "runs wait, and nobody starts them", file: "internal/schedule/machine.go",
+		old: "	if len(m.Buffer) > 0 {\n		m.Open = 1\n", new: "	if len(m.Buffer) > 1 {\n		m.Open = 1\n", more: true,
+	},
+	{
+		name: "nobody looks after an attempt that goes on outside", file: "internal/turn/pending.go",
+		old: "			return s.send(ctx, []engine.Message{s.watch(w, kept)})\n", new: "			return nil\n", more: true,
+	},
+}
+
+// TestMutantsFit demands that the pieces which all mutants break are there, also those that only `make sim-mutants` plays.
+func TestMutantsFit(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants {
+		source, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(m.file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.broken(string(source)); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// enoughSeeds is within how many seeds a mutant must be found that does not state it.
+const enoughSeeds = 4000
+
+// foundBy is what a search prints of the first seed that fails.
+var foundBy = regexp.MustCompile(`seed (\d+), number (\d+): (.*)`)
+
+// TestMutants breaks the protocol on purpose, one break at a time, and demands that the simulation finds it, within as many of the
+// fixed seeds as the mutant states. It says in how many each was found. -for bounds the time of each. The broken source never touches the tree: it is laid over it
+// for one build, which has no race detector: make test plays them in its second step.
+func TestMutants(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			if m.more && !*allMutants {
+				t.Skip("runs with `make sim-mutants`")
+			}
+			most := cmp.Or(m.within, enoughSeeds)
+			cmd := exec.Command("go", "test", "-overlay", m.overlay(t, root), "-vet=off", "-ldflags=-s -w", "./proof/sim",
+				"-run", cmp.Or(m.test, "TestSeeds")+"$", "-count=1", "-shrink=0", "-timeout=30m", "-seeds="+strconv.Itoa(most), "-for="+within.String())
+			cmd.Dir = root
+			out, err := cmd.CombinedOutput()
+			by := foundBy.FindStringSubmatch(string(out))
+			if err == nil || by == nil {
+				text := string(out)
+				t.Fatalf("no seed of %d found it (%v):\n%s", most, err, text[max(0, len(text)-2000):])
+			}
+			t.Logf("found in seed %s of %d: %s", by[2], most, by[3])
+			found = append(found, fmt.Sprintf("%5s of %5d  %s", by[2], most, m.name))
+		})
+	}
+	slices.Sort(found)
+	t.Logf("the seeds in which each mutant was found:\n%s", strings.Join(found, "\n"))
+}

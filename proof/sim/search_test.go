@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	seeds    = flag.Int("seeds", defaultSeeds, "how many seeds to simulate")
+	first    = flag.Uint64("seed", 0, "the first seed; 0 is the first of the fixed ones, or with -fresh one that nobody has seen")
+	fresh    = flag.Bool("fresh", false, "play seeds that nobody has seen, unless -seed is given")
+	within   = flag.Duration("for", 0, "for how long to simulate seeds, at most; 0 is for as long as it takes")
+	failures = flag.Int("failures", 1, "after how many failures to stop")
+	shrinks  = flag.Duration("shrink", 20*time.Second, "for how long to shrink a failure; 0 is not at all")
+	keeps    = flag.Bool("keep", false, "keep what fails: its seed in testdata/seeds.txt, and its script in testdata/scripts")
+)
+
+// game is a kind of simulation.
+type game struct {
+	test string // that plays it
+	// play plays a simulation that has no more than its seed, and perhaps a script, and returns what the test looks at.
+	play func(*simulation) any
+}
+
+var (
+	deployments = game{"TestSeeds", func(s *simulation) any {
+		s.perform()
+		return s
+	}}
+	histories = game{"TestLinearizable", func(s *simulation) any { return watch(s) }}
+	games     = []game{deployments, histories}
+)
+
+// failing is a seed that fails.
+type failing struct {
+	seed   uint64
+	number int // among those of the search, from 1
+	kind   string
+	wrong  string
+}
+
+// search is many seeds of a game.
+type search struct {
+	t    *testing.T
+	game game
+	base uint64
+	look func(any)
+
+	mu     sync.Mutex
+	number int // of the last one that was begun
+	began  time.Time
+	said   time.Time // when it last said how far it is
+	failed []failing
+	steps  []int
+	millis []float64
+	slow   uint64 // the seed with the most steps
+	most   int
+	faults faultCounts
+	counts map[string]int
+}
+
+// run plays the seeds on all cores. look is called with each that holds, one after the other. A failure is shrunk and printed.
+func (q *search) run() {
+	q.base = cmp.Or(*first, 1)
+	if *fresh && *first == 0 {
+		q.base = freshSeed()
+	}
+	q.t.Logf("seeds from %d", q.base)
+	q.began, q.faults, q.counts = time.Now(), make(faultCounts, len(allFaults)), map[string]int{}
+	q.said = q.began
+	spent := cpuSeconds()
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for seed, ok := q.next(); ok; seed, ok = q.next() {
+				q.one(seed)
+			}
+		})
+	}
+	workers.Wait()
+	q.t.Log(q.summary(cpuSeconds() - spent))
+	slices.SortFunc(q.failed, func(a, b failing) int { return a.number - b.number })
+	kinds := map[string]bool{}
+	for _, f := range q.failed {
+		if kinds[f.kind] {
+			text := fmt.Sprintf("seed %d, number %d: %s\n  replay: %s", f.seed, f.number, f.wrong, q.game.command(f.seed))
+			if *keeps {
+				text += q.game.keepSeed(f)
+			}
+			q.t.Error(text)
+			continue
+		}
+		kinds[f.kind] = true
+		q.t.Error(q.game.explain(f))
+	}
+}
+
+// freshSeed is the first of seeds that nobody has seen. They are short enough to be typed.
+func freshSeed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	const digits = 1_000_000_000_000
+	return binary.BigEndian.Uint64(b[:]) % digits
+}
+
+// next is the next seed to play, if there is one.
+func (q *search) next() (seed uint64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.number >= *seeds || len(q.failed) >= *failures || *within > 0 && time.Since(q.began) > *within {
+		return 0, false
+	}
+	if time.Since(q.said) > time.Minute {
+		q.said = time.Now()
+		q.t.Logf("%d seeds in %v, %d failures", q.number, time.Since(q.began).Round(time.Second), len(q.failed))
+	}
+	q.number++
+	return q.base + uint64(q.number) - 1, true
+}
+
+func (q *search) one(seed uint64) {
+	s := &simulation{seed: seed}
+	began := time.Now()
+	v := q.game.play(s)
+	took := time.Since(began)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.steps, q.millis = append(q.steps, s.steps), append(q.millis, float64(took.Microseconds())/1000)
+	if s.steps > q.most {
+		q.most, q.slow = s.steps, seed
+	}
+	q.faults.add(s)
+	for what, n := range s.counts {
+		q.counts[what] += n
+	}
+	if len(s.wrong) > 0 {
+		q.failed = append(q.failed, failing{seed, int(seed-q.base) + 1, s.kind, s.wrong[0]})
+		q.t.Logf("seed %d fails: %s", seed, s.wrong[0]) // at once: the explanation comes at the end
+	} else if q.look != nil {
+		q.look(v)
+	}
+}
+
+// summary says what was done.
+func (q *search) summary(spent float64) string {
+	n := len(q.steps)
+	if n == 0 {
+		return "no seed was played"
+	}
+	took := time.Since(q.began)
+	slices.Sort(q.steps)
+	slices.Sort(q.millis)
+	at := func(share float64) int { return int(share * float64(n-1)) }
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d seeds from %d in %v: %.0f a minute, %.1f ms of CPU each, %d failures\n", n, q.base, took.Round(time.Millisecond),
+		float64(n)/took.Minutes(), spent*1000/float64(n), len(q.failed))
+	for _, share := range []float64{0.5, 0.9, 0.99, 1} {
+		fmt.Fprintf(&text, "  %3.0f%% of the seeds: at most %6d steps, %7.1f ms\n", share*100, q.steps[at(share)], q.millis[at(share)])
+	}
+	fmt.Fprintf(&text, "  the longest is seed %d\n", q.slow)
+	for _, what := range slices.Sorted(maps.Keys(q.counts)) {
+		fmt.Fprintf(&text, "  %-48s %9d\n", what, q.counts[what])
+	}
+	return text.String() + q.faults.String()
+}
+
+// command replays a seed.
+func (g game) command(seed uint64) string {
+	return fmt.Sprintf("go test ./proof/sim -run '%s$' -seed=%d -seeds=1", g.test, seed)
+}
+
+// explain plays a seed that fails again, shrinks it, and returns what a reader needs: the steps, and how to play them again.
+func (g game) explain(f failing) string {
+	whole := &simulation{seed: f.seed, tracing: true, recording: true}
+	g.play(whole)
+	if whole.kind != f.kind {
+		return fmt.Sprintf("seed %d failed with %q, and does not fail like that when it is played again: something in it is not drawn", f.seed, f.wrong)
+	}
+	text := fmt.Sprintf("seed %d, number %d: %s\n  replay: %s", f.seed, f.number, strings.Join(whole.wrong, "\n  "), g.command(f.seed))
+	if *keeps {
+		text += g.keepSeed(f)
+	}
+	if *shrinks == 0 {
+		return whole.report() + "\n" + text
+	}
+	short := g.shrink(whole, *shrinks)
+	file := scriptFile{test: g.test, seed: f.seed, kind: f.kind, script: short.choices().trimmed()}
+	note := fmt.Sprintf("shrunk from %d steps to %d, from %v to %v", whole.steps, short.steps, whole.choices().trimmed().weight(), file.script.weight())
+	if *keeps {
+		note += file.keep()
+	}
+	return fmt.Sprintf("%s\n%s\n%s\n%s", short.report(), file, note, text)
+}

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"testing"
+)
+
+// memory is how much memory a search may use until it collects garbage more often. A few seeds keep hundreds of megabytes.
+const memory = 2 << 30
+
+// TestMain makes the collector run less often: a simulation makes much garbage, and keeps little. It drops what workflow code logs.
+func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(800)
+		debug.SetMemoryLimit(memory)
+	}
+	slog.SetDefault(quiet)
+	os.Exit(m.Run())
+}
+
+// manySeeds is a number of seeds in which each fault happens.
+const manySeeds = 1000
+
+// TestSeeds simulates many seeds. A failure prints its seed, what it can be shrunk to, and how to replay it:
+//
+//	go test ./proof/sim -run 'TestSeeds$' -seed=N -seeds=1
+//
+// -without=NAME,NAME leaves out faults that it does not need.
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	q := &search{t: t, game: deployments}
+	q.run()
+	if never := q.faults.never(); len(never) > 0 && len(q.steps) >= manySeeds {
+		t.Errorf("%d seeds have not played %q", *seeds, never)
+	}
+}
+
+// A seed is worth nothing if it does not replay.
+func TestASeedReplays(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		a, b := simulate(seed, true, nil, nil), simulate(seed, true, nil, nil)
+		if quiet := run(seed); quiet.steps != a.steps {
+			t.Fatalf("seed %d took %d steps, and with a trace %d", seed, quiet.steps, a.steps)
+		}
+		if a.steps != b.steps || len(a.trace) != len(b.trace) {
+			t.Fatalf("seed %d took %d steps, and then %d", seed, a.steps, b.steps)
+		}
+		for i := range a.trace {
+			if a.trace[i] != b.trace[i] {
+				t.Fatalf("seed %d: line %d was\n%s\nand then\n%s", seed, i, a.trace[i], b.trace[i])
+			}
+		}
+	}
+}

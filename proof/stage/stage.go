@@ -1,0 +1,316 @@
+// Package stage plays one run in a test, without a deployment: the test brings the events, task by task, and sees what is
+// committed. Nothing else happens, and time stands still until the test moves it.
+package stage
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// TB is the part of testing.TB that a stage needs.
+type TB interface {
+	turntest.Reporter
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
+
+// WorkflowID is the id of the workflow on every stage.
+const WorkflowID = "stage"
+
+// Type is the name under which New registers the code that it is given.
+const Type = "stage"
+
+// Stage is one run and its code.
+type Stage struct {
+	t    TB
+	Run  *engine.Run
+	code *engine.Workflow
+	in   *engine.Instance
+	now  history.Timestamp
+	ids  uint64
+	// build counts builds.
+	build int
+	// Cold has the code rebuilt from the log before each task.
+	Cold bool
+	// Limits bounds updates; zero is no limit.
+	Limits engine.Limits
+	// Starts is how many activities, timers and the like one task starts; zero is as many as there may be.
+	Starts int
+	// Suggest is the length of a history from which the code is given the hint to continue as new; zero is never.
+	Suggest int64
+	// Plain leaves the stacks of failed tasks out of the log, which differ from run to run.
+	Plain bool
+	// Local says what becomes of a local activity in a task; nil is that each succeeds, with its input as the result.
+	Local func(a *engine.LocalActivity) engine.LocalResult
+	// Bodies are the commits so far, encoded.
+	Bodies [][]byte
+}
+
+// Open returns a stage on which code has not started. When the test ends, what was played is replayed from the log.
+func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Stage {
+	t.Helper()
+	types := &engine.Registry{}
+	if err := workflow.Bind(workflow.Declare[In, Out](Type), code).Register(types); err != nil {
+		t.Fatalf("%v", err)
+	}
+	s := &Stage{
+		t: t, Run: engine.NewRun(WorkflowID, 1), code: types.Workflow(Type),
+		now: history.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)),
+	}
+	t.Cleanup(func() {
+		s.drop()
+		turntest.ReplayRun(t, s.code, WorkflowID, s.Run.Log)
+	})
+	return s
+}
+
+// New returns a stage on which code has started.
+func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In) *Stage {
+	t.Helper()
+	s := Open(t, code)
+	s.Start(in)
+	return s
+}
+
+// Start starts the run.
+func (s *Stage) Start(in any) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.WorkflowExecutionStarted{WorkflowType: Type, Input: s.encode(in)})
+}
+
+func (s *Stage) encode(v any) history.Payload {
+	s.t.Helper()
+	if p, ok := v.(history.Payload); ok {
+		return p
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		s.t.Fatalf("%v", err)
+	}
+	return data
+}
+
+func (s *Stage) drop() {
+	if s.in != nil {
+		s.in.Close()
+		s.in = nil
+	}
+}
+
+// Writer is what the writer of the next commit brings to it.
+func (s *Stage) Writer() *engine.Writer {
+	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, TaskQueues: []string{"reports"}}}
+	s.ids++
+	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
+	return w
+}
+
+// Code is the instance, made anew where there is none.
+func (s *Stage) Code() *engine.Instance {
+	if s.in == nil {
+		s.in = engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
+	}
+	return s.in
+}
+
+// Step runs a task and puts its commit, if it has one, into the log, as a store would: through its encoded form.
+func (s *Stage) Step(task engine.Task) *engine.Transition {
+	s.t.Helper()
+	w := s.Writer()
+	transition := s.Run.Step(s.Code(), w, task)
+	for len(transition.Locals) > 0 {
+		var results []engine.LocalResult
+		for _, a := range transition.Locals {
+			results = append(results, s.local(a))
+		}
+		transition = s.Run.Resume(s.Code(), transition, results)
+	}
+	if transition.Commit == nil {
+		s.ids-- // nobody has seen the id
+		if !transition.Unchanged {
+			s.drop()
+		}
+		return transition
+	}
+	if f := transition.Failure; f != nil && s.Plain {
+		f.Stack = ""
+	}
+	body, err := history.Encode(transition.Commit)
+	if err != nil {
+		s.t.Fatalf("%v", err)
+	}
+	stored, err := history.Decode(transition.Commit.Slot, body)
+	if err == nil {
+		s.Bodies = append(s.Bodies, body)
+		err = s.Run.Append(stored, len(body))
+	}
+	if err != nil {
+		s.t.Fatalf("slot %d: %v", transition.Commit.Slot, err)
+	}
+	if transition.Failure != nil || s.Cold {
+		s.drop()
+	}
+	return transition
+}
+
+func (s *Stage) local(a *engine.LocalActivity) engine.LocalResult {
+	if s.Local == nil {
+		return engine.LocalResult{Number: a.Number, Attempt: a.Attempt, Result: a.Input}
+	}
+	return s.Local(a)
+}
+
+// Bring runs a task that brings these events.
+func (s *Stage) Bring(events ...history.Attributes) *engine.Transition {
+	s.t.Helper()
+	var task engine.Task
+	for _, a := range events {
+		task.Brought = append(task.Brought, history.Of(a))
+	}
+	return s.Step(task)
+}
+
+// Signal sends a signal.
+func (s *Stage) Signal(name string, v any) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(s.Signaled(name, v))
+}
+
+// Signaled is the event of a signal.
+func (s *Stage) Signaled(name string, v any) history.Attributes {
+	s.t.Helper()
+	return &history.WorkflowExecutionSignaled{SignalName: name, Input: s.encode(v)}
+}
+
+// Cancel asks the run to end.
+func (s *Stage) Cancel(reason string) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.WorkflowExecutionCancelRequested{Reason: reason})
+}
+
+// Complete brings the result of an activity.
+func (s *Stage) Complete(event int64, result any) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.ActivityTaskCompleted{ScheduledEventID: event, Result: s.encode(result), Attempt: 1})
+}
+
+// Fail brings the failure of an activity.
+func (s *Stage) Fail(event int64, err error) *engine.Transition {
+	s.t.Helper()
+	return s.Bring(&history.ActivityTaskFailed{ScheduledEventID: event, Failure: failure.FromError(err), Attempt: 1})
+}
+
+// Activities are the activities that are pending, by the ids of their events, the oldest first.
+func (s *Stage) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
+
+// Timers are the timers that are pending, the one that fires first in front.
+func (s *Stage) Timers() []*engine.PendingTimer {
+	return slices.SortedFunc(maps.Values(s.Run.State.Timers), func(a, b *engine.PendingTimer) int {
+		return cmp.Or(cmp.Compare(a.FireAt, b.FireAt), cmp.Compare(a.EventID, b.EventID))
+	})
+}
+
+// Advance moves the time and fires nothing.
+func (s *Stage) Advance(d time.Duration) { s.now = s.now.Add(d) }
+
+// Deploy has the code rebuilt, as another build.
+func (s *Stage) Deploy() {
+	s.build++
+	s.drop()
+}
+
+// Sleep moves the time, and fires the timers that become due, each in a task of its own.
+func (s *Stage) Sleep(d time.Duration) {
+	s.t.Helper()
+	for end := s.now.Add(d); ; {
+		due := s.Timers()
+		if len(due) == 0 || due[0].FireAt > end || s.Run.State.Status.Closed() {
+			s.now = end
+			return
+		}
+		s.now = max(s.now, due[0].FireAt)
+		if f := s.Bring(&history.TimerFired{StartedEventID: due[0].EventID}).Failure; f != nil {
+			s.t.Fatalf("timer %d: %v", due[0].EventID, f.Err())
+		}
+	}
+}
+
+// Update sends an update.
+func (s *Stage) Update(id, name string, in any) (engine.UpdateResult, *failure.Failure) {
+	s.t.Helper()
+	transition := s.Step(engine.Task{Updates: []engine.UpdateRequest{{ID: id, Name: name, Input: s.encode(in)}}})
+	return transition.Updates[0], transition.Failure
+}
+
+// Query asks a query. The code stays, as in a process, unless it fails or runs a task first.
+func (s *Stage) Query(name string, in any) (history.Payload, error) {
+	s.t.Helper()
+	w := s.Writer()
+	s.ids-- // nobody sees the id
+	keep := s.Run.State.Pending == history.PendingNone && !s.Cold
+	answer, err := s.Run.Query(s.Code(), w, name, s.encode(in))
+	var refused *engine.QueryError
+	if !keep || err != nil && !errors.As(err, &refused) {
+		s.drop()
+	}
+	return answer, err
+}
+
+// Outcome is how the run ended, with its result decoded into out. It fails the test where the run is open.
+func (s *Stage) Outcome(out any) error {
+	s.t.Helper()
+	if !s.Run.State.Status.Closed() {
+		s.t.Fatalf("the run has not ended; its task: %v", s.Stuck())
+	}
+	p, f := s.Run.State.Outcome()
+	if f == nil && len(p) > 0 {
+		if err := json.Unmarshal(p, out); err != nil {
+			s.t.Fatalf("%v", err)
+		}
+	}
+	return f.Err()
+}
+
+// Stuck is why the run's task fails; nil where it does not.
+func (s *Stage) Stuck() error { return s.Run.State.Stuck().Err() }
+
+// Text lists the events so far.
+func (s *Stage) Text() string {
+	text := ""
+	for _, c := range s.Run.Log {
+		text += fmt.Sprintln("slot", c.Slot) + replay.Text(c)
+	}
+	return text
+}
+
+// Replay rebuilds the code from the first n commits, and runs the task of the next one again: it must make the same
+// events, byte for byte.
+func (s *Stage) Replay(n int) {
+	s.t.Helper()
+	if err := replay.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {
+		s.t.Fatalf("%v", err)
+	}
+}
+
+// Events lists the types of the events so far.
+func (s *Stage) Events() (types []history.Type) {
+	for _, c := range s.Run.Log {
+		for _, e := range c.Events() {
+			types = append(types, e.Type())
+		}
+	}
+	return types
+}

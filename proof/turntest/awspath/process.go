@@ -1,0 +1,123 @@
+package awspath
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// process is one process of a scene: all functions, over one service.
+type process struct {
+	build     string
+	registry  *engine.Registry
+	service   *turn.Service
+	functions map[adapter.Role]*adapter.Function
+	hooks     *turntest.Hooks
+	delivered meter.Meter // what it was handed besides requests
+	sweepAt   time.Time   // the next schedule event
+	api       http.Handler
+	busy      int  // events that it handles, besides requests
+	stopped   bool // it is handed no more
+}
+
+// activityVisibility is that of the activity queue: the longest that SQS has. The function shortens it.
+const activityVisibility = 12 * time.Hour
+
+func (s *Scene) boot(build string) *process {
+	s.t.Helper()
+	log := slog.New(s.log)
+	ports := s.store.Ports
+	p := &process{
+		build: build, registry: turntest.Registry(s.t, turntest.Workload(build)...), hooks: turntest.NewHooks(ports.Log),
+		functions: map[adapter.Role]*adapter.Function{}, sweepAt: s.clock.Now(),
+	}
+	ports.Log, ports.Queue = p.hooks, s.sender()
+	o := s.options
+	o.Engine.TaskQueues = turntest.TaskQueues
+	o.Build, o.Logger = build, slog.New(slog.NewMultiHandler(s.warnings.Logger().Handler(), s.log))
+	p.service = turn.New(ports, p.registry, s.clock, o)
+	for _, role := range []adapter.Role{adapter.API, adapter.Workflow, adapter.Activity, adapter.Timer, adapter.Dead} {
+		f, err := adapter.New(role, p.service, adapter.Options{QueueOf: queueOf, Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(p, role)})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		p.functions[role] = f
+	}
+	p.api = s.gateway(p, string(adapter.API))
+	return p
+}
+
+// Invoke implements lambdahost.Invoker: functions are called by their roles.
+func (p *process) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
+	role := adapter.Role(function)
+	return p.functions[role].Invoke(context.WithValue(ctx, roleKey{}, role), event)
+}
+
+type roleKey struct{}
+
+// Role is the role of the function that makes a call with this context; it is empty for calls of the test itself.
+func Role(ctx context.Context) adapter.Role {
+	role, _ := ctx.Value(roleKey{}).(adapter.Role)
+	return role
+}
+
+// sender is what functions send with.
+func (s *Scene) sender() queue.Sender {
+	if s.store.Sends == nil {
+		return s.queue
+	}
+	return watched{s.queue, s.store.Sends}
+}
+
+// watched tells of each sending.
+type watched struct {
+	queue.Sender
+	tell func(ctx context.Context, name string)
+}
+
+// Send implements queue.Sender.
+func (w watched) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	w.tell(ctx, name)
+	return w.Sender.Send(ctx, name, messages...)
+}
+
+// ServeHTTP answers a request as a gateway does, which counts the bytes of the answer itself.
+func (p *process) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	answer := httptest.NewRecorder()
+	p.api.ServeHTTP(answer, r)
+	maps.Copy(w.Header(), answer.Header())
+	w.Header().Set("Content-Length", strconv.Itoa(answer.Body.Len()))
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()) // into memory
+}
+
+// tick has the timer function answer a schedule event.
+// https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-run-lambda-schedule.html
+func (p *process) tick(ctx context.Context, at time.Time) error {
+	event, err := json.Marshal(map[string]any{
+		"version": "0", "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa", "detail-type": "Scheduled Event", "source": "aws.events",
+		"account": lambdahost.Account, "time": at.Format(time.RFC3339), "region": lambdahost.Region,
+		"resources": []string{lambdahost.ARN("events", "rule/weft-sweep")}, "detail": map[string]any{},
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := p.Invoke(p.delivered.Counting(ctx), string(adapter.Timer), event); err != nil {
+		return fmt.Errorf("the schedule: %w", err)
+	}
+	return nil
+}
