@@ -23,27 +23,25 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
 // Main runs the local server with these workflows and activities until it is interrupted. It ends the process: with status 1, and the
-// reason, if the server could not run. What the options say holds, unless a flag or a variable of Flags was given in its place.
+// reason, if the server could not run. What the options say holds, unless a flag or a variable of Flags was given in its place. Of several
+// sets of options, a field that a later set gives replaces that of an earlier one.
 //
 // Without a Log, a line of text for each message goes to the standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or
 // error; info). Unless GOGC or GOMEMLIMIT are set, the garbage collector runs when the heap has grown by 400 %, and more often above half
 // of the memory of the machine or the container.
-func Main(r *Registry, options ...Options) {
+func Main(r *Registry, sets ...Options) {
 	var f Flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
 	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
-	if err := serveTelling(ctx, r, f.Over(o)); err != nil {
+	if err := serveTelling(ctx, r, f.Over(options.Of(sets))); err != nil {
 		fmt.Fprintln(os.Stderr, "weft:", err)
 		os.Exit(1)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -73,21 +74,19 @@ type Activity[In, Out any] struct {
 	options Options
 }
 
-// New declares an activity. Declare each once, as a package variable, and register it: weft.Register takes it as it is.
-func New[In, Out any](name string, run func(context.Context, In) (Out, error), options ...Options) Activity[In, Out] {
-	a := Activity[In, Out]{name: name, run: run, where: where.Caller()}
-	if len(options) > 0 {
-		a.options = options[0]
-	}
-	return a
+// New declares an activity. Declare each once, as a package variable, and register it with weft.Register. Of several sets of options, a
+// field that a later set gives replaces that of an earlier one.
+func New[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...Options) Activity[In, Out] {
+	return Activity[In, Out]{name: name, run: run, where: where.Caller(), options: options.Of(sets)}
 }
 
 // Name is the activity's name.
 func (a Activity[In, Out]) Name() string { return a.name }
 
-// With returns the activity with other options, for one call or for many.
-func (a Activity[In, Out]) With(options Options) Activity[In, Out] {
-	a.options = options
+// With returns the activity with the options that are given here, for one call or for many. A field that is zero keeps the value that
+// the activity has, so With changes only what it names: With(Options{Retry: Retry{MaxAttempts: 3}}) keeps the other fields of Retry, too.
+func (a Activity[In, Out]) With(changed Options) Activity[In, Out] {
+	a.options = options.Merge(a.options, changed)
 	return a
 }
 

@@ -59,12 +59,23 @@ func TestOptionsAreRecorded(t *testing.T) {
 			StartToClose: history.Duration(time.Hour), TaskQueue: "reports",
 			Retry: history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
 		}},
-		"others for one call": {base.With(activity.Options{ScheduleToClose: time.Minute, Retry: retry}), history.ActivityTaskScheduled{
-			StartToClose: history.Duration(30 * time.Second), ScheduleToClose: history.Duration(time.Minute),
+		"others for one call, beside what it keeps": {base.With(activity.Options{ScheduleToClose: time.Minute, Retry: retry}), history.ActivityTaskScheduled{
+			StartToClose: history.Duration(time.Hour), ScheduleToClose: history.Duration(time.Minute),
 			Retry: history.RetryPolicy{
 				InitialInterval: history.Duration(time.Minute), BackoffCoefficient: 1, MaximumInterval: history.Duration(2 * time.Minute),
 				MaximumAttempts: 7, NonRetryableTypes: []string{"broken"},
 			},
+		}},
+		"a part of its retry for one call": {base.With(activity.Options{Retry: retry}).With(activity.Options{Retry: activity.Retry{MaxAttempts: 2}}), history.ActivityTaskScheduled{
+			StartToClose: history.Duration(time.Hour),
+			Retry: history.RetryPolicy{
+				InitialInterval: history.Duration(time.Minute), BackoffCoefficient: 1, MaximumInterval: history.Duration(2 * time.Minute),
+				MaximumAttempts: 2, NonRetryableTypes: []string{"broken"},
+			},
+		}},
+		"two sets": {activity.New("double", double, activity.Options{StartToClose: time.Hour}, activity.Options{TaskQueue: "reports"}), history.ActivityTaskScheduled{
+			StartToClose: history.Duration(time.Hour), TaskQueue: "reports",
+			Retry: history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
 		}},
 	} {
 		s := stage.New(t, func(ctx workflow.Context, n int) (int, error) { return test.activity.Run(ctx, n) }, 21)

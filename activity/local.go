@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/where"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -51,21 +52,18 @@ type Local[In, Out any] struct {
 }
 
 // NewLocal declares a local activity. Declare each once, as a package variable, and register it where the workflow is
-// registered that calls it.
-func NewLocal[In, Out any](name string, run func(context.Context, In) (Out, error), options ...LocalOptions) Local[In, Out] {
-	a := Local[In, Out]{name: name, run: run, where: where.Caller()}
-	if len(options) > 0 {
-		a.options = options[0]
-	}
-	return a
+// registered that calls it. Of several sets of options, a field that a later set gives replaces that of an earlier one.
+func NewLocal[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...LocalOptions) Local[In, Out] {
+	return Local[In, Out]{name: name, run: run, where: where.Caller(), options: options.Of(sets)}
 }
 
 // Name is the activity's name.
 func (a Local[In, Out]) Name() string { return a.name }
 
-// With returns the activity with other options, for one call or for many.
-func (a Local[In, Out]) With(options LocalOptions) Local[In, Out] {
-	a.options = options
+// With returns the activity with the options that are given here, for one call or for many. A field that is zero keeps the value that
+// the activity has.
+func (a Local[In, Out]) With(changed LocalOptions) Local[In, Out] {
+	a.options = options.Merge(a.options, changed)
 	return a
 }
 

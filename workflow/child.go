@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 )
 
 // ParentClosePolicy says what becomes of an open child when the run that started it closes, in whichever way: a run that
@@ -75,14 +76,14 @@ type Child[Out any] struct {
 //	shipped, err := Ship.StartChild(ctx, order).Get(ctx)
 //
 // Whoever cancels ctx asks the child to end; see ChildOptions.WaitCancellation. Errors are *ChildWorkflowError, and wrap why.
-func (t Type[In, Out]) StartChild(ctx Context, in In, options ...ChildOptions) Child[Out] {
-	return startChild[Out](ctx, t.name, in, first(options))
+func (t Type[In, Out]) StartChild(ctx Context, in In, sets ...ChildOptions) Child[Out] {
+	return startChild[Out](ctx, t.name, in, options.Of(sets))
 }
 
 // RunChild starts a run of this type as a child, and waits for its result. Nobody waits for the start, which saves the parent
 // a workflow task.
-func (t Type[In, Out]) RunChild(ctx Context, in In, options ...ChildOptions) (Out, error) {
-	o := first(options)
+func (t Type[In, Out]) RunChild(ctx Context, in In, sets ...ChildOptions) (Out, error) {
+	o := options.Of(sets)
 	o.Quiet = true
 	return startChild[Out](ctx, t.name, in, o).Get(ctx)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
 )
@@ -110,12 +111,12 @@ type Run[Out any] struct {
 
 // Start starts a run under this workflow id; an empty one is made. The run is durable when Start returns. A workflow id
 // that has an open run is client.ErrAlreadyOpen.
-func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID string, in In, options ...StartOptions) (Run[Out], error) {
+func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (Run[Out], error) {
 	input, err := payload.Encode(in)
 	if err != nil {
 		return Run[Out]{}, err
 	}
-	id, runID, err := c.Start(ctx, workflowID, t.name, input, first(options))
+	id, runID, err := c.Start(ctx, workflowID, t.name, input, options.Of(sets))
 	return Run[Out]{WorkflowID: id, RunID: string(runID), client: c}, err
 }
 
@@ -127,12 +128,12 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 //
 // The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
 // that. Type.Get and Result wait for it again.
-func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID string, in In, options ...StartOptions) (out Out, err error) {
+func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (out Out, err error) {
 	input, err := payload.Encode(in)
 	if err != nil {
 		return out, err
 	}
-	p, err := c.Run(ctx, workflowID, t.name, input, first(options))
+	p, err := c.Run(ctx, workflowID, t.name, input, options.Of(sets))
 	if err != nil {
 		return out, err
 	}
@@ -142,9 +143,9 @@ func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID str
 // Opening is a run of this type for an update or a signal to open, where none is open that takes it:
 //
 //	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: Workflow.Opening(Start{Owner: "ada"})})
-func (t Type[In, Out]) Opening(in In, options ...StartOptions) *client.Start {
+func (t Type[In, Out]) Opening(in In, sets ...StartOptions) *client.Start {
 	input, err := payload.Encode(in)
-	return &client.Start{Type: t.name, Input: input, Options: first(options), Err: err}
+	return &client.Start{Type: t.name, Input: input, Options: options.Of(sets), Err: err}
 }
 
 // Get returns a handle of the latest run of a workflow id. It does not ask whether there is one.

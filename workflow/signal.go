@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
@@ -84,10 +85,10 @@ type SendOptions = client.SignalOptions
 
 // Send sends the signal to the latest run of a workflow, or to one that it starts (SendOptions.Start). It is durable when
 // Send returns.
-func (g Signal[T]) Send(ctx context.Context, c *client.Client, workflowID string, v T, options ...SendOptions) error {
+func (g Signal[T]) Send(ctx context.Context, c *client.Client, workflowID string, v T, sets ...SendOptions) error {
 	input, err := payload.Encode(v)
 	if err != nil {
 		return err
 	}
-	return c.Signal(ctx, workflowID, g.name, input, first(options))
+	return c.Signal(ctx, workflowID, g.name, input, options.Of(sets))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
 )
@@ -84,12 +85,12 @@ type CallOptions = client.UpdateOptions
 
 // Call sends the update to the latest run of a workflow and returns its outcome: the handler's result or its error. A
 // refusal is a *client.Rejected; nothing was written then.
-func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID string, in In, options ...CallOptions) (out Out, err error) {
+func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID string, in In, sets ...CallOptions) (out Out, err error) {
 	input, err := payload.Encode(in)
 	if err != nil {
 		return out, err
 	}
-	p, err := c.Call(ctx, workflowID, u.name, input, first(options))
+	p, err := c.Call(ctx, workflowID, u.name, input, options.Of(sets))
 	if err != nil {
 		return out, err
 	}
@@ -98,20 +99,13 @@ func (u Update[In, Out]) Call(ctx context.Context, c *client.Client, workflowID 
 
 // Send sends the update and returns when it has been accepted, which is durable, or refused. Get the outcome from the
 // handle.
-func (u Update[In, Out]) Send(ctx context.Context, c *client.Client, workflowID string, in In, options ...CallOptions) (UpdateHandle[Out], error) {
+func (u Update[In, Out]) Send(ctx context.Context, c *client.Client, workflowID string, in In, sets ...CallOptions) (UpdateHandle[Out], error) {
 	input, err := payload.Encode(in)
 	if err != nil {
 		return UpdateHandle[Out]{}, err
 	}
-	h, err := c.Update(ctx, workflowID, u.name, input, first(options))
+	h, err := c.Update(ctx, workflowID, u.name, input, options.Of(sets))
 	return UpdateHandle[Out]{h}, err
-}
-
-func first[T any](options []T) (o T) {
-	if len(options) > 0 {
-		o = options[0]
-	}
-	return o
 }
 
 // UpdateHandle is an update that was accepted.

@@ -1,0 +1,60 @@
+package options
+
+import (
+	"testing"
+	"time"
+)
+
+type retry struct {
+	Attempts int
+	Wait     time.Duration
+}
+
+type set struct {
+	Name   string
+	At     time.Time
+	Retry  retry
+	Where  *retry
+	Names  []string
+	Inline bool
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	base := set{Name: "a", At: at, Retry: retry{Attempts: 3, Wait: time.Second}, Where: &retry{Attempts: 1}, Names: []string{"x", "y"}, Inline: true}
+	for _, c := range []struct {
+		name  string
+		given []set
+		check func(set) bool
+	}{
+		{"nothing", nil, func(s set) bool { return s.Name == "a" && s.Inline }},
+		{"a zero set changes nothing", []set{{}}, func(s set) bool { return s.Name == "a" && s.At.Equal(at) && len(s.Names) == 2 && s.Inline }},
+		{"a field", []set{{Name: "b"}}, func(s set) bool { return s.Name == "b" && s.Retry == base.Retry }},
+		{"a field of a struct", []set{{Retry: retry{Attempts: 5}}}, func(s set) bool { return s.Retry == retry{Attempts: 5, Wait: time.Second} }},
+		{"a time", []set{{At: at.Add(time.Hour)}}, func(s set) bool { return s.At.Equal(at.Add(time.Hour)) }},
+		{"a pointer", []set{{Where: &retry{Wait: 1}}}, func(s set) bool { return *s.Where == retry{Wait: 1} }},
+		{"a slice", []set{{Names: []string{"z"}}}, func(s set) bool { return len(s.Names) == 1 && s.Names[0] == "z" }},
+		{"the last set counts", []set{{Name: "b"}, {Name: "c", Retry: retry{Wait: 2}}}, func(s set) bool { return s.Name == "c" && s.Retry == retry{Attempts: 3, Wait: 2} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := Merge(base, c.given...); !c.check(got) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	if base.Retry.Attempts != 3 || base.Where.Attempts != 1 || len(base.Names) != 2 {
+		t.Errorf("Merge changed its argument: %+v", base)
+	}
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	if got := Of[set](nil); got.Name != "" {
+		t.Errorf("of none: %+v", got)
+	}
+	if got := Of([]set{{Name: "a"}, {Inline: true}}); got.Name != "a" || !got.Inline {
+		t.Errorf("of two: %+v", got)
+	}
+}
