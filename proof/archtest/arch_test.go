@@ -128,8 +128,8 @@ var rules = []rule{
 	{"blob", nil},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn"}},
 	{"client", []string{"engine/...", "internal/api", "internal/header"}},
-	{"workflow", []string{"client", "engine/...", "internal/header", "internal/payload", "internal/where"}},
-	{"activity", []string{"workflow", "client", "engine/...", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
+	{"workflow", []string{"client", "engine/...", "internal/header", "internal/options", "internal/payload", "internal/where"}},
+	{"activity", []string{"workflow", "client", "engine/...", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/httpapi",
 		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/seal", "internal/turn",
