@@ -25,6 +25,7 @@ import (
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -298,12 +299,12 @@ func (d *deployment) tidy() {
 
 // past is the world of a process that ran some time ago.
 type past struct {
-	turn.RealWorld
+	host.Machine
 	ago time.Duration
 }
 
 // Now is the time that was.
-func (p past) Now() time.Time { return p.RealWorld.Now().Add(-p.ago) }
+func (p past) Now() time.Time { return p.Machine.Now().Add(-p.ago) }
 
 // letters keeps what is sent, and delivers nothing.
 type letters struct{ sent []queue.Message }

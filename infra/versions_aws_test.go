@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
@@ -56,7 +57,7 @@ func (d *deployment) build1(v *traveller, l *letters) *turn.Service {
 	d.t.Helper()
 	s := d.store()
 	o := turn.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
-	service := turn.New(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), turn.RealWorld{}, o)
+	service := turn.New(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), host.Machine{}, o)
 	d.t.Cleanup(service.Close)
 	return service
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -199,21 +200,21 @@ func (e *Env) SmallPayloads() {
 
 // world is the clock of the bubble, and chance from a seed.
 type world struct {
-	turn.RealWorld
+	host.Machine
 	mu     sync.Mutex
 	random *rand.Rand
 	// running counts the functions of Guard and Within that have not returned.
 	running atomic.Int64
 }
 
-// Guard implements turn.World.
+// Guard implements host.Host.
 func (w *world) Guard(limit time.Duration, fn func()) bool {
-	return w.RealWorld.Guard(limit, w.counted(fn))
+	return w.Machine.Guard(limit, w.counted(fn))
 }
 
-// Within implements turn.World.
+// Within implements host.Host.
 func (w *world) Within(limit time.Duration, fn func()) bool {
-	return w.RealWorld.Within(limit, w.counted(fn))
+	return w.Machine.Within(limit, w.counted(fn))
 }
 
 // counted counts fn in running until it has returned.
@@ -241,7 +242,7 @@ func (w *world) Wait(ctx context.Context, d time.Duration, wake <-chan struct{})
 	if wake != nil {
 		d = keep
 	}
-	return w.RealWorld.Wait(ctx, d, wake)
+	return w.Machine.Wait(ctx, d, wake)
 }
 
 // newID is ID for the client, as text.

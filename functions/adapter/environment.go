@@ -28,6 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 	"github.com/seed-41655fb1/weft/store"
@@ -267,7 +268,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Rates: table, Queue: q}
 	sealer := e.sealer(c, log)
-	service := turn.New(sealer.Ports(ports), registry, turn.NewRealWorld(), sealer.Options(turn.Options{
+	service := turn.New(sealer.Ports(ports), registry, host.NewMachine(), sealer.Options(turn.Options{
 		Build: e.build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
 		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits, TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 	}))

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -94,8 +95,8 @@ func ServeChild(registry *engine.Registry, o turn.Options, log *slog.Logger) err
 	if told.Alone { // nobody asks the others
 		o.Recorder = code
 	}
-	world := turn.NewRealWorld()
-	defer world.End()
+	world := host.NewMachine()
+	defer world.Close()
 	p := ports{dial(told.Parent)}
 	service := turn.New(p.turnPorts(), registry, world, o)
 	mux := http.NewServeMux()

@@ -32,6 +32,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -84,7 +85,7 @@ const suspectsFile = "suspects.json"
 
 // world is the machine with the clock of the options.
 type world struct {
-	turn.RealWorld
+	host.Machine
 	clock func() time.Time
 }
 
@@ -273,7 +274,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 			o.Turn.Recorder, b.close = recorder, closeAfter(recorder, b.close)
 		}
 	}
-	world := world{turn.NewRealWorld(), o.now}
+	world := world{host.NewMachine(), o.now}
 	o.Turn.WhyRefused = whyRefused
 	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	s := &Server{
@@ -465,7 +466,7 @@ func (s *Server) Close() error {
 		err = s.pool.Close()
 	}
 	s.Service.Close()
-	s.world.End()
+	s.world.Close()
 	return errors.Join(err, s.backend.close())
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -22,7 +23,7 @@ import (
 type Pump struct {
 	Service  *turn.Service
 	Receiver queue.Receiver
-	World    turn.World
+	World    host.Host
 	Log      *slog.Logger
 	// Hand hands messages to another process, and returns the receipts of those that are done with; nil has Service handle them.
 	Hand func(ctx context.Context, name string, part []queue.Delivery) (done []string)

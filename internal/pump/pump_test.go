@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -37,7 +37,7 @@ func TestReceiveFailsForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
 		p := &Pump{
-			Receiver: fullUntil{end: time.Now().Add(2*time.Hour + 30*time.Second)}, World: turn.RealWorld{},
+			Receiver: fullUntil{end: time.Now().Add(2*time.Hour + 30*time.Second)}, World: host.Machine{},
 			Log: slog.New(slog.NewTextHandler(&text, nil)), Concurrency: 4,
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)

@@ -29,6 +29,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -139,11 +140,11 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 	}
 	sealer, q := seal.New(o), sqs.New(queues, sqs.Options{URLs: urls})
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Keys: table, Queue: q}
-	service := turn.New(sealer.Ports(ports), types, turn.RealWorld{}, sealer.Options(turn.Options{Build: "build", Logger: o.Log}))
+	service := turn.New(sealer.Ports(ports), types, host.Machine{}, sealer.Options(turn.Options{Build: "build", Logger: o.Log}))
 	delivered, cancel := context.WithCancel(context.Background())
 	var pumping sync.WaitGroup
 	pumping.Go(func() {
-		(&pump.Pump{Service: service, Receiver: sealer.Receiver(q), World: turn.RealWorld{}, Log: o.Log, Concurrency: 8}).Run(delivered)
+		(&pump.Pump{Service: service, Receiver: sealer.Receiver(q), World: host.Machine{}, Log: o.Log, Concurrency: 8}).Run(delivered)
 	})
 	t.Cleanup(func() {
 		cancel()

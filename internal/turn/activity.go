@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/attempt"
 	"github.com/seed-41655fb1/weft/internal/header"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 )
 
 // attemptGrace is how much longer than its time an attempt is waited for before it is given up: its context has ended,
@@ -367,7 +368,7 @@ func (s *Service) keepResult(ctx context.Context, w *work, e history.Event) erro
 		if err != nil {
 			err = s.handOver(ctx, w, e, s.now().Add(time.Second))
 		}
-		if err == nil || s.world.Wait(ctx, backoff(s.world, try), nil) != nil || ctx.Err() != nil {
+		if err == nil || s.world.Wait(ctx, host.Backoff(s.world, try), nil) != nil || ctx.Err() != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -126,7 +127,7 @@ func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int6
 func (s *Service) keepAttempt(ctx context.Context, record store.Attempt) error {
 	for try := 0; ; try++ {
 		err := s.Attempts.RecordAttempt(ctx, record)
-		if err == nil || errors.Is(err, store.ErrStale) || s.world.Wait(ctx, backoff(s.world, try), nil) != nil {
+		if err == nil || errors.Is(err, store.ErrStale) || s.world.Wait(ctx, host.Backoff(s.world, try), nil) != nil {
 			return err
 		}
 	}

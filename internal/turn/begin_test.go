@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -270,11 +271,11 @@ func (q mortalQueue) Send(ctx context.Context, name string, m ...queue.Message) 
 
 // ahead is a world whose clock is ahead of the machine's.
 type ahead struct {
-	turn.RealWorld
+	host.Machine
 	by time.Duration
 }
 
-func (w ahead) Now() time.Time { return w.RealWorld.Now().Add(w.by) }
+func (w ahead) Now() time.Time { return w.Machine.Now().Add(w.by) }
 
 // slowRecords is a store whose records of attempts take a while.
 type slowRecords struct {

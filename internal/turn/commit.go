@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/cron"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -225,7 +225,7 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 		case unknown && t.whyRefused(err) != "":
 			return fmt.Errorf("%w: put: %w", errUnknown, err) // and nobody finds out for now
 		}
-		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil {
+		if t.world.Wait(ctx, host.Backoff(t.world, try), nil) != nil || ctx.Err() != nil {
 			if unknown {
 				return errUnknown
 			}
@@ -315,10 +315,4 @@ func row(shown any, n int) (string, error) {
 	}
 	body, err := history.EncodeBody(shown)
 	return string(body), err
-}
-
-// backoff is the wait before a further try: 2 ms, doubled up to half a second, with up to half of it taken off at
-// random.
-func backoff(w World, try int) time.Duration {
-	return jitter(w, min(2*time.Millisecond<<min(try, 10), 500*time.Millisecond))
 }

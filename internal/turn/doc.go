@@ -69,7 +69,7 @@
 // # Failures
 //
 //   - A put is lost (another commit took the slot): reload from the last slot seen, run again with a new commit id, until
-//     the soft limit; how long to wait before that, the slots say that others have taken meanwhile (rivals). A request is then told that it is busy; a message's result goes to the workflow's queue.
+//     the soft limit; how long to wait before that, the slots say that others have taken meanwhile (contention). A request is then told that it is busy; a message's result goes to the workflow's queue.
 //   - The answer to a put is lost: the identical put is repeated until it is known whose commit stands there. Nothing else
 //     is tried meanwhile. If the time is over, the answer is "unknown", and the caller's retry finds out by its id.
 //   - A send fails: before the put, nothing has happened. After it, the message is delivered again and repairs.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -81,7 +82,7 @@ func (s *Service) pend(ctx context.Context, w *work) error {
 		if there != nil {
 			kept.stored = there.stored + 1
 		}
-		if err := s.world.Wait(ctx, backoff(s.world, 0), nil); err != nil {
+		if err := s.world.Wait(ctx, host.Backoff(s.world, 0), nil); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -77,7 +78,7 @@ func (t *session) reserve(ctx context.Context, w *work, rate limits.Rate) (histo
 			s.Latest = latest.Time()
 		}
 		at, err := t.Rates.Reserve(ctx, s)
-		if err == nil || errors.Is(err, store.ErrStale) || t.world.Wait(ctx, backoff(t.world, try), nil) != nil {
+		if err == nil || errors.Is(err, store.ErrStale) || t.world.Wait(ctx, host.Backoff(t.world, try), nil) != nil {
 			return history.At(at), err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -83,8 +84,8 @@ func (s *Service) outlive(call *updateCall) {
 		return
 	}
 	var nested bool
-	if call.panicked, nested = value.(escaped); !nested {
-		call.panicked = escaped{value, debug.Stack()}
+	if call.panicked, nested = value.(host.Panic); !nested {
+		call.panicked = host.Panic{Value: value, Stack: debug.Stack()}
 	}
 	if !call.over.Swap(true) {
 		panic(value)
@@ -104,7 +105,7 @@ var errStillRuns = api.OutcomeUnknown.New("the request is still being carried ou
 
 // insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.
 func (t *session) insist(ctx context.Context, fn func(context.Context, *session) error) error {
-	var r rivals
+	var race contention
 	end := t.world.Now().Add(t.patience)
 	for begun := t.world.Now(); ; {
 		err := fn(ctx, t)
@@ -123,9 +124,9 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 			return err
 		}
 		now := t.world.Now()
-		r.won(now.Sub(begun), t.run(), t.fresh)
+		race.recordLoss(now.Sub(begun), t.run(), t.fresh)
 		t.fresh = false
-		if !now.Before(end) || t.world.Wait(ctx, r.wait(t.world, end.Sub(now)), nil) != nil || ctx.Err() != nil {
+		if !now.Before(end) || t.world.Wait(ctx, race.wait(t.world, end.Sub(now)), nil) != nil || ctx.Err() != nil {
 			return errBusy
 		}
 		begun = t.world.Now()

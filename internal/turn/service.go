@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -120,7 +121,7 @@ func (o *Options) maxPut() int { return max(maxReset, 2*o.MaxCommit) }
 type Service struct {
 	Ports
 	registry *engine.Registry
-	world    World
+	world    host.Host
 	options  Options
 	cache    *cache
 	pressure pressure
@@ -135,7 +136,7 @@ type Service struct {
 }
 
 // New returns a service.
-func New(ports Ports, registry *engine.Registry, world World, o Options) *Service {
+func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Service {
 	d := Defaults()
 	setDefault(&o.SoftLimit, d.SoftLimit)
 	setDefault(&o.DeadlockAfter, d.DeadlockAfter)

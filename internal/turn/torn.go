@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -43,7 +44,7 @@ func (t *session) whole(ctx context.Context, read func() error) error {
 		if !errors.Is(err, errTorn) {
 			return err
 		}
-		if t.world.Wait(ctx, backoff(t.world, try), nil) != nil || ctx.Err() != nil || t.world.Now().After(end) {
+		if t.world.Wait(ctx, host.Backoff(t.world, try), nil) != nil || ctx.Err() != nil || t.world.Now().After(end) {
 			return fmt.Errorf("%w: %w", errBusy, err)
 		}
 	}

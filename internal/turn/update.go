@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
@@ -33,7 +34,7 @@ type updateCall struct {
 	returned bool
 	// over says that the caller's time is over, or that whoever carried it out has panicked with what panicked has.
 	over     atomic.Bool
-	panicked escaped
+	panicked host.Panic
 
 	// began is when the call came. If it came to a verdict, that is the verdict, when it was known, and on which run.
 	began, decided time.Time

@@ -115,7 +115,8 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext"}},
-	{"internal/turn", []string{"engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
+	{"internal/turn/host", []string{"internal/observe"}},
+	{"internal/turn", []string{"internal/turn/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/turn"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/api"}},
@@ -126,13 +127,13 @@ var rules = []rule{
 	{"blob/embedded", []string{"blob", "internal/disk"}},
 	{"blob/s3", []string{"blob", "internal/awstry"}},
 	{"blob", nil},
-	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn"}},
+	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn", "internal/turn/host"}},
 	{"client", []string{"engine/...", "internal/api", "internal/header"}},
 	{"workflow", []string{"client", "engine/...", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/seal", "internal/turn",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/seal", "internal/turn", "internal/turn/host",
 	}},
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -55,5 +56,5 @@ func openService(table string) (*turn.Service, error) {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Queue: queuememory.New(queue.Standard(), queuememory.Options{})}
-	return turn.New(ports, registry(), turn.RealWorld{}, turn.Options{Build: "bench", Logger: quiet}), nil
+	return turn.New(ports, registry(), host.Machine{}, turn.Options{Build: "bench", Logger: quiet}), nil
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
@@ -133,7 +134,7 @@ func (d *deployment) function(role, build string) (f *adapter.Function, end func
 	lines := &bytes.Buffer{}
 	metrics := emf.New(lines, "default", nil)
 	sealer := d.sealer(log)
-	service := turn.New(sealer.Ports(d.ports), d.registry, turn.RealWorld{}, sealer.Options(turn.Options{
+	service := turn.New(sealer.Ports(d.ports), d.registry, host.Machine{}, sealer.Options(turn.Options{
 		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
 	}))
 	f, err = adapter.New(adapter.Role(role), service, adapter.Options{

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 	"github.com/seed-41655fb1/weft/queue"
@@ -98,8 +99,8 @@ func (c *crowd) boot() *turn.Service {
 	}
 	attempt := func(_ context.Context, name string) (string, error) { return name, nil }
 	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Queue: c.queue}
-	service := turn.New(ports, (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(), turn.RealWorld{}, turn.Options{Build: "2", Logger: quiet})
-	p := pump.Pump{Service: service, Receiver: c.queue, World: turn.RealWorld{}, Log: quiet, Concurrency: 4}
+	service := turn.New(ports, (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(), host.Machine{}, turn.Options{Build: "2", Logger: quiet})
+	p := pump.Pump{Service: service, Receiver: c.queue, World: host.Machine{}, Log: quiet, Concurrency: 4}
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
 	working.Go(func() { p.Run(ctx) })

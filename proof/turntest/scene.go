@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -40,7 +41,7 @@ type Scene interface {
 	// Run calls fn, which may send requests and wait by World.
 	Run(fn func())
 	// World is the clock of the processes.
-	World() turn.World
+	World() host.Host
 	// Sleep lets time pass.
 	Sleep(d time.Duration)
 	// Delivered is what handling messages has cost, without reads, since the last call.
@@ -183,7 +184,7 @@ func (b *Bubble) Handler(process int) http.Handler {
 func (b *Bubble) Run(fn func()) { fn() }
 
 // World implements Scene.
-func (b *Bubble) World() turn.World { return turn.RealWorld{} }
+func (b *Bubble) World() host.Host { return host.Machine{} }
 
 // Together implements Scene.
 func (b *Bubble) Together(process int, requests []Request) []*Answer {

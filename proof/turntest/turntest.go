@@ -20,6 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
@@ -143,7 +144,7 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	if o.Engine.TaskQueues == nil {
 		o.Engine.TaskQueues = TaskQueues
 	}
-	world := turn.RealWorld{}
+	world := host.Machine{}
 	registry := Registry(d.t, registrations...)
 	ports := d.Ports
 	if d.sealer != nil {

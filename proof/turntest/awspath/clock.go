@@ -10,7 +10,7 @@ import (
 )
 
 // Clock is the time of a scene. It stands still while anything can happen, and moves to the next thing that is due when a
-// test lets it. It is the turn.World of the scene's processes, and their scheduler: see the package comment.
+// test lets it. It is the host.Host of the scene's processes, and their scheduler: see the package comment.
 type Clock struct {
 	mu      sync.Mutex
 	stopped sync.Cond // running has become 0

@@ -10,7 +10,7 @@
 //
 // # Time
 //
-// What talks to a server cannot run in a bubble of testing/synctest. Here time is a [Clock], which is the turn.World of
+// What talks to a server cannot run in a bubble of testing/synctest. Here time is a [Clock], which is the host.Host of
 // all processes: it knows who waits, lets one of them go on at a time, and moves only when nothing else can happen. So a
 // script plays the same on each run, and its day takes no time. Real time passes only in the requests to the server, which
 // nobody waits for but the goroutine that makes them.

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
@@ -153,7 +154,7 @@ func (s *Scene) Handler(process int) http.Handler { return s.processes[process] 
 func (s *Scene) Run(fn func()) { s.clock.Await(s.clock.Go(fn)) }
 
 // World is the clock.
-func (s *Scene) World() turn.World { return s.clock }
+func (s *Scene) World() host.Host { return s.clock }
 
 // Together has a process answer requests at once.
 func (s *Scene) Together(process int, requests []turntest.Request) (answers []*turntest.Answer) {

@@ -12,14 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
-// Now implements turn.World.
+// Now implements host.Host.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// ID implements turn.World. The bytes are the same in each run of a test.
+// ID implements host.Host. The bytes are the same in each run of a test.
 func (c *Clock) ID() (id [16]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +28,7 @@ func (c *Clock) ID() (id [16]byte) {
 	return id
 }
 
-// Wait implements turn.World.
+// Wait implements host.Host.
 func (c *Clock) Wait(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (c *Clock) Wait(ctx context.Context, d time.Duration, wake <-chan struct{})
 	return ctx.Err()
 }
 
-// Guard implements turn.World. While the caller waits, the goroutine of fn runs in its place.
+// Guard implements host.Host. While the caller waits, the goroutine of fn runs in its place.
 func (c *Clock) Guard(limit time.Duration, fn func()) bool {
 	done := make(chan struct{})
 	var escaped any
@@ -67,10 +67,10 @@ func (c *Clock) Guard(limit time.Duration, fn func()) bool {
 	return true
 }
 
-// Within implements turn.World.
+// Within implements host.Host.
 func (c *Clock) Within(limit time.Duration, fn func()) bool { return c.Guard(limit, fn) }
 
-// Together implements turn.World, one after the other.
+// Together implements host.Host, one after the other.
 func (c *Clock) Together(fns ...func()) {
 	for _, fn := range fns {
 		fn()
@@ -89,7 +89,7 @@ type limited struct {
 
 type limitKey struct{}
 
-// WithTimeout implements turn.World. The outermost of a part of a batch is where that part begins and ends: see batch.
+// WithTimeout implements host.Host. The outermost of a part of a batch is where that part begins and ends: see batch.
 func (c *Clock) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ended := func() {}
 	if b, ok := ctx.Value(batchKey{}).(*batch); ok && ctx.Value(limitKey{}) == nil {

@@ -1,4 +1,4 @@
-package turn
+package host
 
 import (
 	"runtime"
@@ -11,7 +11,7 @@ import (
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w, hang := NewRealWorld(), make(chan struct{})
+		w, hang := NewMachine(), make(chan struct{})
 		for range 2 {
 			if !w.Guard(time.Second, func() {}) {
 				t.Error("a function that returns has not ended")
@@ -25,8 +25,8 @@ func TestGuard(t *testing.T) {
 		}
 		func() {
 			defer func() {
-				if e, ok := recover().(escaped); !ok || e.value != "a defect" {
-					t.Errorf("the panic of a function came out as %v", e.value)
+				if e, ok := recover().(Panic); !ok || e.Value != "a defect" {
+					t.Errorf("the panic of a function came out as %v", e.Value)
 				}
 			}()
 			w.Guard(time.Second, func() { panic("a defect") })
@@ -43,6 +43,6 @@ func TestGuard(t *testing.T) {
 		if n := len(w.guards); !used || n < 1 || n > 2 {
 			t.Errorf("%d goroutines wait for the next guard after two", n)
 		}
-		w.End() // otherwise the bubble would not end
+		w.Close() // otherwise the bubble would not end
 	})
 }

@@ -1,7 +1,7 @@
 //go:build !race
 
 // The race detector has sync.Pool drop things at random.
-package turn
+package host
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 
 // A wait and a guard of a server use their timers and goroutines again, and allocate nothing.
 func TestGuardsAreUsedAgain(t *testing.T) {
-	w, woken := NewRealWorld(), make(chan struct{})
-	defer w.End()
+	w, woken := NewMachine(), make(chan struct{})
+	defer w.Close()
 	close(woken)
 	wait, guard := func() { _ = w.Wait(context.Background(), time.Hour, woken) }, func() { w.Guard(time.Hour, func() {}) }
 	for name, fn := range map[string]func(){"wait": wait, "guard": guard} {
