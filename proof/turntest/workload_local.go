@@ -34,7 +34,7 @@ func runLooker(ctx workflow.Context, l looks) (string, error) {
 	look := func(options activity.LocalOptions) func(workflow.Context, Job) (string, error) {
 		return func(ctx workflow.Context, job Job) (string, error) {
 			asked++
-			return lookup.With(options).Run(ctx, job)
+			return activity.NewLocal(lookup.Name(), work, options).Run(ctx, job) // with the defaults for the rest
 		}
 	}
 	enough := workflow.Validate(func(Job) error {
