@@ -16,9 +16,7 @@ const HungRetry = hungRetry
 
 // Watched is how many workflows somebody watches.
 func (s *Service) Watched() int {
-	s.watchers.mu.Lock()
-	defer s.watchers.mu.Unlock()
-	return len(s.watchers.channels)
+	return s.watchers.Len()
 }
 
 // KeptCommits returns how many commits of a workflow's latest run the process keeps, and how many the run has.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/lock"
 )
 
 // look calls fn with the latest run, or with the one that runID names, as the log has it now.
@@ -72,32 +73,32 @@ const pollEvery = 2 * time.Second
 // is busy if it has seen nothing.
 func (s *Service) await(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration, wrote *wrote, fn func(*engine.Run) (bool, error)) error {
 	w := &awaiting{Service: s, workflowID: workflowID, runID: runID, pinned: runID != "", end: s.world.Now().Add(min(wait, s.options.SoftLimit)), fn: fn, known: wrote != nil}
-	var watched watch
+	var watched lock.Watch
 	if wrote != nil {
-		watched = wrote.watch
+		watched = wrote.Watch
 	}
-	defer func() { watched.end() }()
+	defer func() { watched.Stop() }()
 	for pause := 50 * time.Millisecond; ; {
-		if watched.changed == nil {
-			watched = s.watchers.watch(workflowID)
+		if watched.Changed == nil {
+			watched = s.watchers.Watch(workflowID)
 			if done, err := w.look(ctx); done || err != nil {
 				return err
 			}
 		}
-		err := s.world.Wait(ctx, min(w.end.Sub(s.world.Now()), pause), watched.changed)
+		err := s.world.Wait(ctx, min(w.end.Sub(s.world.Now()), pause), watched.Changed)
 		if err != nil {
 			return nil // the caller has gone
 		}
-		if w.known = closed(watched.changed); !w.known {
+		if w.known = closed(watched.Changed); !w.known {
 			pause = min(2*pause, pollEvery)
 		}
-		watched.end()
-		watched = watch{}
+		watched.Stop()
+		watched = lock.Watch{}
 	}
 }
 
 // wrote is what a process knows that has just written to a run.
-type wrote struct{ watch watch }
+type wrote struct{ lock.Watch }
 
 // awaiting is a caller who waits for something that happens to a run.
 type awaiting struct {
@@ -191,7 +192,7 @@ func (s *Service) Result(ctx context.Context, workflowID string, runID history.R
 // StartAndAwait is Start, and then waits until the run has closed, and adds how it ended to the answer. The start is durable, so the
 // answer has no outcome if the run cannot be read, or if the caller goes before anybody has looked at it.
 func (s *Service) StartAndAwait(ctx context.Context, r api.StartRequest, wait time.Duration) (*api.StartResponse, error) {
-	watched := watch{}
+	watched := lock.Watch{}
 	started, err := s.startWatching(ctx, r, &watched)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -38,7 +39,7 @@ func (s *Service) sendTogether(ctx context.Context, m engine.Message) error {
 		if sends {
 			break
 		}
-		if err := s.world.Wait(ctx, forever, p.wake); err != nil && s.results.leave(p) {
+		if err := s.world.Wait(ctx, host.Forever, p.wake); err != nil && s.results.leave(p) {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -43,7 +44,7 @@ func (s *Service) send(ctx context.Context, messages []engine.Message) error {
 // sendOn sends messages, all of them to their queues, that take the place of such as were sent before: they have been kept in
 // the store meanwhile, or are handed back. What was done about those was done about these.
 func (s *Service) sendOn(ctx context.Context, messages []engine.Message) error {
-	return s.sendWithin(ctx, messages, forever)
+	return s.sendWithin(ctx, messages, host.Forever)
 }
 
 // sendBack sends a message that was delivered before its time. It stays the same sending: the one that has ended an attempt sends the
@@ -73,7 +74,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 			delay = max(m.Due.Sub(now), 0)
 		}
 		if nowhere || delay > longest && m.Kind != engine.TakeResult {
-			later = append(later, keptTimer(m, body, longest == forever))
+			later = append(later, keptTimer(m, body, longest == host.Forever))
 			continue
 		}
 		name, group := route(m)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/lock"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -125,9 +126,9 @@ type Service struct {
 	options  Options
 	cache    *cache
 	pressure pressure
-	gates    gates
+	locks    *lock.Table[*updateCall]
 	results  results
-	watchers watchers
+	watchers lock.Watchers
 	looks    looks
 	hung     atomic.Int64
 	blocks   blocks
@@ -168,7 +169,7 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Se
 		o.Logger = slog.Default()
 	}
 	return &Service{
-		Ports: counted(ports), registry: registry, world: world, options: o,
+		Ports: counted(ports), registry: registry, world: world, options: o, locks: lock.New[*updateCall](world),
 		cache: newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
 	}
 }

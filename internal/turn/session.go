@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/lock"
 )
 
 // session is one holder's work on a workflow: from entering its gate to leaving it.
@@ -33,7 +34,7 @@ type session struct {
 	// committed says that the session has committed something.
 	committed bool
 	// watched is set to a watch on the workflow when the session leaves the gate; nil is none.
-	watched *watch
+	watched *lock.Watch
 	// gateless says that the session holds no gate, and keeps nothing: it only reads.
 	gateless bool
 	// began is when the session did.
@@ -46,7 +47,7 @@ type session struct {
 
 // open enters the gate of a workflow and takes what the cache knows of it.
 func (s *Service) open(ctx context.Context, workflowID string) (*session, error) {
-	if _, err := s.enter(ctx, workflowID, nil); err != nil {
+	if _, err := s.locks.Acquire(ctx, workflowID, nil); err != nil {
 		return nil, err
 	}
 	return s.begin(workflowID), nil
@@ -54,7 +55,7 @@ func (s *Service) open(ctx context.Context, workflowID string) (*session, error)
 
 // openWithin is open for a caller who waits at the gate no longer than this.
 func (s *Service) openWithin(ctx context.Context, wait time.Duration, workflowID string) (*session, error) {
-	if _, err := s.enterWithin(ctx, wait, workflowID, nil); err != nil {
+	if _, err := s.locks.AcquireWithin(ctx, wait, workflowID, nil); err != nil {
 		return nil, err
 	}
 	return s.begin(workflowID), nil
@@ -113,12 +114,12 @@ func (t *session) full() bool { return t.entry.instance != nil && t.entry.instan
 func (t *session) leave() {
 	var waiting chan struct{}
 	if t.committed {
-		waiting = t.watchers.detach(t.workflowID)
+		waiting = t.watchers.Detach(t.workflowID)
 	}
 	if t.watched != nil {
-		*t.watched = t.watchers.watch(t.workflowID)
+		*t.watched = t.watchers.Watch(t.workflowID)
 	}
-	t.gates.leave(t.workflowID)
+	t.locks.Release(t.workflowID)
 	if waiting != nil {
 		close(waiting)
 	}

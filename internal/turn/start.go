@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/cron"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/lock"
 )
 
 // The policies of a start.
@@ -33,7 +34,7 @@ func (s *Service) Start(ctx context.Context, r api.StartRequest) (*api.StartResp
 }
 
 // startWatching is Start. It watches the run from its start on, if it starts one that does not close at once and watched is not nil.
-func (s *Service) startWatching(ctx context.Context, r api.StartRequest, watched *watch) (*api.StartResponse, error) {
+func (s *Service) startWatching(ctx context.Context, r api.StartRequest, watched *lock.Watch) (*api.StartResponse, error) {
 	made := r.WorkflowID == nil && r.RequestID == ""
 	if r.WorkflowID == nil {
 		r.WorkflowID = s.makeWorkflowID(r.RequestID)

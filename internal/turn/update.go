@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/lock"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
@@ -118,13 +119,13 @@ func (s *Service) checkWait(timeout *api.Duration) (time.Duration, error) {
 // carryOut has the update run at its workflow's gate: by this call, together with those that wait behind it, or by one
 // before it that took it along. It returns errStillRuns if the caller's time is over while the update may still be accepted.
 func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateCall, wait time.Duration) error {
-	mine, err := s.enterWithin(ctx, wait, workflowID, call)
+	acquired, err := s.locks.AcquireWithin(ctx, wait, workflowID, call)
 	switch {
-	case errors.Is(err, errTaken):
+	case errors.Is(err, lock.ErrTaken):
 		return errStillRuns
 	case err != nil:
 		return errWaited
-	case !mine:
+	case acquired == lock.Answered:
 		return call.err
 	}
 	late := s.bounded(call, wait, func() {
@@ -141,10 +142,10 @@ func (s *Service) carryOut(ctx context.Context, workflowID string, call *updateC
 // carryOutHere is carryOut at the gate, which it leaves. It gives updates back to those who sent them if they have to be carried out
 // alone.
 func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *updateCall, wait time.Duration) {
-	taken := s.gates.take(workflowID, s.options.UpdatesTogether-1)
+	taken := s.locks.Take(workflowID, s.options.UpdatesTogether-1)
 	calls := []*updateCall{call}
 	for _, w := range taken {
-		calls = append(calls, w.call)
+		calls = append(calls, w.Call)
 	}
 	t := s.begin(workflowID)
 	if len(taken) == 0 {
@@ -154,16 +155,16 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 	defer func() {
 		if !ended { // a store has panicked, say
 			for _, w := range taken {
-				w.call.err = s.problem(errUnknown)
+				w.Call.err = s.problem(errUnknown)
 			}
 		}
 		t.close()
-		s.gates.release(taken)
+		s.locks.Answer(taken)
 	}()
 	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
 	if alone := t.updates(ctx, calls); len(alone) > 0 {
-		s.gates.separate(workflowID, taken, alone)
+		s.separate(workflowID, taken, alone)
 		taken = nil
 		if slices.Contains(alone, call) {
 			t.fresh = false
@@ -172,6 +173,20 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 	}
 	t.worked(ctx)
 	ended = true
+}
+
+// separate gives the calls that have to be carried out alone back to their callers, and answers the others.
+func (s *Service) separate(workflowID string, taken []*lock.Waiter[*updateCall], alone []*updateCall) {
+	var back, answered []*lock.Waiter[*updateCall]
+	for _, w := range taken {
+		if slices.Contains(alone, w.Call) {
+			back = append(back, w)
+		} else {
+			answered = append(answered, w)
+		}
+	}
+	s.locks.GiveBack(workflowID, back)
+	s.locks.Answer(answered)
 }
 
 // carryOutWithStart carries an update out that may open the run which it is for.

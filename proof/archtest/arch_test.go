@@ -116,6 +116,7 @@ var rules = []rule{
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext"}},
 	{"internal/turn/host", []string{"internal/observe"}},
+	{"internal/turn/lock", []string{"internal/turn/host"}},
 	{"internal/turn", []string{"internal/turn/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/turn"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},

@@ -11,6 +11,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
+// Forever is longer than anything waits.
+const Forever = 24 * time.Hour
+
 // Host is the clock, the randomness and the goroutines that the executor uses. A test moves the
 // clock, seeds the randomness, and replays both.
 type Host interface {

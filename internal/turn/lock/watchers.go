@@ -1,0 +1,71 @@
+package lock
+
+import "sync"
+
+// Watchers wakes those who wait for the next commit that this process makes to a workflow. The zero value works.
+type Watchers struct {
+	mu      sync.Mutex
+	watched map[string]*watched
+}
+
+// watched is a workflow that somebody watches.
+type watched struct {
+	changed chan struct{}
+	holders int
+}
+
+// Watch is a wait for the next commit of a workflow. The zero value watches nothing.
+type Watch struct {
+	// Changed is closed by the next commit.
+	Changed <-chan struct{}
+	stop    func()
+}
+
+// Stop ends the watch.
+func (w Watch) Stop() {
+	if w.stop != nil {
+		w.stop()
+	}
+}
+
+// Watch begins to watch a workflow.
+func (w *Watchers) Watch(workflowID string) Watch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watched == nil {
+		w.watched = map[string]*watched{}
+	}
+	one := w.watched[workflowID]
+	if one == nil {
+		one = &watched{changed: make(chan struct{})}
+		w.watched[workflowID] = one
+	}
+	one.holders++
+	return Watch{one.changed, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if one.holders--; one.holders == 0 && w.watched[workflowID] == one {
+			delete(w.watched, workflowID)
+		}
+	}}
+}
+
+// Detach returns the channel of those who watch a workflow, for the caller to close, or nil if nobody does. A
+// later Watch waits for the commit after that.
+func (w *Watchers) Detach(workflowID string) chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.watched[workflowID]
+	if one == nil {
+		return nil
+	}
+	delete(w.watched, workflowID)
+	return one.changed
+}
+
+// Len returns the number of workflows that somebody watches.
+func (w *Watchers) Len() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.watched)
+}
