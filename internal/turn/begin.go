@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -70,7 +71,7 @@ func (s *Service) beginAttempt(ctx context.Context, w *work) (begun bool, err er
 			return false, err
 		}
 	} else if err != nil {
-		return false, fmt.Errorf("%w: record that an attempt begins: %w", errBusy, err)
+		return false, fmt.Errorf("%w: record that an attempt begins: %w", outcome.ErrBusy, err)
 	}
 	w.stored = mark.stored
 	return true, nil
@@ -165,7 +166,7 @@ func (s *Service) comeBack(ctx context.Context, m *engine.Message, at history.Ti
 	sending := later
 	sending.Copy = 0
 	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: parkedID(&sending), Due: at.Time(), Body: body}}); err != nil {
-		return fmt.Errorf("%w: keep a message: %w", errBusy, err)
+		return fmt.Errorf("%w: keep a message: %w", outcome.ErrBusy, err)
 	}
 	return nil
 }
@@ -235,7 +236,7 @@ func (t *session) claim(ctx context.Context, run *engine.Run, w *work) (mine boo
 			return true, nil
 		}
 		if !errors.Is(err, store.ErrStale) {
-			return false, fmt.Errorf("%w: record a copy: %w", errBusy, err)
+			return false, fmt.Errorf("%w: record a copy: %w", outcome.ErrBusy, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -126,7 +127,7 @@ func (s *Service) Park(ctx context.Context, m *engine.Message) error {
 		return err
 	}
 	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: parkedID(&later), Due: due, Body: body}}); err != nil {
-		return fmt.Errorf("%w: keep a message: %w", errBusy, err)
+		return fmt.Errorf("%w: keep a message: %w", outcome.ErrBusy, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -219,7 +220,7 @@ func (s *Service) ensureChild(ctx context.Context, e *errand) (history.Attribute
 	switch {
 	case errors.Is(err, api.AlreadyOpen), errors.Is(err, api.AlreadyUsed):
 		return fails(failure.FromError(failure.New(failure.ErrAlreadyStarted.Type, err.Error()).Final()))
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, outcome.ErrTooLarge):
 		return fails(s.tooLarge())
 	}
 	return news, err
@@ -386,7 +387,7 @@ func (s *Service) bringNews(ctx context.Context, m *engine.Message, news history
 		}
 		return t.take(ctx, run, m, news)
 	})
-	if errors.Is(err, errBusy) && news != nil {
+	if errors.Is(err, outcome.ErrBusy) && news != nil {
 		return closed, s.handOverNews(ctx, m, news) // too many others write to this run: its queue brings news together
 	}
 	return closed, err
@@ -481,7 +482,7 @@ func (s *Service) reportChild(ctx context.Context, m *engine.Message) (found boo
 		}
 		return t.take(ctx, t.run(), to, news)
 	})
-	if errors.Is(err, errBusy) && to != nil {
+	if errors.Is(err, outcome.ErrBusy) && to != nil {
 		return true, s.handOverNews(ctx, to, news)
 	}
 	return true, err

@@ -10,19 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/cron"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
-)
-
-// What a put can come to, besides landing.
-var (
-	// errLost is a slot that another commit has taken: reload, and try again.
-	errLost = errors.New("turn: another commit took the slot")
-	// errUnknown is a put of which nobody knows whether it landed, or will.
-	errUnknown = errors.New("turn: the outcome of the put is not known")
-	// errBusy is a store or a queue that refuses for now. Nothing was written.
-	errBusy = errors.New("turn: the store or the queue refuses for now")
-	// errTooLarge is a commit above the limit. Nothing was written.
-	errTooLarge = errors.New("turn: the commit is too large")
 )
 
 // change is a commit that is to be put into a run.
@@ -154,11 +143,11 @@ func (t *session) encode(changes []*change) (err error) {
 			}
 		}
 		if total += len(c.body); len(c.body) > t.options.MaxCommit || total > t.options.maxPut() {
-			return errTooLarge
+			return outcome.ErrTooLarge
 		}
 	}
 	if len(changes) > store.MaxAppend {
-		return errTooLarge
+		return outcome.ErrTooLarge
 	}
 	return nil
 }
@@ -215,21 +204,21 @@ func (t *session) put(ctx context.Context, changes []*change) error {
 			return t.landed(ctx, changes) // an earlier try of this very put
 		case errors.As(err, &conflict):
 			t.Observed().Observe(ctx, &observe.LostRace{WorkflowID: t.workflowID})
-			return errLost
+			return outcome.ErrLost
 		case errors.Is(err, store.ErrTooLarge):
-			return errTooLarge
+			return outcome.ErrTooLarge
 		case errors.Is(err, store.ErrUnknown):
 			unknown = true
 		case !unknown && (t.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
-			return fmt.Errorf("%w: put: %w", errBusy, err) // and trying again is no use
+			return fmt.Errorf("%w: put: %w", outcome.ErrBusy, err) // and trying again is no use
 		case unknown && t.whyRefused(err) != "":
-			return fmt.Errorf("%w: put: %w", errUnknown, err) // and nobody finds out for now
+			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // and nobody finds out for now
 		}
 		if t.world.Wait(ctx, host.Backoff(t.world, try), nil) != nil || ctx.Err() != nil {
 			if unknown {
-				return errUnknown
+				return outcome.ErrUnknown
 			}
-			return errBusy
+			return outcome.ErrBusy
 		}
 	}
 }

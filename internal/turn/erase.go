@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -36,7 +37,7 @@ func (s *Service) Delete(ctx context.Context, workflowID string, runID history.R
 		return api.AlreadyOpen.New("the parent of run %q of workflow %q is open, and does not know yet how that ended: delete it when it does, or when the parent has closed", runID, workflowID)
 	case err != nil:
 		s.options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
-		return s.problem(errUnknown)
+		return s.problem(outcome.ErrUnknown)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -49,7 +50,7 @@ func (t *session) holdFor(ctx context.Context, run *engine.Run, w *work, reason 
 	held.HeldUntil = t.now().Add(heldFor)
 	held.stored = max(attemptNumber(w.number-1)+1, w.stored+1)
 	if err := t.keepPending(ctx, w, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
-		return fmt.Errorf("%w: record that an attempt is held: %w", errBusy, err)
+		return fmt.Errorf("%w: record that an attempt is held: %w", outcome.ErrBusy, err)
 	}
 	t.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: w.activity.ActivityType, EventID: w.activity.EventID})
 	return t.Park(ctx, m)

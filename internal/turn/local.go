@@ -137,16 +137,16 @@ func (l *localTask) carryOut(ctx context.Context, a *engine.LocalActivity, numbe
 // guardAttempt calls an activity's code, and waits for it a little longer than it may take. If the code has not ended by then,
 // guardAttempt returns what reports whether it has; otherwise hung is nil.
 func (s *Service) guardAttempt(limit time.Duration, call func() attemptOutcome) (o attemptOutcome, hung func() bool) {
-	outcome := make(chan attemptOutcome, 1) // not a variable: an attempt that does not come back may still write to it
+	returned := make(chan attemptOutcome, 1) // not a variable: an attempt that does not come back may still write to it
 	ended := s.world.Guard(limit+attemptGrace, func() {
 		o := attemptOutcome{failure: &failure.Failure{Kind: failure.KindMisuse, Message: "the activity ended its goroutine"}}
-		defer func() { outcome <- o }()
+		defer func() { returned <- o }()
 		o = call()
 	})
 	if !ended {
-		return attemptOutcome{}, func() bool { return len(outcome) > 0 }
+		return attemptOutcome{}, func() bool { return len(returned) > 0 }
 	}
-	return <-outcome, nil
+	return <-returned, nil
 }
 
 func unregistered(activityType string) *failure.Failure {

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 )
 
 // Delivery is a message as its handler gets it.
@@ -332,7 +333,7 @@ func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.T
 		return t.refuse(ctx, transition)
 	}
 	err = t.commit(ctx, run, transition, triggers...)
-	if !errors.Is(err, errTooLarge) {
+	if !errors.Is(err, outcome.ErrTooLarge) {
 		return err
 	}
 	t.discard()
@@ -366,7 +367,7 @@ func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Mess
 	}
 	if transition.Commit != nil {
 		err := t.commit(ctx, run, transition, m)
-		if !errors.Is(err, errTooLarge) {
+		if !errors.Is(err, outcome.ErrTooLarge) {
 			return err
 		}
 		transition = t.failTooLarge(ctx, run, task, m)

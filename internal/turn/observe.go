@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 )
 
 // Observed is what the service tells of its work; the handlers around it tell the same hub.
@@ -118,7 +119,7 @@ func (t *session) told(err error, changes ...*change) {
 		r.Outcome, r.Ended = observe.Discarded, now
 		for _, c := range changes {
 			if c.commit.ID == r.Commit {
-				r.Outcome = outcome(err)
+				r.Outcome = committed(err)
 			}
 		}
 		t.Observed().Observe(r.ctx, &r.Task)
@@ -126,13 +127,14 @@ func (t *session) told(err error, changes ...*change) {
 	t.tasks = nil
 }
 
-func outcome(err error) observe.Outcome {
+// committed returns what became of a task whose commit came to err.
+func committed(err error) observe.Outcome {
 	switch {
 	case err == nil:
 		return observe.Committed
-	case errors.Is(err, errLost):
+	case errors.Is(err, outcome.ErrLost):
 		return observe.Lost
-	case errors.Is(err, errUnknown):
+	case errors.Is(err, outcome.ErrUnknown):
 		return observe.Unknown
 	}
 	return observe.Refused
@@ -213,11 +215,11 @@ func (s *Service) attempt(ctx context.Context, w *work) (context.Context, histor
 		Run: w.run, ActivityType: w.activity.ActivityType, EventID: w.activity.EventID, Commit: w.activity.Commit, Number: w.number, Began: s.world.Now(),
 	})
 	result, f := s.carryOutAttempt(ctx, w)
-	outcome := came(f)
+	ending := came(f)
 	if w.pending {
-		outcome = observe.Pending
+		ending = observe.Pending
 	}
-	ended(outcome, kindOf(f), s.world.Now())
+	ended(ending, kindOf(f), s.world.Now())
 	return ctx, result, f
 }
 

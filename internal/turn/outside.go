@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -103,7 +104,7 @@ func (t *session) retryOutside(ctx context.Context, run *engine.Run, w *work, ne
 		return err
 	}
 	if run != t.run() || run.State.Activities[w.activity.EventID] == nil {
-		return errStale
+		return outcome.ErrStale
 	}
 	if err := t.send(ctx, []engine.Message{*next}); err != nil {
 		return err
@@ -120,9 +121,9 @@ func recordProblem(err error) error {
 	case err == nil, errors.Is(err, store.ErrStale):
 		return nil
 	case errors.Is(err, store.ErrUnknown):
-		return errUnknown
+		return outcome.ErrUnknown
 	}
-	return fmt.Errorf("%w: record an attempt: %w", errBusy, err)
+	return fmt.Errorf("%w: record an attempt: %w", outcome.ErrBusy, err)
 }
 
 // BeatActivity says that the attempt which a token names is alive, and keeps details for the next one. The answer says
@@ -165,7 +166,7 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 		kept.Details, kept.Heard = history.Payload(r.Details), t.now()
 		err = t.keepPending(ctx, w, kept)
 		if errors.Is(err, store.ErrStale) {
-			return errStale // another heartbeat, or whoever looks after the attempt, was faster
+			return outcome.ErrStale // another heartbeat, or whoever looks after the attempt, was faster
 		}
 		return recordProblem(err)
 	})

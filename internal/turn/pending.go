@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -167,9 +168,9 @@ func (t *session) lookAgain(ctx context.Context, w *work, kept *attemptState) er
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
 		claim.stored++
 		if err := t.keepPending(ctx, w, &claim); errors.Is(err, store.ErrStale) {
-			return errStale
+			return outcome.ErrStale
 		} else if err != nil {
-			return fmt.Errorf("%w: record a copy: %w", errBusy, err)
+			return fmt.Errorf("%w: record a copy: %w", outcome.ErrBusy, err)
 		}
 	}
 	again := w.lookAfter(kept)

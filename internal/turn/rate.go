@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -34,7 +35,7 @@ func (t *session) paced(ctx context.Context, run *engine.Run, w *work) (*work, e
 	if err != nil && !late {
 		t.options.Logger.WarnContext(ctx, "an activity waits: the store gives out no slot of its task queue's rate",
 			"workflowId", t.workflowID, "eventId", w.activity.EventID, "taskQueue", w.activity.TaskQueue, "error", err)
-		return nil, fmt.Errorf("%w: reserve a slot: %w", errBusy, err)
+		return nil, fmt.Errorf("%w: reserve a slot: %w", outcome.ErrBusy, err)
 	}
 	if !late && slot <= t.now() {
 		if w.delivery.late(w.limit, t.now()) {

@@ -14,11 +14,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
-
-// errStale is an answer that did not rest on a read of its session: look again, there has been one now.
-var errStale = errors.New("turn: decided on old knowledge")
 
 // request carries out fn at a workflow's gate: again and again while it loses races, until the soft limit. What fn wrote
 // is in the log when request returns nil. The caller's going away does not stop it: its context only bounds the wait at
@@ -110,24 +108,24 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 	for begun := t.world.Now(); ; {
 		err := fn(ctx, t)
 		switch {
-		case errors.Is(err, errTooLarge):
+		case errors.Is(err, outcome.ErrTooLarge):
 			err = t.final(ctx, err) // it writes nothing either
 		case errors.Is(err, errDropped):
 			err = t.final(ctx, err) // nor does this
 		}
 		switch {
-		case errors.Is(err, errStale) && ctx.Err() != nil:
-			return errBusy
-		case errors.Is(err, errStale):
+		case errors.Is(err, outcome.ErrStale) && ctx.Err() != nil:
+			return outcome.ErrBusy
+		case errors.Is(err, outcome.ErrStale):
 			continue
-		case !errors.Is(err, errLost):
+		case !errors.Is(err, outcome.ErrLost):
 			return err
 		}
 		now := t.world.Now()
 		race.recordLoss(now.Sub(begun), t.run(), t.fresh)
 		t.fresh = false
 		if !now.Before(end) || t.world.Wait(ctx, race.wait(t.world, end.Sub(now)), nil) != nil || ctx.Err() != nil {
-			return errBusy
+			return outcome.ErrBusy
 		}
 		begun = t.world.Now()
 		if err := t.refresh(ctx); err != nil {
@@ -145,7 +143,7 @@ func (t *session) final(ctx context.Context, err error) error {
 	if err := t.refresh(ctx); err != nil {
 		return err
 	}
-	return errStale
+	return outcome.ErrStale
 }
 
 // openRun returns the latest run if it is open, and is the one with the id that the caller pinned, if any.
@@ -195,21 +193,21 @@ func (t *session) problem(err error) error {
 // problem turns what the protocol came to into what the caller is told.
 func (s *Service) problem(err error) error {
 	var p *api.Problem
-	if errors.Is(err, errBusy) && err != errBusy {
+	if errors.Is(err, outcome.ErrBusy) && err != outcome.ErrBusy {
 		s.refusals.Fails(s.options.Logger, slog.LevelWarn, s.world.Now(), "a request was refused because a store or a queue failed", err)
 	}
 	switch {
 	case err == nil || errors.As(err, &p):
 		return err
-	case errors.Is(err, errBusy) && s.whyRefused(err) != "":
+	case errors.Is(err, outcome.ErrBusy) && s.whyRefused(err) != "":
 		return api.Busy.New("%s; nothing was written: send the request again", s.whyRefused(err))
-	case errors.Is(err, errBusy), errors.Is(err, errLost), errors.Is(err, errStale):
+	case errors.Is(err, outcome.ErrBusy), errors.Is(err, outcome.ErrLost), errors.Is(err, outcome.ErrStale):
 		return api.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
-	case errors.Is(err, errUnknown) && s.whyRefused(err) != "":
+	case errors.Is(err, outcome.ErrUnknown) && s.whyRefused(err) != "":
 		return api.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.whyRefused(err))
-	case errors.Is(err, errUnknown):
+	case errors.Is(err, outcome.ErrUnknown):
 		return api.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, outcome.ErrTooLarge):
 		return api.TooLarge.New("%s; nothing was written", s.tooLargeText())
 	case errors.Is(err, history.ErrNewer):
 		return api.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
@@ -229,9 +227,9 @@ func (s *Service) whyRefused(err error) string {
 // readProblem is what the failure of a read is to whoever needed it: nothing was written.
 func readProblem(err error) error {
 	if errors.Is(err, store.ErrThrottled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrUnknown) {
-		return errBusy
+		return outcome.ErrBusy
 	}
-	return fmt.Errorf("%w: read: %w", errBusy, err)
+	return fmt.Errorf("%w: read: %w", outcome.ErrBusy, err)
 }
 
 // checkIDs refuses ids that no workflow has.

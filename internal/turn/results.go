@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -44,7 +45,7 @@ func (s *Service) sendTogether(ctx context.Context, m engine.Message) error {
 		}
 	}
 	batch := s.results.take(p)
-	err := errBusy // if the send panics
+	err := outcome.ErrBusy // if the send panics
 	defer func() { s.results.finish(p, batch, err) }()
 	messages := make([]engine.Message, len(batch))
 	for i, p := range batch {

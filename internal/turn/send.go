@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -82,7 +83,7 @@ func (s *Service) sendWithin(ctx context.Context, messages []engine.Message, lon
 	}
 	if len(later) > 0 {
 		if err := s.Timers.PutTimers(ctx, later); err != nil {
-			return fmt.Errorf("%w: keep timers: %w", errBusy, err)
+			return fmt.Errorf("%w: keep timers: %w", outcome.ErrBusy, err)
 		}
 	}
 	return s.sendBatches(ctx, soon)
@@ -158,7 +159,7 @@ func (s *Service) sendBatches(ctx context.Context, all batches) error {
 func (s *Service) sendLane(ctx context.Context, lane batches) error {
 	for _, b := range lane {
 		if err := s.Queue.Send(ctx, b.queue, b.messages...); err != nil {
-			return fmt.Errorf("%w: send to %s: %w", errBusy, b.queue, err)
+			return fmt.Errorf("%w: send to %s: %w", outcome.ErrBusy, b.queue, err)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -47,7 +48,7 @@ func (t *session) pages(ctx context.Context, run *engine.Run, from uint32) iter.
 }
 
 // page reads commits that a run lacks, from a slot on: at most limit. If that is 0, the run does not lack the commit in that slot, and page
-// returns those from there on that it keeps. It returns errStale if the store has not what it had.
+// returns those from there on that it keeps. It returns outcome.ErrStale if the store has not what it had.
 func (t *session) page(ctx context.Context, run *engine.Run, from uint32, limit int, decoder *history.Decoder) ([]*history.Commit, error) {
 	if limit == 0 {
 		if from == 0 && run.Lacks(1) > 0 {
@@ -79,7 +80,7 @@ func (t *session) page(ctx context.Context, run *engine.Run, from uint32, limit 
 func (t *session) changed(run *engine.Run, slot uint32) error {
 	t.options.Logger.Warn("a commit is not there that was", "workflowId", t.workflowID, "runId", run.State.RunID, "slot", slot)
 	t.forget()
-	return fmt.Errorf("%w: the commit in slot %d is not there that was", errStale, slot)
+	return fmt.Errorf("%w: the commit in slot %d is not there that was", outcome.ErrStale, slot)
 }
 
 // commitIn returns the commit in a slot of a run, which the run must have.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -33,7 +34,7 @@ var (
 	// it is the only error.
 	ErrUnsent = errors.New("turn: timers cannot be sent, and wait: give the timer function its rights, and see whether the bucket and the queues answer")
 	// errNotTried is the error of messages for which there was no time.
-	errNotTried = fmt.Errorf("%w: there was no time to send it", errBusy)
+	errNotTried = fmt.Errorf("%w: there was no time to send it", outcome.ErrBusy)
 )
 
 // setAsideFor is how long a timer waits that cannot be read, or sent, before it is tried again. Each try costs two writes.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -35,7 +36,7 @@ const tornFor = time.Hour
 // recent reports whether items may be missing from reads that were put together with a commit of this time.
 func (s *Service) recent(t history.Timestamp) bool { return s.now().Sub(t) < tornFor }
 
-// whole calls read again while it sees a part of a transaction, until the soft limit. It returns errBusy then: nothing was written,
+// whole calls read again while it sees a part of a transaction, until the soft limit. It returns outcome.ErrBusy then: nothing was written,
 // and nothing was found out.
 func (t *session) whole(ctx context.Context, read func() error) error {
 	end := t.world.Now().Add(t.options.SoftLimit)
@@ -45,7 +46,7 @@ func (t *session) whole(ctx context.Context, read func() error) error {
 			return err
 		}
 		if t.world.Wait(ctx, host.Backoff(t.world, try), nil) != nil || ctx.Err() != nil || t.world.Now().After(end) {
-			return fmt.Errorf("%w: %w", errBusy, err)
+			return fmt.Errorf("%w: %w", outcome.ErrBusy, err)
 		}
 	}
 }

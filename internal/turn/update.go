@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
@@ -155,7 +156,7 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 	defer func() {
 		if !ended { // a store has panicked, say
 			for _, w := range taken {
-				w.Call.err = s.problem(errUnknown)
+				w.Call.err = s.problem(outcome.ErrUnknown)
 			}
 		}
 		t.close()
@@ -230,7 +231,7 @@ var errOpened = api.OutcomeUnknown.New("the workflow was started, and its update
 // updates answers the calls together. It returns those that have to be carried out alone: if the code of one fails, that one and the
 // others of its name, so that they do not take the rest down. The rest is answered.
 func (t *session) updates(ctx context.Context, calls []*updateCall) (alone []*updateCall) {
-	err := errBusy
+	err := outcome.ErrBusy
 	if ctx.Err() == nil { // code may have used up the time
 		err = t.insist(ctx, func(ctx context.Context, t *session) error { return t.updateTogether(ctx, calls) })
 	}
@@ -363,7 +364,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 		}
 	} else if err := t.commit(ctx, run, transition); err != nil {
 		waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
-		switch tooLarge := errors.Is(err, errTooLarge); {
+		switch tooLarge := errors.Is(err, outcome.ErrTooLarge); {
 		case tooLarge && len(calls) > 1:
 			return &apartError{}
 		case tooLarge && waits: // that task writes as well, and has to come first
@@ -406,7 +407,7 @@ func endOf(run *engine.Run) (end logEnd) {
 }
 
 // stands makes sure that a verdict on the latest run holds now. The code came to it when the log ended at known; fresh says that this
-// session had read the log by then. It returns errStale if the log has more by now. The session may have forgotten the run and read it anew,
+// session had read the log by then. It returns outcome.ErrStale if the log has more by now. The session may have forgotten the run and read it anew,
 // because code that hangs holds it.
 func (t *session) stands(ctx context.Context, known logEnd, fresh bool) error {
 	if fresh {
@@ -416,7 +417,7 @@ func (t *session) stands(ctx context.Context, known logEnd, fresh bool) error {
 		return err
 	}
 	if endOf(t.run()) != known {
-		return errStale
+		return outcome.ErrStale
 	}
 	return nil
 }

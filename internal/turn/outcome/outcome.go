@@ -1,0 +1,18 @@
+// Package outcome has the errors that the layers of the executor pass upwards. Each says what became of a try,
+// and with that what its caller may do next. The API's edge turns them into answers.
+package outcome
+
+import "errors"
+
+var (
+	// ErrLost says that another commit has taken the slot. Nothing was written: reload, and try again.
+	ErrLost = errors.New("executor: another commit took the slot")
+	// ErrUnknown says that nobody knows whether a put has landed, or will. The caller's retry finds out by its id.
+	ErrUnknown = errors.New("executor: the outcome of the put is not known")
+	// ErrBusy says that a store or a queue refuses for now, or that others write too often. Nothing was written.
+	ErrBusy = errors.New("executor: the store or the queue refuses for now")
+	// ErrTooLarge says that a commit is above the limit. Nothing was written.
+	ErrTooLarge = errors.New("executor: the commit is too large")
+	// ErrStale says that an answer did not rest on a read of its session. The session has read since: look again.
+	ErrStale = errors.New("executor: decided on outdated knowledge")
+)
