@@ -26,6 +26,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -171,7 +172,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 	if _, err := errand.Start(d.t.Context(), c, "follows", []string{freight, haul, nap}); err != nil || len(sent.sent) != 1 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
-	m, err := turn.DecodeMessage(sent.sent[0].Body)
+	m, err := outbox.Decode(sent.sent[0].Body)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func (d *deployment) early() (messages []*engine.Message) {
 	}
 	now := slices.Clone(kept)
 	for i := range now {
-		m, err := turn.DecodeMessage(now[i].Body)
+		m, err := outbox.Decode(now[i].Body)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -338,7 +339,7 @@ func (d *deployment) runBefore(v *traveller) {
 	if err != nil || len(sent.sent) != 1 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
-	m, err := turn.DecodeMessage(sent.sent[0].Body)
+	m, err := outbox.Decode(sent.sent[0].Body)
 	if err == nil {
 		err = service.Handle(ctx, turn.Delivery{Message: m, Received: 1})
 	}

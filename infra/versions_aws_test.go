@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
@@ -43,7 +44,7 @@ func (d *deployment) runPinned(v *traveller) {
 		d.t.Errorf("a request that a version answers: %v", err)
 	}
 	for i, role := range []adapter.Role{adapter.Activity, adapter.Workflow} {
-		m, err := turn.DecodeMessage(l.sent[i].Body)
+		m, err := outbox.Decode(l.sent[i].Body)
 		if err != nil {
 			d.t.Fatal(err)
 		}

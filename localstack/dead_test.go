@@ -21,7 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
@@ -89,7 +89,7 @@ func TestDeadLetter(t *testing.T) {
 
 	d.enable(ctx, t, functions, mapping, true)
 	enabled = true
-	m, err := turn.DecodeMessage(kept[0].Body)
+	m, err := outbox.Decode(kept[0].Body)
 	if err != nil {
 		t.Fatal(err)
 	}

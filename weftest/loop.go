@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -22,7 +22,7 @@ const (
 	// mostAttempts is how many attempts an activity may have.
 	mostAttempts = 1000
 	// sweepAhead is how long before its moment a timer that the store keeps is sent to its queue.
-	sweepAhead = turn.SweepEvery
+	sweepAhead = outbox.SweepEvery
 )
 
 // queuesOf are the queues of a deployment with these task queues, in the order in which they are looked at.

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -218,7 +219,7 @@ func (p *Pool) blame(workflow, run string, halves int) {
 // Deliver hands messages that are handled together to a child, and returns the receipts of those that are done with. What a child did not
 // answer is visible again at once: it may be handled a second time, as after any crash. What is parked is put off.
 func (p *Pool) Deliver(ctx context.Context, name string, part []queue.Delivery) (done []string) {
-	m, err := turn.DecodeMessage(part[0].Body)
+	m, err := outbox.Decode(part[0].Body)
 	if err != nil {
 		p.o.Log.ErrorContext(ctx, "a message cannot be read", "error", err)
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	"github.com/seed-41655fb1/weft/store"
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
@@ -268,7 +269,7 @@ func (c *checker) message(id uint64, queue string, body []byte) {
 }
 
 func (c *checker) decodeMessage(what string, body []byte) {
-	m, err := turn.DecodeMessage(body)
+	m, err := outbox.Decode(body)
 	if err == nil {
 		return
 	}

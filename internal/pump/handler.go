@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -163,7 +164,7 @@ func (h Handler) other(ctx context.Context, err error, deliveries []queue.Delive
 // handleDead deletes what no version of Weft can read, because nothing else can be done about it.
 func (h Handler) handleDead(ctx context.Context, deliveries []queue.Delivery) (done []string) {
 	for _, d := range deliveries {
-		m, err := turn.DecodeMessage(d.Body)
+		m, err := outbox.Decode(d.Body)
 		if errors.Is(err, history.ErrCorrupt) {
 			h.Log.ErrorContext(ctx, "a dead letter that cannot be read was deleted", "error", err)
 			done = append(done, d.Receipt)
@@ -175,7 +176,7 @@ func (h Handler) handleDead(ctx context.Context, deliveries []queue.Delivery) (d
 }
 
 func (h Handler) decode(ctx context.Context, d queue.Delivery) (*engine.Message, bool) {
-	m, err := turn.DecodeMessage(d.Body)
+	m, err := outbox.Decode(d.Body)
 	if err != nil {
 		h.Log.ErrorContext(ctx, "a message cannot be read", "error", err)
 	}

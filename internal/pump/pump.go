@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -175,7 +176,7 @@ func (p *Pump) sweep(ctx context.Context) {
 		if _, err := p.Service.Maintain(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Warn("the check over all runs failed; its next step will try again", "error", err)
 		}
-		if p.World.Wait(ctx, turn.SweepEvery, nil) != nil {
+		if p.World.Wait(ctx, outbox.SweepEvery, nil) != nil {
 			return
 		}
 	}

@@ -92,7 +92,7 @@ func (s *Service) admitted(ctx context.Context, d Delivery) (w *work, found bool
 		return err
 	})
 	var other *OtherBuild
-	if err != nil && !errors.As(err, &other) && !errors.Is(err, errOther) && !errors.Is(err, errDropped) && d.Look == 0 && s.sendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
+	if err != nil && !errors.As(err, &other) && !errors.Is(err, errOther) && !errors.Is(err, errDropped) && d.Look == 0 && s.outbox.SendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
 		return nil, true, nil
 	}
 	return w, found, err
@@ -412,7 +412,7 @@ func (t *session) resolve(ctx context.Context, run *engine.Run, w *work, e histo
 
 // handOver sends a result to the workflow's queue, or to the timer queue if it is due at a moment.
 func (s *Service) handOver(ctx context.Context, w *work, e history.Event, due history.Timestamp) error {
-	return s.send(ctx, []engine.Message{handOverOf(w, e, due)})
+	return s.outbox.Send(ctx, []engine.Message{handOverOf(w, e, due)})
 }
 
 // handOverOf is the message that brings a result to the workflow's queue, or to the timer queue if it is due at a moment.
@@ -473,7 +473,7 @@ func (t *session) takeResults(ctx context.Context, messages []*engine.Message) e
 			strays = append(strays, t.stray(m)...)
 		}
 	}
-	if err := t.send(ctx, strays); err != nil || len(triggers) == 0 {
+	if err := t.outbox.Send(ctx, strays); err != nil || len(triggers) == 0 {
 		return err
 	}
 	run := t.run()

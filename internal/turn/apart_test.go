@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -48,7 +49,7 @@ func attempt(t *testing.T, d *turntest.Deployment, p *turntest.Process, with tur
 	if err != nil {
 		t.Fatal(err)
 	}
-	if with.Message, err = turn.DecodeMessage(deliveries[0].Body); err != nil {
+	if with.Message, err = outbox.Decode(deliveries[0].Body); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Service.Handle(t.Context(), with); err != nil {
@@ -72,7 +73,7 @@ func TestLongestAttempt(t *testing.T) {
 				t.Fatal(err)
 			}
 			held := turn.Delivery{Received: 1, Longest: activity.DefaultStartToClose - time.Second}
-			if held.Message, err = turn.DecodeMessage(got[0].Body); err != nil {
+			if held.Message, err = outbox.Decode(got[0].Body); err != nil {
 				t.Fatal(err)
 			}
 			for range 2 { // duplicates come back as one

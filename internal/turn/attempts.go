@@ -119,7 +119,7 @@ func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int6
 	if err != nil {
 		return err
 	}
-	return s.send(ctx, []engine.Message{next})
+	return s.outbox.Send(ctx, []engine.Message{next})
 }
 
 // keepAttempt records an attempt, again and again while the store does not say that it has, or that something later stands
@@ -143,7 +143,7 @@ func (s *Service) secondChain(ctx context.Context, m *engine.Message, event int6
 	}
 	if kept.number == next.Attempt-1 && kept.by(m) {
 		next.Due = kept.Next
-		return s.send(ctx, []engine.Message{next})
+		return s.outbox.Send(ctx, []engine.Message{next})
 	}
 	return errDropped
 }
@@ -198,5 +198,5 @@ func (s *Service) dropped(ctx context.Context, m *engine.Message) error {
 	if m.Look > 0 || m.Kind != engine.RunActivity {
 		return nil
 	}
-	return s.sendLater(ctx, m, landsWithin)
+	return s.outbox.SendLater(ctx, m, landsWithin)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -26,10 +27,7 @@ import (
 // A record is written only if its number is higher than that of the record which stands there.
 
 // beginAt separates the claims of copies from what the attempt itself records.
-const beginAt = 1 << 17
-
-// maxLook is the highest Look that has a claim of its own.
-const maxLook = beginAt - 1
+const beginAt = outbox.MaxLook + 1
 
 var (
 	// errBegun refuses an attempt that another delivery has begun.
@@ -61,7 +59,7 @@ func (s *Service) beginAttempt(ctx context.Context, w *work) (begun bool, err er
 	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
 	mark := w.state()
-	mark.Failure, mark.Details, mark.Taker, mark.stored = w.last, w.details, s.sending(), w.firstBeat()
+	mark.Failure, mark.Details, mark.Taker, mark.stored = w.last, w.details, s.outbox.NewSendID(), w.firstBeat()
 	mark.Until = s.until(w)
 	err = s.keepPending(ctx, w, mark)
 	if errors.Is(err, store.ErrStale) {
@@ -119,7 +117,7 @@ func (s *Service) compare(ctx context.Context, w *work, kept *attemptState) (don
 		if !mine {
 			return true, errDropped
 		}
-		return true, s.send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
+		return true, s.outbox.Send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
 	}
 	w.details, w.last = kept.Details, kept.Failure
 	if kept.number < w.number-1 {
@@ -130,9 +128,9 @@ func (s *Service) compare(ctx context.Context, w *work, kept *attemptState) (don
 	case kept.Deadline != 0 && !mine:
 		return true, errDropped
 	case kept.Deadline != 0:
-		return true, s.send(ctx, []engine.Message{s.watch(w, kept)})
+		return true, s.outbox.Send(ctx, []engine.Message{s.watch(w, kept)})
 	case kept.Until > s.now():
-		return true, s.comeBack(ctx, m, kept.Until)
+		return true, s.outbox.ParkUntil(ctx, m, kept.Until)
 	case kept.Until != 0:
 		w.interrupted = true
 	case kept.ahead(w) && kept.By == m.Send:
@@ -154,23 +152,6 @@ func (k *attemptState) ahead(w *work) bool {
 	return claimed && (k.Look > m.Look || k.Look == m.Look && k.Copy != m.Copy)
 }
 
-// comeBack keeps a message until an attempt that another delivery has begun must have ended. Deliveries of one sending come back
-// as one message, copies too: any of them may send what follows. When it returns nil the message is to be deleted.
-func (s *Service) comeBack(ctx context.Context, m *engine.Message, at history.Timestamp) error {
-	later := *m
-	later.Due = at
-	body, err := encodeMessage(&later)
-	if err != nil {
-		return err
-	}
-	sending := later
-	sending.Copy = 0
-	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: parkedID(&sending), Due: at.Time(), Body: body}}); err != nil {
-		return fmt.Errorf("%w: keep a message: %w", outcome.ErrBusy, err)
-	}
-	return nil
-}
-
 // recall reads what is recorded of the activity, and compares.
 func (t *session) recall(ctx context.Context, run *engine.Run, w *work) (done bool, err error) {
 	kept, err := t.recorded(ctx, run, w.activity.EventID)
@@ -189,24 +170,14 @@ func (t *session) replace(ctx context.Context, run *engine.Run, w *work, m engin
 	if ok, err := t.claim(ctx, run, w); !ok || err != nil {
 		return err
 	}
-	return t.send(ctx, []engine.Message{t.copyOf(&m)})
-}
-
-// copyOf is a copy that takes the place of a message.
-func (s *Service) copyOf(m *engine.Message) engine.Message {
-	later := *m
-	if later.Look < maxLook {
-		later.Look++
-		later.Copy = s.sending()
-	}
-	return later
+	return t.outbox.Send(ctx, []engine.Message{t.outbox.Copy(&m)})
 }
 
 // claim records that a copy goes on with its attempt. It returns false if there is nothing left to do for the copy, errOther if it
 // has to stay, and errBegun if the attempt was interrupted.
 func (t *session) claim(ctx context.Context, run *engine.Run, w *work) (mine bool, err error) {
 	m := w.delivery.Message
-	if m.Look == 0 || m.Look == maxLook {
+	if m.Look == 0 || m.Look == outbox.MaxLook {
 		return true, nil
 	}
 	for again := w.number > 1 && !w.looked; ; again = true {

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -320,7 +321,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			ahead{by: 10 * time.Second}, turn.Options{Build: "build-1"})
 		defer second.Close()
 		message := d.receive(queue.Activities)
-		again, err := turn.DecodeMessage(message.Body)
+		again, err := outbox.Decode(message.Body)
 		if err != nil {
 			t.Fatal(err)
 		}

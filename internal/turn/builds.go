@@ -3,13 +3,10 @@ package turn
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/turn/outcome"
-	"github.com/seed-41655fb1/weft/store"
 )
 
 // OtherBuild is the refusal of what only another build may do. Nothing was written. To those who know no other build it is
@@ -107,56 +104,4 @@ func (t *session) move(ctx context.Context, run *engine.Run, moved history.Event
 		return api.NotReady.New("the run stays where it is: on build %q its code does not do what its history says, or fails", t.options.Build).With(f)
 	}
 	return t.commit(ctx, run, transition)
-}
-
-// parkedFor is how often a message looks for its run's build that cannot be reached.
-const parkedFor = 5 * time.Minute
-
-// Park keeps a message for some minutes that asks for what only a build can do which is not there. Where it returns nil the
-// message is to be deleted: however long the build is away, it does not become a dead letter, and no attempt is counted. It is
-// kept in the store, under a name that follows from it and the time: of its deliveries in the same minutes there is one then.
-// In a queue they would multiply for as long as the build is away.
-//
-// A crash before the timer is kept leaves the message in its queue. A crash after it leaves both, and they become one here.
-func (s *Service) Park(ctx context.Context, m *engine.Message) error {
-	later := *m
-	later.Due = s.parkedUntil(m)
-	due := later.Due.Time()
-	body, err := encodeMessage(&later)
-	if err != nil {
-		return err
-	}
-	if err := s.Timers.PutTimers(ctx, []store.Timer{{ID: parkedID(&later), Due: due, Body: body}}); err != nil {
-		return fmt.Errorf("%w: keep a message: %w", outcome.ErrBusy, err)
-	}
-	return nil
-}
-
-// parkedUntil is the moment until which a message is kept that looks for something from time to time. It is always later than the
-// message's own: the sweep that has sent the message deletes the timer of that moment afterwards, and would delete this one. The clock
-// of the sweep may be ahead, so that the message arrives before its moment.
-func (s *Service) parkedUntil(m *engine.Message) history.Timestamp {
-	return history.At(max(m.Due, s.now()).Time().Truncate(parkedFor).Add(parkedFor))
-}
-
-// parkedID names a message that waits for a build. Only those of one wave are the same, because each wave answers for what it has
-// set off; and of those that ask for an attempt, or end one, only copies of one sending, because one of them may be the only one that
-// sends the next attempt: see secondChain and closeAttempt.
-func parkedID(m *engine.Message) string {
-	switch m.Kind {
-	case engine.RunActivity, engine.RetryTask, engine.CloseAttempt:
-		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
-	}
-	return fmt.Sprintf("%s-%x", timerID(m), m.Wave)
-}
-
-// retryIn is how long a message waits that its run's build did not get, although it is there.
-const retryIn = 5 * time.Second
-
-// Postpone sends a message again, a little later, that only another build may handle, and that has not reached it. Where it
-// returns nil the message is to be deleted.
-func (s *Service) Postpone(ctx context.Context, m *engine.Message) error {
-	later := *m
-	later.Due = max(m.Due, s.now().Add(retryIn))
-	return s.sendOn(ctx, []engine.Message{later})
 }

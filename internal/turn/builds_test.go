@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -42,7 +43,7 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 	}
 	kept := map[uint64]int{}
 	for _, timer := range due {
-		m, err := turn.DecodeMessage(timer.Body)
+		m, err := outbox.Decode(timer.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,7 @@ func TestParkedResult(t *testing.T) {
 			if err != nil || len(got) != 1 {
 				t.Fatalf("%d messages, %v", len(got), err)
 			}
-			if m, err = turn.DecodeMessage(got[0].Body); err != nil {
+			if m, err = outbox.Decode(got[0].Body); err != nil {
 				t.Fatal(err)
 			}
 			if result := m.Result.Attributes.(*history.ActivityTaskCompleted).Result; !bytes.Equal(result, value) {
@@ -106,7 +107,7 @@ func TestParkedBeforeItsMoment(t *testing.T) {
 			if err != nil || len(due) != 1 {
 				t.Fatal(due, err)
 			}
-			sent, err := turn.DecodeMessage(due[0].Body)
+			sent, err := outbox.Decode(due[0].Body)
 			if err != nil {
 				t.Fatal(err)
 			}

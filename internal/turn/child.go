@@ -160,7 +160,7 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 		if m.Kind == engine.SettleChild { // its handler tells the parent itself
 			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.ReportChild })
 		}
-		return t.send(ctx, owed)
+		return t.outbox.Send(ctx, owed)
 	}
 	if err := repair(run); err != nil {
 		return err
@@ -353,7 +353,7 @@ func (s *Service) endChild(ctx context.Context, e *errand) error {
 		case run == nil && e.message.Attempt == 1:
 			again := *e.message
 			again.Attempt, again.Due = 2, s.now().Add(queue.MaxDelay) // no invocation takes longer
-			return t.send(ctx, []engine.Message{again})
+			return t.outbox.Send(ctx, []engine.Message{again})
 		case run == nil:
 			return nil
 		case run.State.Status.Closed(), asks && run.State.CancelRequested:
@@ -445,7 +445,7 @@ func (s *Service) handOverNews(ctx context.Context, m *engine.Message, news hist
 	e := history.Of(news)
 	to := *m
 	to.Kind, to.Result, to.Due, to.Sent, to.Scheduled, to.Look, to.Copy = engine.TakeResult, &e, 0, 0, 0, 0, 0
-	return s.send(ctx, []engine.Message{to})
+	return s.outbox.Send(ctx, []engine.Message{to})
 }
 
 // reportChild tells the parent of a child how that has ended. The commit that closed the child is in its log before anybody

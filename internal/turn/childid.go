@@ -21,7 +21,7 @@ func (s *Service) afterEnd(ctx context.Context, m *engine.Message, fn func(conte
 	if !errors.Is(err, errEnding) {
 		return found, err
 	}
-	return true, s.sendLater(ctx, m, endingDelay)
+	return true, s.outbox.SendLater(ctx, m, endingDelay)
 }
 
 // ends reports whether the run that has the workflow id of a child is about to be terminated: it is a child of a run before of

@@ -81,7 +81,7 @@ func (t *session) sendThenPut(ctx context.Context, changes ...*change) error {
 			return err
 		}
 		for _, c := range changes {
-			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {
+			if err := t.outbox.Send(ctx, c.run.Messages(c.commit)); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 			// What it takes is not sent: if this process dies before it is done, the trigger is delivered again, and repairs.
 			messages = t.follows.take(t.Service, run, messages)
 		}
-		return t.send(ctx, messages)
+		return t.outbox.Send(ctx, messages)
 	})
 }
 

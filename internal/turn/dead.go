@@ -25,7 +25,7 @@ func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
 	s.options.Logger.ErrorContext(ctx, "a message was received too often",
 		"workflowId", m.WorkflowID, "runId", m.RunID, "kind", m.Kind.String(), "eventId", m.EventID, "attempt", m.Attempt, "firstSent", m.Sent.Time())
 	if m.Kind != engine.RunActivity || m.Look == 0 {
-		return s.sendLater(ctx, m, deadDelay)
+		return s.outbox.SendLater(ctx, m, deadDelay)
 	}
 	found := false
 	err := s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
@@ -43,5 +43,5 @@ func (s *Service) HandleDead(ctx context.Context, m *engine.Message) error {
 	if found && !waits || err != nil && !waits {
 		return err // while the attempt cannot be claimed it stays where it is: each delivery would send a copy
 	}
-	return s.sendLater(ctx, m, deadDelay)
+	return s.outbox.SendLater(ctx, m, deadDelay)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -47,7 +48,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 				}
 
 				message := d.receive(queue.Activities)
-				other, err := turn.DecodeMessage(message.Body)
+				other, err := outbox.Decode(message.Body)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -131,7 +132,7 @@ func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		message := d.receive(queue.Activities)
-		other, err := turn.DecodeMessage(message.Body)
+		other, err := outbox.Decode(message.Body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -405,7 +406,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 			if err != nil || len(deliveries) != 1 {
 				t.Fatal(deliveries, err)
 			}
-			m, err := turn.DecodeMessage(deliveries[0].Body)
+			m, err := outbox.Decode(deliveries[0].Body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -473,7 +474,7 @@ func makeVoidOf(t *testing.T, d *turntest.Deployment, workflowID string, bind []
 	if err != nil || len(deliveries) != 1 {
 		t.Fatal(deliveries, err)
 	}
-	m, err := turn.DecodeMessage(deliveries[0].Body)
+	m, err := outbox.Decode(deliveries[0].Body)
 	if err == nil {
 		err = q.Service.Handle(context.Background(), turn.Delivery{Message: m, Received: 1})
 	}
@@ -622,7 +623,7 @@ func TestSweepReportsUnreadableTimers(t *testing.T) {
 		if err := d.Store.PutTimers(ctx, []store.Timer{junk}); err != nil {
 			t.Fatal(err)
 		}
-		for i, want := range []error{turn.ErrUnreadable, nil} {
+		for i, want := range []error{outbox.ErrUnreadable, nil} {
 			if _, err := p.Service.Sweep(ctx); !errors.Is(err, want) {
 				t.Errorf("sweep %d: %v, want %v", i, err, want)
 			}

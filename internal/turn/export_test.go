@@ -8,7 +8,7 @@ import (
 
 // SendTogether sends a result as a handler does.
 func (s *Service) SendTogether(ctx context.Context, m engine.Message) error {
-	return s.sendTogether(ctx, m)
+	return s.outbox.SendResult(ctx, m)
 }
 
 // HungRetry is the longest delay between two looks at a run whose code hangs.

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -251,7 +252,7 @@ func messages(t *testing.T, d *turntest.Deployment, name string) (all []*engine.
 		t.Fatal(err)
 	}
 	for _, delivery := range deliveries {
-		m, err := turn.DecodeMessage(delivery.Body)
+		m, err := outbox.Decode(delivery.Body)
 		if err != nil {
 			t.Fatal(err)
 		}

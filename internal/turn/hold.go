@@ -9,12 +9,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
 // heldFor is how long a record says that an attempt is held: until after its message has looked again.
-const heldFor = 2 * parkedFor
+const heldFor = 2 * outbox.ParkedFor
 
 // hold keeps the message of an attempt that could not end in time where it is made: a deployment may allow it.
 func (t *session) hold(ctx context.Context, run *engine.Run, w *work, longest time.Duration) error {
@@ -53,7 +54,7 @@ func (t *session) holdFor(ctx context.Context, run *engine.Run, w *work, reason 
 		return fmt.Errorf("%w: record that an attempt is held: %w", outcome.ErrBusy, err)
 	}
 	t.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: w.activity.ActivityType, EventID: w.activity.EventID})
-	return t.Park(ctx, m)
+	return t.outbox.Park(ctx, m)
 }
 
 // held is why an attempt cannot begin; empty if nothing has held it lately.

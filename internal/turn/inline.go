@@ -47,7 +47,7 @@ func (c *continuation) takes(s *Service, run *engine.Run, m engine.Message) bool
 	if !d.Deadline.IsZero() && d.Deadline.Sub(s.world.Now()) < w.limit+inlineReserve {
 		return false
 	}
-	m.Wave, m.Seen, m.Sent, m.Send = c.of.delivery.Wave, c.of.delivery.Seen, s.now(), s.sending()
+	m.Wave, m.Seen, m.Sent, m.Send = c.of.delivery.Wave, c.of.delivery.Seen, s.now(), s.outbox.NewSendID()
 	c.next = w
 	return true
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -273,7 +274,7 @@ func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 		if err != nil || len(sent) != 1 {
 			t.Fatal(sent, err)
 		}
-		m, err := turn.DecodeMessage(sent[0].Body)
+		m, err := outbox.Decode(sent[0].Body)
 		if err != nil || m.Send != 7 || m.Look != 2 || m.Copy == 0 || m.Copy == 9 {
 			t.Errorf("%+v, %v", m, err)
 		}
@@ -295,7 +296,7 @@ func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
 		if err != nil || len(sent) != 1 {
 			t.Fatal(sent, err)
 		}
-		m, err := turn.DecodeMessage(sent[0].Body)
+		m, err := outbox.Decode(sent[0].Body)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,7 +74,7 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 			continue // what stands in the slot decides
 		}
 		if look == len(lookAgain) {
-			return s.sendLater(ctx, d.Message, s.copyAfter(age))
+			return s.outbox.SendLater(ctx, d.Message, s.copyAfter(age))
 		}
 		if err := s.world.Wait(ctx, lookAgain[look], nil); err != nil {
 			return err
@@ -222,7 +222,7 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 		return t.repair(ctx, run, m)
 	}
 	if early := m.Due.Sub(t.now()); m.Due != 0 && early > 0 {
-		return t.sendBack(ctx, m)
+		return t.outbox.SendBack(ctx, m)
 	}
 	if m.Kind != engine.EndRun {
 		if err := t.mine(ctx, run); err != nil {
@@ -315,7 +315,7 @@ func (t *session) repairNext(ctx context.Context, next *engine.Run, m *engine.Me
 	if next.State.Started.ContinuedFrom != m.RunID {
 		return nil
 	}
-	return t.send(ctx, next.OwedFirst(m))
+	return t.outbox.Send(ctx, next.OwedFirst(m))
 }
 
 // commitEvents commits what messages or a request bring, with what the code does about it.

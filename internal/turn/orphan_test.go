@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -37,7 +38,7 @@ func (q *forgetful) keep(messages []queue.Message) []queue.Message {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	kept := slices.DeleteFunc(slices.Clone(messages), func(m queue.Message) bool {
-		d, err := turn.DecodeMessage(m.Body)
+		d, err := outbox.Decode(m.Body)
 		loses := q.loses && err == nil && (q.kinds == nil && d.Kind == engine.SettleChild || slices.Contains(q.kinds, d.Kind))
 		if loses {
 			q.last = d

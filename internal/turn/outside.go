@@ -106,7 +106,7 @@ func (t *session) retryOutside(ctx context.Context, run *engine.Run, w *work, ne
 	if run != t.run() || run.State.Activities[w.activity.EventID] == nil {
 		return outcome.ErrStale
 	}
-	if err := t.send(ctx, []engine.Message{*next}); err != nil {
+	if err := t.outbox.Send(ctx, []engine.Message{*next}); err != nil {
 		return err
 	}
 	kept := &attemptState{Failure: f, Next: next.Due, Details: next.Details, stored: attemptNumber(w.number)}

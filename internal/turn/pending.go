@@ -66,7 +66,7 @@ func (s *Service) pend(ctx context.Context, w *work) error {
 	for {
 		err := s.keepPending(ctx, w, kept)
 		if err == nil {
-			return s.send(ctx, []engine.Message{s.watch(w, kept)})
+			return s.outbox.Send(ctx, []engine.Message{s.watch(w, kept)})
 		}
 		if !errors.Is(err, store.ErrStale) {
 			return err
@@ -103,7 +103,7 @@ func (s *Service) keepPending(ctx context.Context, w *work, kept *attemptState) 
 // delivery of that has failed, and has died before it sent the next attempt's message, this one sends it.
 func (s *Service) watch(w *work, kept *attemptState) engine.Message {
 	m := w.lookAfter(kept)
-	return s.copyOf(&m)
+	return s.outbox.Copy(&m)
 }
 
 // lookAfter is the message that looks after an attempt which goes on outside, when its time is over.
@@ -133,7 +133,7 @@ func (t *session) closeAttempt(ctx context.Context, run *engine.Run, m *engine.M
 	w := outsideWork(run, m, kept)
 	switch {
 	case kept.number == m.Attempt && kept.by(m):
-		return t.send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
+		return t.outbox.Send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
 	case kept.number >= m.Attempt || kept.Deadline == 0:
 		return errDropped // it has ended otherwise, and whoever ended it has sent what follows
 	}
@@ -175,7 +175,7 @@ func (t *session) lookAgain(ctx context.Context, w *work, kept *attemptState) er
 	}
 	again := w.lookAfter(kept)
 	again.Look, again.Copy = m.Look, m.Copy
-	return t.send(ctx, []engine.Message{t.copyOf(&again)})
+	return t.outbox.Send(ctx, []engine.Message{t.outbox.Copy(&again)})
 }
 
 // outsideWork is an attempt that goes on outside, for whoever ends it or looks after it.

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -85,7 +86,7 @@ func (d *paced) take() *engine.Message {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	m, err := turn.DecodeMessage(deliveries[0].Body)
+	m, err := outbox.Decode(deliveries[0].Body)
 	if err = errors.Join(err, d.Queue.Delete(d.t.Context(), queue.Activities, deliveries[0].Receipt)); err != nil {
 		d.t.Fatal(err)
 	}

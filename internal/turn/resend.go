@@ -43,7 +43,7 @@ func (s *Service) resend(ctx context.Context, r *round, workflowID string, numbe
 	if late > 0 {
 		s.options.Logger.WarnContext(ctx, "sends again what has not come", "workflowId", workflowID, "run", number, "messages", late)
 	}
-	if err := s.send(ctx, messages); err != nil {
+	if err := s.outbox.Send(ctx, messages); err != nil {
 		return err
 	}
 	did.Sent += late
@@ -69,7 +69,7 @@ func (s *Service) resendClosed(ctx context.Context, r *round, part []store.Item,
 	if len(messages) == 0 {
 		return nil
 	}
-	if err := s.send(ctx, messages); err != nil {
+	if err := s.outbox.Send(ctx, messages); err != nil {
 		return err
 	}
 	did.Late += len(messages)
@@ -207,7 +207,7 @@ func (s *Service) inPlaceOf(m engine.Message, run *engine.Run, kept map[int64]*a
 	}
 	if m.Kind != engine.RetryTask && a.stored > attemptNumber(a.number) {
 		m.Send, m.Look, m.Copy = a.By, a.Look, a.Copy
-		m = s.copyOf(&m)
+		m = s.outbox.Copy(&m)
 	}
 	return m
 }

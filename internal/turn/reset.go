@@ -204,7 +204,7 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 		messages = append(messages, m)
 	}
 	return opened, t.undoing(changes, func() error {
-		if err := t.send(ctx, messages); err != nil {
+		if err := t.outbox.Send(ctx, messages); err != nil {
 			return err
 		}
 		return t.put(ctx, changes)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -225,7 +226,7 @@ func TestASenderOfResultsThatGivesUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, delivery := range deliveries {
-				m, err := turn.DecodeMessage(delivery.Body)
+				m, err := outbox.Decode(delivery.Body)
 				if err != nil {
 					t.Fatal(err)
 				}

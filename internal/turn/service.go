@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"context"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -127,7 +129,7 @@ type Service struct {
 	cache    *cache
 	pressure pressure
 	locks    *lock.Table[*updateCall]
-	results  results
+	outbox   *outbox.Outbox
 	watchers lock.Watchers
 	looks    looks
 	hung     atomic.Int64
@@ -168,9 +170,11 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Se
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
+	ports = counted(ports)
 	return &Service{
-		Ports: counted(ports), registry: registry, world: world, options: o, locks: lock.New[*updateCall](world),
-		cache: newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
+		Ports: ports, registry: registry, world: world, options: o, locks: lock.New[*updateCall](world),
+		outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
+		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
 	}
 }
 
@@ -206,6 +210,21 @@ func setDefault[T comparable](field *T, value T) {
 func (s *Service) MaxPayload() int { return s.options.MaxPayload }
 
 func (s *Service) now() history.Timestamp { return history.At(s.world.Now()) }
+
+// Sweep sends the messages of the store of timers that are due soon, and returns how many: see outbox.Outbox.Sweep.
+func (s *Service) Sweep(ctx context.Context) (sent int, err error) {
+	ctx, ended := s.metered(ctx)
+	defer ended()
+	return s.outbox.Sweep(ctx)
+}
+
+// Park keeps a message for some minutes whose build is not deployed: see outbox.Outbox.Park.
+func (s *Service) Park(ctx context.Context, m *engine.Message) error { return s.outbox.Park(ctx, m) }
+
+// Postpone sends a message again that has not reached its run's build: see outbox.Outbox.Postpone.
+func (s *Service) Postpone(ctx context.Context, m *engine.Message) error {
+	return s.outbox.Postpone(ctx, m)
+}
 
 // Close ends the code of all runs that are kept in memory. Nothing is lost; the service must not be used afterwards.
 func (s *Service) Close() {

@@ -124,7 +124,7 @@ func (t *session) sendOwed(ctx context.Context, run *engine.Run, triggers []*eng
 	if err != nil {
 		return err
 	}
-	return t.send(ctx, owed)
+	return t.outbox.Send(ctx, owed)
 }
 
 // catchUp replays what a run lacks of its log and its code has not seen, page by page. The rest of the log is left to whoever runs the code

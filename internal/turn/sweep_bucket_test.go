@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -65,7 +66,7 @@ func (p *spy) Send(ctx context.Context, name string, messages ...queue.Message) 
 	err := p.Sender.Send(ctx, name, messages...)
 	if err == nil {
 		for _, sent := range messages {
-			if m, err := turn.DecodeMessage(sent.Body); err == nil {
+			if m, err := outbox.Decode(sent.Body); err == nil {
 				p.sent[m.WorkflowID]++
 			}
 		}
@@ -192,7 +193,7 @@ func TestSweepPastWhatMayNotBeRead(t *testing.T) {
 				b.getFails = true
 				_, err := sweeps(t, p, 1)
 				if n, _ := goods(s); n != 10 {
-					t.Errorf("the first sweep sent %d of 10 good ones: %v (only ErrUnreadable: %v)", n, err, errors.Is(err, turn.ErrUnreadable))
+					t.Errorf("the first sweep sent %d of 10 good ones: %v (only ErrUnreadable: %v)", n, err, errors.Is(err, outbox.ErrUnreadable))
 				}
 				_, _ = sweeps(t, p, 24*60)
 				if n, _ := goods(s); n != 10 {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -33,7 +34,7 @@ type picky struct {
 func (p *picky) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	p.sends++
 	for _, sent := range messages {
-		m, err := turn.DecodeMessage(sent.Body)
+		m, err := outbox.Decode(sent.Body)
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 				keep(t, d.Store, "bad", c.bad)
 				keep(t, d.Store, "good", 150)
 				sent, err := p.Service.Sweep(ctx)
-				if sent != 150 || errors.Is(err, turn.ErrUnsent) != c.aside || !errors.Is(err, c.err) {
+				if sent != 150 || errors.Is(err, outbox.ErrUnsent) != c.aside || !errors.Is(err, c.err) {
 					t.Fatalf("%d were sent, %v", sent, err)
 				}
 				sender.sends = 0
@@ -118,7 +119,7 @@ func TestSweepInAnOutage(t *testing.T) {
 		d.Ports.Queue = sender
 		p := d.Idle(turn.Options{}, counters()...)
 		keep(t, d.Store, "all", 100)
-		if sent, err := p.Service.Sweep(ctx); sent != 0 || !errors.Is(err, errNoRight) || errors.Is(err, turn.ErrUnsent) {
+		if sent, err := p.Service.Sweep(ctx); sent != 0 || !errors.Is(err, errNoRight) || errors.Is(err, outbox.ErrUnsent) {
 			t.Errorf("%d were sent, %v", sent, err)
 		}
 		if sender.sends > 20 {

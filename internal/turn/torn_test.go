@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -396,7 +397,7 @@ func deliver(t *testing.T, d *turntest.Deployment, p *turntest.Process, from str
 	if err != nil || len(deliveries) != 1 {
 		t.Fatalf("received %d messages: %v", len(deliveries), err)
 	}
-	m, err := turn.DecodeMessage(deliveries[0].Body)
+	m, err := outbox.Decode(deliveries[0].Body)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,6 +117,8 @@ var rules = []rule{
 	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext"}},
 	{"internal/turn/host", []string{"internal/observe"}},
 	{"internal/turn/lock", []string{"internal/turn/host"}},
+	{"internal/turn/outcome", nil},
+	{"internal/turn/outbox", []string{"engine", "engine/history", "internal/turn/host", "internal/turn/outcome", "queue", "store"}},
 	{"internal/turn", []string{"internal/turn/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/turn"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
@@ -128,13 +130,13 @@ var rules = []rule{
 	{"blob/embedded", []string{"blob", "internal/disk"}},
 	{"blob/s3", []string{"blob", "internal/awstry"}},
 	{"blob", nil},
-	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn", "internal/turn/host"}},
+	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn", "internal/turn/host", "internal/turn/outbox"}},
 	{"client", []string{"engine/...", "internal/api", "internal/header"}},
 	{"workflow", []string{"client", "engine/...", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/seal", "internal/turn", "internal/turn/host",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/seal", "internal/turn", "internal/turn/host", "internal/turn/outbox",
 	}},
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -120,7 +120,7 @@ func (a *audit) delivered(name string, all []queue.Delivery) {
 		return
 	}
 	for _, d := range all {
-		m, err := turn.DecodeMessage(d.Body)
+		m, err := outbox.Decode(d.Body)
 		if err != nil || m.Kind != engine.RunActivity {
 			continue
 		}

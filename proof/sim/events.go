@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/model"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -115,7 +116,7 @@ func (v *events) deleted(receipts []string) {
 
 func (v *events) messages(part []queue.Delivery) (all []model.Message) {
 	for _, d := range part {
-		if m, err := turn.DecodeMessage(d.Body); err == nil {
+		if m, err := outbox.Decode(d.Body); err == nil {
 			out := v.message(m)
 			out.Received = uint8(min(d.Received, 255))
 			all = append(all, out)
@@ -146,7 +147,7 @@ func (v *events) sender(m *engine.Message) uint32 {
 // holds reports whether an actor handles a message of a wave.
 func (a *actor) holds(w history.Wave) bool {
 	return slices.ContainsFunc(a.part, func(d queue.Delivery) bool {
-		m, err := turn.DecodeMessage(d.Body)
+		m, err := outbox.Decode(d.Body)
 		return err == nil && m.Wave == w
 	})
 }
@@ -161,7 +162,7 @@ type toldQueue struct {
 func (w toldQueue) Send(ctx context.Context, name string, messages ...queue.Message) error {
 	err := w.Sender.Send(ctx, name, messages...)
 	for _, m := range messages {
-		if d, decodeErr := turn.DecodeMessage(m.Body); err == nil && decodeErr == nil {
+		if d, decodeErr := outbox.Decode(m.Body); err == nil && decodeErr == nil {
 			w.v.sent(d)
 		}
 	}
@@ -178,7 +179,7 @@ type toldTimers struct {
 func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	err := w.Timers.PutTimers(ctx, timers)
 	for _, timer := range timers {
-		if d, decodeErr := turn.DecodeMessage(timer.Body); err == nil && decodeErr == nil {
+		if d, decodeErr := outbox.Decode(timer.Body); err == nil && decodeErr == nil {
 			w.v.sent(d)
 			w.v.s.audit.checked(d) // a sweep sends it, when its queue is there again
 			if d.Kind == engine.TakeResult {
@@ -223,7 +224,7 @@ func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
 	graced := false
 	if a := v.s.running; a != nil {
 		for _, d := range a.part {
-			m, err := turn.DecodeMessage(d.Body)
+			m, err := outbox.Decode(d.Body)
 			graced = graced || err == nil && v.s.now.Sub(m.Sent.Time()) >= time.Minute-v.s.apart()
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
@@ -50,7 +51,7 @@ func watched(s *simulation) *observed {
 	now := func() time.Time { return s.now }
 	s.store = storememory.New(storememory.Options{Clock: now, Violation: violation, Sealed: sealed})
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: now, Violation: violation})
-	s.audit, s.list, s.sweepAt = newAudit(s), newList(s), s.now.Add(turn.SweepEvery)
+	s.audit, s.list, s.sweepAt = newAudit(s), newList(s), s.now.Add(outbox.SweepEvery)
 	o := &observed{simulation: s, record: record{fail: s.fail}, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}
 	s.audit.programs[theRun] = o.program
 	for range s.plan.processes {

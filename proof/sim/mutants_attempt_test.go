@@ -10,7 +10,7 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "a dead letter is only deleted", file: "internal/turn/dead.go", within: 4000, more: true,
-		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.sendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
+		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/turn/activity.go", within: 1000,
@@ -23,7 +23,7 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "an attempt that its function does not allow is dropped", file: "internal/turn/hold.go",
-		old: "	return t.Park(ctx, m)\n", new: "	return nil\n", more: true,
+		old: "	return t.outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
 	},
 	{
 		name: "receives count as attempts", file: "internal/turn/activity.go",
@@ -31,14 +31,14 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "each copy of a message is replaced by another", file: "internal/turn/begin.go",
-		old: "	if m.Look == 0 || m.Look == maxLook {\n", new: "	if true {\n", more: true,
+		old: "	if m.Look == 0 || m.Look == outbox.MaxLook {\n", new: "	if true {\n", more: true,
 	},
 	{
 		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/turn/message.go",
 		old: "	if err := t.repair(ctx, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
 	},
 	{
-		name: "copies that are kept until their time are one", file: "internal/turn/send.go",
+		name: "copies that are kept until their time are one", file: "internal/turn/outbox/message.go",
 		old: "	if m.Look > 0 {\n		id +=", new: "	if false {\n		id +=", within: 2000, more: true,
 	},
 }

@@ -14,8 +14,8 @@ var expiryMutants = []mutant{
 		old: "		changes = append(t.beside(), opening...)\n", new: "		changes = opening\n", more: true,
 	},
 	{ // weft: a timer cannot be read
-		name: "timers that cannot be read are deleted", file: "internal/turn/sweep.go",
-		old: "	if err := s.Timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
+		name: "timers that cannot be read are deleted", file: "internal/turn/outbox/sweep.go",
+		old: "	if err := s.timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
 	},
 	{ // dynamodb: records of a run that had the number before
 		name: "a record of another run counts", file: "internal/turn/attempts.go",

@@ -9,8 +9,8 @@ var outageMutants = []mutant{
 		old: "t.began.Sub(t.entry.proved) > s.options.CacheAge || ", new: "", more: true,
 	},
 	{ // clock: one process is an hour behind
-		name: "a message that is far too early is kept where the sweep deletes it", file: "internal/turn/send.go", within: 400,
-		old: "	return s.sendOn(ctx, []engine.Message{*m})\n", new: "	return s.sendWithin(ctx, []engine.Message{*m}, s.options.LongTimer)\n", more: true,
+		name: "a message that is far too early is kept where the sweep deletes it", file: "internal/turn/outbox/outbox.go", within: 400,
+		old: "	return o.Resume(ctx, []engine.Message{*m})\n", new: "	return o.sendWithin(ctx, []engine.Message{*m}, o.options.LongTimer)\n", more: true,
 	},
 	{ // weft: store and queues restored to one moment
 		name: "what was in flight is not restored", file: "queue/internal/lines/lines.go", within: 400,

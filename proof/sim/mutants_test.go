@@ -62,8 +62,8 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a request commits, and then sends", file: "internal/turn/commit.go",
-		old: "		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		err := t.put(ctx, changes)\n",
-		new: "		err := t.put(ctx, changes)\n		if err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n",
+		old: "		for _, c := range changes {\n			if err := t.outbox.Send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		err := t.put(ctx, changes)\n",
+		new: "		err := t.put(ctx, changes)\n		if err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.outbox.Send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n",
 	},
 	{
 		name: "what was done before is deleted without repair", file: "internal/turn/message.go",
@@ -84,7 +84,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "while a put's outcome is unknown, another is tried", file: "internal/turn/commit.go", test: "TestLinearizable",
-		old: "			unknown = true\n", new: "			return errLost\n", more: true,
+		old: "			unknown = true\n", new: "			return outcome.ErrLost\n", more: true,
 	},
 	{
 		name: "a build runs the code of a run that is pinned to another", file: "internal/turn/builds.go",
@@ -108,7 +108,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "what the run before has left unsent is not sent again", file: "internal/turn/message.go",
-		old: "return t.send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
+		old: "return t.outbox.Send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
 	},
 	{
 		name: "an update that the run before knows is accepted again", file: "internal/turn/update.go",
@@ -123,12 +123,12 @@ var coreMutants = []mutant{
 		old: "	m.Attempt, m.Due, m.Sent = number, due, 0", new: "	m.Attempt, m.Due, m.Sent = number, due, 0\n	m.Seen = 1 << 30", more: true,
 	},
 	{
-		name: "a batch that was sent in part counts as sent", file: "internal/turn/send.go",
-		old: "			return fmt.Errorf(\"%w: send to %s: %w\", errBusy, b.queue, err)\n", new: "			continue\n", more: true,
+		name: "a batch that was sent in part counts as sent", file: "internal/turn/outbox/outbox.go",
+		old: "			return fmt.Errorf(\"%w: send to %s: %w\", outcome.ErrBusy, b.queue, err)\n", new: "			continue\n", more: true,
 	},
 	{
 		name: "a reset puts, and sends nothing", file: "internal/turn/reset.go",
-		old: "		if err := t.send(ctx, messages); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
+		old: "		if err := t.outbox.Send(ctx, messages); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
 	},
 	{
 		name: "a reset that is sent again resets again", file: "internal/turn/reset.go",
@@ -143,7 +143,7 @@ var coreMutants = []mutant{
 		old: "		in.cancel = a\n", new: "		in.root.Cancel(a.Reason)\n", more: true,
 	},
 	{
-		name: "an activity of a task queue is sent to the default one", file: "internal/turn/send.go",
+		name: "an activity of a task queue is sent to the default one", file: "internal/turn/outbox/message.go",
 		old: "return queue.ForTasks(m.TaskQueue), \"\"", new: "return queue.Activities, \"\"",
 	},
 	{
@@ -183,7 +183,7 @@ var coreMutants = []mutant{
 		old: "	f.Running = nil // those", new: "	f.Running, f.Machine.Open = nil, 0 // those", more: true,
 	},
 	{
-		name: "what is sent again goes on with one wave", file: "internal/turn/send.go",
+		name: "what is sent again goes on with one wave", file: "internal/turn/outbox/outbox.go",
 		old: "			m.Wave = history.Wave(m.Send)\n", new: "			m.Wave = 1\n", more: true,
 	},
 	{
@@ -236,7 +236,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "nobody looks after an attempt that goes on outside", file: "internal/turn/pending.go",
-		old: "			return s.send(ctx, []engine.Message{s.watch(w, kept)})\n", new: "			return nil\n", more: true,
+		old: "			return s.outbox.Send(ctx, []engine.Message{s.watch(w, kept)})\n", new: "			return nil\n", more: true,
 	},
 }
 

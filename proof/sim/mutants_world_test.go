@@ -21,8 +21,8 @@ var worldMutants = []mutant{
 		old: "			if m = s.inPlaceOf(m, run, kept); r.lost(run, &m) {\n", new: "			if m = s.inPlaceOf(m, run, kept); false && r.lost(run, &m) {\n", more: true,
 	},
 	{ // dynamodb: unprocessed items; answer lost: timers.puttimers
-		name: "timers that could not be kept count as kept", file: "internal/turn/send.go",
-		old: "			return fmt.Errorf(\"%w: keep timers: %w\", errBusy, err)\n", new: "			_ = err\n", more: true,
+		name: "timers that could not be kept count as kept", file: "internal/turn/outbox/outbox.go",
+		old: "		return fmt.Errorf(\"%w: keep timers: %w\", outcome.ErrBusy, err)\n", new: "		_ = err\n", more: true,
 	},
 	{ // answer lost: attempts.readattempts
 		name: "attempts that cannot be read are taken for none", file: "internal/turn/attempts.go",
@@ -37,7 +37,7 @@ var worldMutants = []mutant{
 		old: "		answer.NextPageToken = mark + next\n", new: "		_ = mark\n", more: true,
 	},
 	{ // eventbridge: the rule fires twice; request lost: timers.deletetimers
-		name: "timers are deleted before they are sent", file: "internal/turn/sweep.go",
-		old: "	errs := s.sendDue(ctx, readable, messages)\n", new: "	if err := s.Timers.DeleteTimers(ctx, readable); err != nil {\n		return 0, nil, err\n	}\n	errs := s.sendDue(ctx, readable, messages)\n", more: true,
+		name: "timers are deleted before they are sent", file: "internal/turn/outbox/sweep.go",
+		old: "	errs := s.sendDue(ctx, readable, messages)\n", new: "	if err := s.timers.DeleteTimers(ctx, readable); err != nil {\n		return 0, nil, err\n	}\n	errs := s.sendDue(ctx, readable, messages)\n", more: true,
 	},
 }

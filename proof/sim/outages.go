@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -128,7 +128,7 @@ func (s *simulation) lost() bool { return s.plan.purgeAfter > 0 || s.upkeep.purg
 
 // fire has the rule fire that sweeps the timers, or not, or late, or twice. It returns how often, and when it is to fire again.
 func (s *simulation) fire() (times int, next time.Time) {
-	next = s.now.Add(turn.SweepEvery)
+	next = s.now.Add(outbox.SweepEvery)
 	switch {
 	case s.hits(ruleAway):
 		length := []time.Duration{10 * time.Minute, 2 * time.Hour, 25 * time.Hour}[s.of(ruleAway).IntN(3)]

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -179,7 +180,7 @@ func (s *simulation) what(queue string, d queue.Delivery) string {
 	if !s.tracing {
 		return ""
 	}
-	m, err := turn.DecodeMessage(d.Body)
+	m, err := outbox.Decode(d.Body)
 	if err != nil {
 		return queue
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -232,7 +233,7 @@ func (r rowOnly) ListRuns(context.Context, store.Filter, string, int) ([]store.S
 func (a *audit) decode(body []byte) (*engine.Message, error) {
 	d := []queue.Delivery{{Body: body}}
 	a.sealer.Deliveries(context.Background(), d)
-	return turn.DecodeMessage(reformat(d[0].Body, formatNewer, formatNow))
+	return outbox.Decode(reformat(d[0].Body, formatNewer, formatNow))
 }
 
 // options returns the options of a process with its settings.

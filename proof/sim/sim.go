@@ -15,7 +15,7 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/model"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -168,7 +168,7 @@ func (s *simulation) perform() {
 	s.planSettings()
 	s.planRestore()
 	s.loseBlobs, s.kmsFails = s.has(lostAnswers["blobs.Get"]), s.has(kmsFails)
-	s.sweepAt, s.upkeep.at = s.now.Add(turn.SweepEvery), s.now.Add(checkEvery)
+	s.sweepAt, s.upkeep.at = s.now.Add(outbox.SweepEvery), s.now.Add(checkEvery)
 	for range s.plan.processes {
 		s.boot(s.build)
 	}
@@ -403,7 +403,7 @@ func (s *simulation) jump() bool {
 	}
 	if due, kept := s.timersKept(); kept {
 		// Sweeps that have nothing to do are left out, but for a few before the first timer.
-		at := maxTime(s.sweepAt, due.Add(-4*turn.SweepEvery))
+		at := maxTime(s.sweepAt, due.Add(-4*outbox.SweepEvery))
 		if !s.now.Before(at) {
 			s.sweep()
 			return true

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -317,7 +318,7 @@ func handle(t *testing.T, d *turntest.Deployment, p *turntest.Process, wanted fu
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Timers, queue.MaxBatch)
 	for _, delivery := range deliveries {
-		m, bad := turn.DecodeMessage(delivery.Body)
+		m, bad := outbox.Decode(delivery.Body)
 		if err = errors.Join(err, bad); err != nil {
 			break
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -104,7 +104,7 @@ func (s *Scene) deliver() bool {
 	now := s.clock.Now()
 	s.passOver(p, now)
 	if !now.Before(p.sweepAt) {
-		p.sweepAt = now.Add(turn.SweepEvery)
+		p.sweepAt = now.Add(outbox.SweepEvery)
 		s.handOver(p, func() error { return p.tick(context.Background(), now) })
 		return true
 	}
@@ -139,7 +139,7 @@ func (s *Scene) due() time.Time {
 func (s *Scene) passOver(p *process, now time.Time) {
 	next := s.timers.next(p.sweepAt)
 	for !now.Before(p.sweepAt) && (next.IsZero() || next.After(p.sweepAt)) {
-		p.sweepAt = p.sweepAt.Add(turn.SweepEvery)
+		p.sweepAt = p.sweepAt.Add(outbox.SweepEvery)
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *Scene) handOver(p *process, fn func() error) {
 // handle has a function handle a batch, and deletes what is done with. The rest comes again.
 func (s *Scene) handle(p *process, m mapping, batch []queue.Delivery) error {
 	for _, d := range batch {
-		if _, err := turn.DecodeMessage(d.Body); err != nil {
+		if _, err := outbox.Decode(d.Body); err != nil {
 			return fmt.Errorf("a message of the queue %s: %w", m.queue, err)
 		}
 	}

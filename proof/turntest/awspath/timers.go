@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -59,7 +59,7 @@ func (t *timers) next(from time.Time) time.Time {
 	if first.IsZero() {
 		return first
 	}
-	const ahead = 2 * turn.SweepEvery // how far a sweep looks
-	minutes := max(0, (first.Sub(from)-ahead+turn.SweepEvery-1)/turn.SweepEvery)
-	return from.Add(minutes * turn.SweepEvery)
+	const ahead = 2 * outbox.SweepEvery // how far a sweep looks
+	minutes := max(0, (first.Sub(from)-ahead+outbox.SweepEvery-1)/outbox.SweepEvery)
+	return from.Add(minutes * outbox.SweepEvery)
 }

@@ -1,0 +1,16 @@
+// Package outbox sends the executor's messages: soon ones to their queues, later ones to the store of timers,
+// from which Sweep sends them in time.
+//
+//	          due within LongTimer
+//	Send ───────────────────────────────▶ queue ──▶ deliveries
+//	   │                                   ▲
+//	   └──▶ store of timers ── Sweep ──────┘
+//	          due later; parked; the task queue is gone
+//
+// A message has two ids. Send tells one sending of a message from another: a copy that takes the place of a
+// message keeps it. Wave is the causation id: the chain of deliveries that one sending has started, with all
+// that they send and commit. A redelivered message repairs what its wave owes, and nothing else.
+//
+// Nothing here decides whether a message is still needed; its receiver does. So each function may send a message
+// twice after a crash or an unclear answer.
+package outbox
