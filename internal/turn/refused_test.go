@@ -44,7 +44,7 @@ func TestRefusedForLong(t *testing.T) {
 			}
 		}
 		lines := strings.Split(strings.TrimSpace(said.Take()), "\n")
-		refused := `level=WARN msg="a request was refused because a store or a queue failed" error="turn: the store or the queue refuses for now: put: the disk is full"`
+		refused := `level=WARN msg="a request was refused because a store or a queue failed" error="executor: the store or the queue refuses for now: put: the disk is full"`
 		if len(lines) != 61 || lines[0] != refused || lines[1] != refused+" times=60" ||
 			lines[60] != `level=INFO msg="requests are no longer refused because a store or a queue failed" times=59` {
 			t.Errorf("%d lines, want 61:\n%s", len(lines), strings.Join(lines, "\n"))
