@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	"github.com/seed-41655fb1/weft/store"
@@ -248,7 +248,7 @@ func (c *checker) attempt(a store.Attempt) {
 	if !c.opened(p, c.sealer.OpenAttempt(c.ctx, &a)) {
 		return
 	}
-	if err := turn.CheckAttempt(a); err != nil {
+	if err := attempts.Check(a); err != nil {
 		c.find(p, fmt.Errorf("an attempt at event %d: %w", a.Event, err))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/attempt"
 	"github.com/seed-41655fb1/weft/internal/header"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 )
 
@@ -46,10 +47,10 @@ type work struct {
 	pending  bool // the attempt goes on outside of this process
 	asked    bool // whoever goes on with it outside has been asked to end it
 
-	looked      bool          // kept is what is recorded of the activity
-	kept        *attemptState // nil is nothing
-	stored      int           // the number of the last record of this attempt; 0 is none
-	interrupted bool          // the attempt has begun, and its process has died
+	looked      bool             // kept is what is recorded of the activity
+	kept        *attempts.Record // nil is nothing
+	stored      int              // the number of the last record of this attempt; 0 is none
+	interrupted bool             // the attempt has begun, and its process has died
 }
 
 // handleActivity makes an attempt at the activity that a message names, and commits its result.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -28,7 +29,7 @@ func (s *Service) awaited(ctx context.Context, part []store.Item) (bool, error) 
 	if first.Slot != 0 || err != nil { // a scan leaves large commits where they are
 		page, err := s.Log.Forward(ctx, store.Key{Workflow: end.Workflow, Run: end.Run}, 1)
 		if err != nil {
-			return false, readProblem(err)
+			return false, outcome.OfRead(err)
 		}
 		if len(page.Items) == 0 || page.Items[0].Slot != 0 {
 			return false, nil // its deletion has begun
@@ -49,7 +50,7 @@ func (s *Service) waitsFor(ctx context.Context, child *history.WorkflowExecution
 	parent := child.Parent
 	page, err := s.Log.Backward(ctx, parent.WorkflowID, store.Key{}, store.Key{}, 1)
 	if err != nil {
-		return false, readProblem(err)
+		return false, outcome.OfRead(err)
 	}
 	if len(page.Items) == 0 {
 		return false, nil

@@ -8,26 +8,12 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
-
-// The record of an activity says which attempts have begun, and which of several messages goes on. Nothing is decided by how
-// often SQS has received a message: that count is approximate, and includes receives that reached no function.
-//
-// The numbers of the records of attempt n, in ascending order:
-//
-//	attemptNumber(n-1)                        attempt n-1 has failed
-//	attemptNumber(n-1) + 1 ...                a copy of the message of attempt n goes on (claim)
-//	attemptNumber(n-1) + beginAt              attempt n begins (beginAttempt); only where attempts are counted
-//	attemptNumber(n-1) + beginAt + 1 ...      heartbeats of attempt n; that it goes on outside
-//	attemptNumber(n)                          attempt n has failed
-//
-// A record is written only if its number is higher than that of the record which stands there.
-
-// beginAt separates the claims of copies from what the attempt itself records.
-const beginAt = outbox.MaxLook + 1
 
 var (
 	// errBegun refuses an attempt that another delivery has begun.
@@ -59,30 +45,30 @@ func (s *Service) beginAttempt(ctx context.Context, w *work) (begun bool, err er
 	ctx, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), s.options.SoftLimit)
 	defer cancel()
 	mark := w.state()
-	mark.Failure, mark.Details, mark.Taker, mark.stored = w.last, w.details, s.outbox.NewSendID(), w.firstBeat()
+	mark.Failure, mark.Details, mark.Taker, mark.Number = w.last, w.details, s.outbox.NewSendID(), w.firstBeat()
 	mark.Until = s.until(w)
-	err = s.keepPending(ctx, w, mark)
+	err = s.attempts.Keep(ctx, w.delivery.Message, w.activity.EventID, mark)
 	if errors.Is(err, store.ErrStale) {
 		m := w.delivery.Message
-		kept, err := s.recordedOf(ctx, m, m.EventID)
+		kept, err := s.attempts.Own(ctx, m, m.EventID)
 		if err != nil || kept == nil || kept.Taker != mark.Taker {
 			return false, err
 		}
 	} else if err != nil {
 		return false, fmt.Errorf("%w: record that an attempt begins: %w", outcome.ErrBusy, err)
 	}
-	w.stored = mark.stored
+	w.stored = mark.Number
 	return true, nil
 }
 
 // state is a record that this delivery's message goes on with the attempt.
-func (w *work) state() *attemptState {
+func (w *work) state() *attempts.Record {
 	m := w.delivery.Message
-	return &attemptState{By: m.Send, Look: m.Look, Copy: m.Copy}
+	return &attempts.Record{By: m.Send, Look: m.Look, Copy: m.Copy}
 }
 
 // firstBeat is the lowest number that is free for what the attempt itself records.
-func (w *work) firstBeat() int { return max(attemptNumber(w.number-1)+beginAt, w.stored+1) }
+func (w *work) firstBeat() int { return max(attempts.Failed(w.number-1)+attempts.BeginAt, w.stored+1) }
 
 // until is how long an attempt that is recorded now may go on and bring its result, as any clock shows it:
 //
@@ -90,12 +76,12 @@ func (w *work) firstBeat() int { return max(attemptNumber(w.number-1)+beginAt, w
 //	the attempt runs, or is silent                       its limit
 //	it is waited for                                     attemptGrace, 2 s
 //	its result is committed, or kept where that fails    resultTime, 28 s of leaseMargin
-//	the clocks of two processes differ                   clockSkew, 10 s
+//	the clocks of two processes differ                   host.ClockSkew, 10 s
 //
 // 2 s are left. Clocks that differ by more than 12 s may have an attempt counted as interrupted that still brings its result: the
 // first of the two that is in the log stands.
 func (s *Service) until(w *work) history.Timestamp {
-	return s.now().Add(s.options.SoftLimit + w.lease() + clockSkew)
+	return s.now().Add(s.options.SoftLimit + w.lease() + host.ClockSkew)
 }
 
 // compare compares a delivery with what is recorded of its activity, and reports whether nothing is left to do for it:
@@ -106,24 +92,24 @@ func (s *Service) until(w *work) history.Timestamp {
 //   - A later copy of it goes on.
 //
 // Otherwise w knows what the attempts before have left, and whether this one was interrupted.
-func (s *Service) compare(ctx context.Context, w *work, kept *attemptState) (done bool, err error) {
+func (s *Service) compare(ctx context.Context, w *work, kept *attempts.Record) (done bool, err error) {
 	m := w.delivery.Message
 	w.looked, w.kept = true, kept
 	if kept == nil {
 		return false, nil
 	}
-	mine := kept.by(m)
-	if kept.number >= w.number {
+	mine := kept.IsBy(m)
+	if kept.LastFailed >= w.number {
 		if !mine {
 			return true, errDropped
 		}
-		return true, s.outbox.Send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
+		return true, s.outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
 	}
 	w.details, w.last = kept.Details, kept.Failure
-	if kept.number < w.number-1 {
+	if kept.LastFailed < w.number-1 {
 		return false, nil
 	}
-	w.stored = kept.stored
+	w.stored = kept.Number
 	switch {
 	case kept.Deadline != 0 && !mine:
 		return true, errDropped
@@ -133,28 +119,15 @@ func (s *Service) compare(ctx context.Context, w *work, kept *attemptState) (don
 		return true, s.outbox.ParkUntil(ctx, m, kept.Until)
 	case kept.Until != 0:
 		w.interrupted = true
-	case kept.ahead(w) && kept.By == m.Send:
+	case kept.IsAhead(w.delivery.Message, w.number) && kept.By == m.Send:
 		return true, nil
 	}
 	return false, nil
 }
 
-// by reports whether what is recorded was done on behalf of a message, which has to send what follows from it. A first message that
-// was sent again stands for an attempt that was run inline, and had no message of its own.
-func (k *attemptState) by(m *engine.Message) bool {
-	return k.By == m.Send || m.Seen > 0 && m.Attempt == 1
-}
-
-// ahead reports whether the record says that another copy goes on with the attempt.
-func (k *attemptState) ahead(w *work) bool {
-	m := w.delivery.Message
-	claimed := k.number == w.number-1 && k.stored > attemptNumber(k.number)
-	return claimed && (k.Look > m.Look || k.Look == m.Look && k.Copy != m.Copy)
-}
-
 // recall reads what is recorded of the activity, and compares.
 func (t *session) recall(ctx context.Context, run *engine.Run, w *work) (done bool, err error) {
-	kept, err := t.recorded(ctx, run, w.activity.EventID)
+	kept, err := t.attempts.Of(ctx, run, w.activity.EventID)
 	if err != nil {
 		return false, err
 	}
@@ -189,21 +162,21 @@ func (t *session) claim(ctx context.Context, run *engine.Run, w *work) (mine boo
 				return false, errBegun
 			}
 		}
-		claim := attemptState{}
+		claim := attempts.Record{}
 		if k := w.kept; k != nil {
 			switch {
-			case k.ahead(w):
+			case k.IsAhead(w.delivery.Message, w.number):
 				return false, errOther // compare knows those of the same sending
-			case k.stored > attemptNumber(w.number-1) && k.By == m.Send && k.Look == m.Look && k.Copy == m.Copy:
+			case k.HasClaim(m, w.number):
 				return true, nil
 			}
 			claim = *k
 		}
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
-		claim.stored = max(attemptNumber(w.number-1)+m.Look, w.stored+1)
-		err := t.keepPending(ctx, w, &claim)
+		claim.Number = max(attempts.Failed(w.number-1)+m.Look, w.stored+1)
+		err := t.attempts.Keep(ctx, w.delivery.Message, w.activity.EventID, &claim)
 		if err == nil {
-			w.kept, w.stored = &claim, claim.stored
+			w.kept, w.stored = &claim, claim.Number
 			return true, nil
 		}
 		if !errors.Is(err, store.ErrStale) {

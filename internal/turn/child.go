@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -165,9 +165,9 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 	if err := repair(run); err != nil {
 		return err
 	}
-	for run.State.StartTime.Add(clockSkew) >= m.Sent { // an earlier run was open since
+	for run.State.StartTime.Add(host.ClockSkew) >= m.Sent { // an earlier run was open since
 		before, err := t.previous(ctx, run)
-		if before == nil || err != nil || before.State.CloseTime.Add(clockSkew) < m.Sent {
+		if before == nil || err != nil || before.State.CloseTime.Add(host.ClockSkew) < m.Sent {
 			return err
 		}
 		if err := repair(before); err != nil {
@@ -234,7 +234,7 @@ func (t *session) neverStarted(c *engine.PendingChild) bool {
 	}
 	latest := t.run()
 	return latest == nil && t.entry.highest == 0 ||
-		latest != nil && latest.Number == t.entry.highest && latest.State.StartTime.Add(clocksApart) < c.Time
+		latest != nil && latest.Number == t.entry.highest && latest.State.StartTime.Add(host.ClocksApart) < c.Time
 }
 
 // startOf is the start of a child as a request.
@@ -300,10 +300,6 @@ func vanished(c *engine.PendingChild) history.Attributes {
 	return &history.ChildWorkflowExecutionTerminated{InitiatedEventID: c.EventID, RunID: c.RunID, Failure: f}
 }
 
-// clocksApart is how far the clocks of two processes may be apart for a child to be found that was started before: a run that began
-// that long before the child was asked for is not it, and none before that is.
-const clocksApart = time.Hour
-
 // childRun is the last run of a child so far, by the request id of its start; nil where it has not been started, or is no
 // longer there. What is known of the workflow has to be current. It reads where others have started the workflow since: once for each
 // run that began after the child was asked for.
@@ -313,7 +309,7 @@ func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine
 		return latest, nil
 	}
 	id := c.RunID
-	for at, number := latest.State.StartTime, latest.Number; id == "" && at.Add(clocksApart) >= c.Time; {
+	for at, number := latest.State.StartTime, latest.Number; id == "" && at.Add(host.ClocksApart) >= c.Time; {
 		before, err := t.runBefore(ctx, number)
 		if err != nil {
 			return nil, err

@@ -117,21 +117,21 @@ func (s *Service) addQueues(d *api.Description) {
 
 // addAttempts adds to a description what is known of the attempts at its activities and at its stuck task.
 func (t *session) addAttempts(ctx context.Context, run *engine.Run, d *api.Description) error {
-	attempts, err := t.attemptsOf(ctx, run)
+	records, err := t.attempts.All(ctx, run)
 	if err != nil {
 		return err
 	}
 	room := failureRoom(maxFailures)
-	for _, event := range slices.Sorted(maps.Keys(attempts)) {
-		kept := attempts[event]
+	for _, event := range slices.Sorted(maps.Keys(records)) {
+		kept := records[event]
 		next := kept.Next.Time()
 		if d.StuckTask != nil && event == run.State.LastTask.TaskScheduledID() {
-			d.StuckTask.Attempt, d.StuckTask.Failure, d.StuckTask.NextAttemptAt = kept.number, kept.Failure, &next
+			d.StuckTask.Attempt, d.StuckTask.Failure, d.StuckTask.NextAttemptAt = kept.LastFailed, kept.Failure, &next
 		}
 		for i := range d.PendingActivities {
 			if p := &d.PendingActivities[i]; p.EventID == event {
-				p.Attempt, p.LastFailure = kept.number+1, room.take(kept.Failure)
-				p.Held = cmp.Or(p.Held, kept.held(t.now()))
+				p.Attempt, p.LastFailure = kept.LastFailed+1, room.take(kept.Failure)
+				p.Held = cmp.Or(p.Held, kept.HeldNow(t.now()))
 				if kept.Deadline != 0 {
 					until := min(kept.Deadline, history.LastSecond).Time()
 					p.PendingUntil = &until

@@ -50,7 +50,7 @@ func (s *Service) lastCommit(ctx context.Context, workflowID string, runID histo
 	number := runID.Number()
 	page, err := s.Log.Backward(ctx, workflowID, store.Key{Run: number + 1}, store.Key{Run: number}, 1)
 	if err != nil {
-		return nil, readProblem(err)
+		return nil, outcome.OfRead(err)
 	}
 	gone := api.NotFound.New("run %q of workflow %q is not there", runID, workflowID)
 	if len(page.Items) == 0 || s.gone(page.Items[0]) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -23,12 +25,7 @@ import (
 const leastRetention = 24 * time.Hour
 
 // gone reports whether the store may have deleted an item, or may at any time: its expiry has passed.
-func (s *Service) gone(item store.Item) bool { return s.expired(history.At(item.Expires)) }
-
-// expired reports whether a moment has passed, by the clock that is ahead the most; 0 is never.
-func (s *Service) expired(expires history.Timestamp) bool {
-	return expires != 0 && s.now().Add(clockSkew) > expires
-}
+func (s *Service) gone(item store.Item) bool { return host.Expired(s.world, history.At(item.Expires)) }
 
 // earliest is the first expiry of a run's commits; 0 is none.
 func earliest(run *engine.Run, items []store.Item, commits []*history.Commit) history.Timestamp {
@@ -59,7 +56,7 @@ func (s *Service) decayed(run *engine.Run, items []store.Item, commits []*histor
 	if first == 0 {
 		return false
 	}
-	if s.expired(first) || gap(run, items) {
+	if host.Expired(s.world, first) || gap(run, items) {
 		return true
 	}
 	if commits[len(commits)-1].Status.Closed() {
@@ -159,7 +156,7 @@ func (t *session) runBefore(ctx context.Context, number uint32) (*history.Commit
 		// The last item before that is of the next run that is there.
 		page, err := t.Log.Backward(ctx, t.workflowID, store.Key{Run: number - 1}, store.Key{}, 1)
 		if err != nil {
-			return nil, readProblem(err)
+			return nil, outcome.OfRead(err)
 		}
 		if len(page.Items) == 0 {
 			return nil, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 )
 
 // reachOut brings a signal to another workflow, or a request that it end, and tells the sender what came of it. A child that
@@ -132,7 +133,7 @@ func (t *session) has(ctx context.Context, run *engine.Run, e *errand) (bool, er
 			return there, err
 		}
 	}
-	for looks := 0; run.State.StartTime.Add(clockSkew) >= e.sent; looks++ {
+	for looks := 0; run.State.StartTime.Add(host.ClockSkew) >= e.sent; looks++ {
 		if looks == maxLookBack {
 			return e.message.Late, nil
 		}
@@ -151,7 +152,7 @@ func (t *session) has(ctx context.Context, run *engine.Run, e *errand) (bool, er
 // missedBy reports whether a late message has missed its receiver: no run of the latest run's chain was open when the sender closed. A
 // request to end must not end a run that was started since.
 func (t *session) missedBy(ctx context.Context, run *engine.Run, e *errand) (bool, error) {
-	for looks := 0; run.State.StartTime > e.closeTime.Add(clockSkew); looks++ {
+	for looks := 0; run.State.StartTime > e.closeTime.Add(host.ClockSkew); looks++ {
 		id := run.State.Started.ContinuedFrom
 		if id == "" || looks == maxLookBack {
 			return true, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -137,12 +138,8 @@ func (h *heart) record(ctx context.Context) error {
 	if h.w.counted() {
 		kept.Until = h.s.until(h.w)
 	}
-	body, err := history.EncodeBody(kept)
-	if err != nil {
-		return err
-	}
 	m := h.w.delivery.Message
-	err = h.s.Attempts.RecordAttempt(ctx, record(m, m.EventID, kept.stored, body))
+	err := h.s.attempts.KeepOnce(ctx, m, m.EventID, kept)
 	if err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery of this attempt is further on
 		return err
 	}
@@ -153,9 +150,9 @@ func (h *heart) record(ctx context.Context) error {
 }
 
 // state is what is to be recorded of the attempt now. The caller holds mu.
-func (h *heart) state() *attemptState {
+func (h *heart) state() *attempts.Record {
 	kept := h.w.state()
-	kept.Failure, kept.Details, kept.stored = h.w.last, h.details, h.w.firstBeat()+h.beats
+	kept.Failure, kept.Details, kept.Number = h.w.last, h.details, h.w.firstBeat()+h.beats
 	return kept
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
@@ -39,28 +39,20 @@ func (t *session) holdFor(ctx context.Context, run *engine.Run, w *work, reason 
 			return errBegun
 		}
 	}
-	held := attemptState{}
+	held := attempts.Record{}
 	if w.kept != nil {
 		held = *w.kept
-		if held.ahead(w) {
+		if held.IsAhead(w.delivery.Message, w.number) {
 			return errOther
 		}
 	}
 	held.By, held.Look, held.Copy = m.Send, m.Look, m.Copy
 	held.Held = reason
 	held.HeldUntil = t.now().Add(heldFor)
-	held.stored = max(attemptNumber(w.number-1)+1, w.stored+1)
-	if err := t.keepPending(ctx, w, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
+	held.Number = max(attempts.Failed(w.number-1)+1, w.stored+1)
+	if err := t.attempts.Keep(ctx, w.delivery.Message, w.activity.EventID, &held); err != nil && !errors.Is(err, store.ErrStale) { // stale: another delivery holds it
 		return fmt.Errorf("%w: record that an attempt is held: %w", outcome.ErrBusy, err)
 	}
 	t.Observed().Observe(ctx, &observe.Held{Run: w.run, ActivityType: w.activity.ActivityType, EventID: w.activity.EventID})
 	return t.outbox.Park(ctx, m)
-}
-
-// held is why an attempt cannot begin; empty if nothing has held it lately.
-func (k *attemptState) held(now history.Timestamp) string {
-	if k.HeldUntil < now {
-		return ""
-	}
-	return k.Held
 }

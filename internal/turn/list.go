@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -28,7 +29,7 @@ func (s *Service) List(ctx context.Context, f store.Filter, asked, token string,
 		return nil, errPageToken()
 	}
 	if err != nil {
-		return nil, s.problem(readProblem(err))
+		return nil, s.problem(outcome.OfRead(err))
 	}
 	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}}
 	if next != "" {

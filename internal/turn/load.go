@@ -4,19 +4,16 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
 // firstPage is how many items the first read of a workflow asks for, besides those that it is known to have: the commits
 // of most runs, and not many of the runs before.
 const firstPage = 128
-
-// clockSkew is how far the clocks of two machines may be apart: a run is treated as gone that long before its expiry.
-const clockSkew = 10 * time.Second
 
 // known makes sure that something is known of the workflow, current or not. Half of a transaction is not enough: a message of a run that
 // has closed would find nothing to repair in the run that the same put has opened.
@@ -89,7 +86,7 @@ func (t *session) foldLong(ctx context.Context, items []store.Item) error {
 	for next := uint32(0); next < items[0].Slot; {
 		page, err := t.Log.Forward(ctx, store.Key{Workflow: t.workflowID, Run: number, Slot: next}, int(items[0].Slot-next))
 		if err != nil {
-			return readProblem(err)
+			return outcome.OfRead(err)
 		}
 		if len(page.Items) == 0 || gap(known, page.Items) {
 			// The end of the log tells what it means that something is missing. The page may have the first commit, and overlap the end.
@@ -127,7 +124,7 @@ func (t *session) readBack(ctx context.Context, before, until store.Key, limit i
 	for size := 0; ; {
 		page, err := t.Log.Backward(ctx, t.workflowID, before, until, limit)
 		if err != nil {
-			return nil, false, readProblem(err)
+			return nil, false, outcome.OfRead(err)
 		}
 		for _, item := range page.Items {
 			items, size = append(items, item), size+len(item.Body)
@@ -258,7 +255,7 @@ func (t *session) otherOnce(ctx context.Context, id history.RunID) (*engine.Run,
 		from := store.Key{Workflow: t.workflowID, Run: run.Number, Slot: run.State.NextSlot}
 		page, err := t.Log.Forward(ctx, from, 0)
 		if err != nil {
-			return nil, readProblem(err)
+			return nil, outcome.OfRead(err)
 		}
 		if t.tornRun(run, page.Items) {
 			return nil, errTorn
@@ -297,7 +294,7 @@ func (t *session) otherOnce(ctx context.Context, id history.RunID) (*engine.Run,
 func (t *session) lastCommit(ctx context.Context, id history.RunID) (*history.Commit, error) {
 	page, err := t.Log.Backward(ctx, t.workflowID, store.Key{Workflow: t.workflowID, Run: id.Number() + 1}, store.Key{Workflow: t.workflowID, Run: id.Number()}, 1)
 	if err != nil {
-		return nil, readProblem(err)
+		return nil, outcome.OfRead(err)
 	}
 	if len(page.Items) == 0 || page.Items[0].Run != id.Number() {
 		return nil, nil
@@ -318,7 +315,7 @@ func (t *session) firstCommit(ctx context.Context, number uint32) (first *histor
 func (t *session) firstCommitOnce(ctx context.Context, number uint32) (*history.Commit, error) {
 	page, err := t.Log.Forward(ctx, store.Key{Workflow: t.workflowID, Run: number}, 1)
 	if err != nil {
-		return nil, readProblem(err)
+		return nil, outcome.OfRead(err)
 	}
 	if t.tornRun(engine.NewRun(t.workflowID, number), page.Items) {
 		return nil, errTorn

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -54,12 +55,12 @@ func (s *Service) endOutside(ctx context.Context, token string, result history.P
 			}
 			return t.final(ctx, notPending(run, k, answer.Repeated))
 		}
-		kept, err := t.recorded(ctx, run, k.EventID)
+		kept, err := t.attempts.Of(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
-		if kept != nil && kept.number >= k.Attempt {
-			answer.Repeated = f != nil && kept.number == k.Attempt && f.Same(kept.Failure)
+		if kept != nil && kept.LastFailed >= k.Attempt {
+			answer.Repeated = f != nil && kept.LastFailed == k.Attempt && f.Same(kept.Failure)
 			return t.final(ctx, notPending(run, k, answer.Repeated))
 		}
 		m, err := t.messageOf(ctx, run, k)
@@ -109,9 +110,9 @@ func (t *session) retryOutside(ctx context.Context, run *engine.Run, w *work, ne
 	if err := t.outbox.Send(ctx, []engine.Message{*next}); err != nil {
 		return err
 	}
-	kept := &attemptState{Failure: f, Next: next.Due, Details: next.Details, stored: attemptNumber(w.number)}
+	kept := &attempts.Record{Failure: f, Next: next.Due, Details: next.Details, Number: attempts.Failed(w.number)}
 	// Where something stands there already, the next attempt is further on, or this is recorded.
-	return recordProblem(t.keepPending(ctx, w, kept))
+	return recordProblem(t.attempts.Keep(ctx, w.delivery.Message, w.activity.EventID, kept))
 }
 
 // recordProblem is what the record of an attempt comes to, for the request that brings it. A record that another one was
@@ -144,11 +145,11 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
 			return notPending(run, k, false)
 		}
-		kept, err := t.recorded(ctx, run, k.EventID)
+		kept, err := t.attempts.Of(ctx, run, k.EventID)
 		if err != nil {
 			return err
 		}
-		if kept != nil && kept.number >= k.Attempt {
+		if kept != nil && kept.LastFailed >= k.Attempt {
 			return notPending(run, k, false)
 		}
 		m, err := t.messageOf(ctx, run, k)
@@ -160,11 +161,11 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 		if kept == nil || kept.Deadline == 0 {
 			return nil // the attempt's function has not returned: its process says itself that it is alive
 		}
-		if kept.stored++; kept.stored == attemptNumber(k.Attempt) {
-			return api.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", maxBeats)
+		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
+			return api.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxBeats)
 		}
 		kept.Details, kept.Heard = history.Payload(r.Details), t.now()
-		err = t.keepPending(ctx, w, kept)
+		err = t.attempts.Keep(ctx, w.delivery.Message, w.activity.EventID, kept)
 		if errors.Is(err, store.ErrStale) {
 			return outcome.ErrStale // another heartbeat, or whoever looks after the attempt, was faster
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
@@ -61,10 +62,10 @@ func (s *Service) pend(ctx context.Context, w *work) error {
 	kept := h.state()
 	kept.Deadline, kept.Heard = w.began.Add(limit), s.now()
 	kept.Look, kept.Copy = 0, 0 // from now on they are those of the message that looks after it
-	kept.stored++
+	kept.Number++
 	h.mu.Unlock()
 	for {
-		err := s.keepPending(ctx, w, kept)
+		err := s.attempts.Keep(ctx, w.delivery.Message, w.activity.EventID, kept)
 		if err == nil {
 			return s.outbox.Send(ctx, []engine.Message{s.watch(w, kept)})
 		}
@@ -72,16 +73,16 @@ func (s *Service) pend(ctx context.Context, w *work) error {
 			return err
 		}
 		m := w.delivery.Message
-		there, err := s.recordedOf(ctx, m, m.EventID)
+		there, err := s.attempts.Own(ctx, m, m.EventID)
 		if err != nil {
 			return err
 		}
-		if there != nil && (there.number >= w.number || there.Deadline != 0) { // it is recorded, or has ended already
+		if there != nil && (there.LastFailed >= w.number || there.Deadline != 0) { // it is recorded, or has ended already
 			_, err = s.compare(ctx, w, there)
 			return err
 		}
 		if there != nil {
-			kept.stored = there.stored + 1
+			kept.Number = there.Number + 1
 		}
 		if err := s.world.Wait(ctx, host.Backoff(s.world, 0), nil); err != nil {
 			return err
@@ -89,55 +90,37 @@ func (s *Service) pend(ctx context.Context, w *work) error {
 	}
 }
 
-// keepPending records an attempt that goes on outside.
-func (s *Service) keepPending(ctx context.Context, w *work, kept *attemptState) error {
-	body, err := history.EncodeBody(kept)
-	if err != nil {
-		return err
-	}
-	m := w.delivery.Message
-	return s.keepAttempt(ctx, record(m, m.EventID, kept.stored, body))
-}
-
 // watch is the first message that looks after an attempt. It takes the place of the message that asked for the attempt: if another
 // delivery of that has failed, and has died before it sent the next attempt's message, this one sends it.
-func (s *Service) watch(w *work, kept *attemptState) engine.Message {
+func (s *Service) watch(w *work, kept *attempts.Record) engine.Message {
 	m := w.lookAfter(kept)
 	return s.outbox.Copy(&m)
 }
 
 // lookAfter is the message that looks after an attempt which goes on outside, when its time is over.
-func (w *work) lookAfter(kept *attemptState) engine.Message {
+func (w *work) lookAfter(kept *attempts.Record) engine.Message {
 	m := *w.delivery.Message
 	m.Kind, m.Activity, m.Details, m.Sent, m.Look, m.Copy = engine.CloseAttempt, nil, nil, 0, 0, 0
 	m.Attempt = w.number
-	m.Due, _ = kept.over(w.activity)
+	m.Due, _ = kept.End(w.activity)
 	return m
-}
-
-// over is when the time of an attempt is over that goes on outside, and which limit of time that is.
-func (k *attemptState) over(a *engine.PendingActivity) (at history.Timestamp, limit string) {
-	if silent := k.Heard.Add(time.Duration(a.Heartbeat)); a.Heartbeat > 0 && silent < k.Deadline {
-		return silent, failure.Heartbeat
-	}
-	return k.Deadline, failure.StartToClose
 }
 
 // closeAttempt ends an attempt that goes on outside and has taken too long. Heartbeats have moved that moment, perhaps: then
 // the message is sent once more. It is the message that sends the next attempt, so that one delivered again does so again.
 func (t *session) closeAttempt(ctx context.Context, run *engine.Run, m *engine.Message) error {
-	kept, err := t.recorded(ctx, run, m.EventID)
+	kept, err := t.attempts.Of(ctx, run, m.EventID)
 	if err != nil || kept == nil {
 		return err
 	}
 	w := outsideWork(run, m, kept)
 	switch {
-	case kept.number == m.Attempt && kept.by(m):
-		return t.outbox.Send(ctx, []engine.Message{w.next(kept.number+1, kept.Next)})
-	case kept.number >= m.Attempt || kept.Deadline == 0:
+	case kept.LastFailed == m.Attempt && kept.IsBy(m):
+		return t.outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
+	case kept.LastFailed >= m.Attempt || kept.Deadline == 0:
 		return errDropped // it has ended otherwise, and whoever ended it has sent what follows
 	}
-	at, limit := kept.over(w.activity)
+	at, limit := kept.End(w.activity)
 	if at > t.now() {
 		return t.lookAgain(ctx, w, kept)
 	}
@@ -156,18 +139,18 @@ func (t *session) closeAttempt(ctx context.Context, run *engine.Run, m *engine.M
 // lookAgain sends a copy of the message that looks after an attempt for when the attempt's time is over by now. Of copies with the
 // same Look one goes on, as of those of an attempt's own message (replace). The claim of a copy costs a write; a heartbeat that
 // comes at the same time has this looked at again.
-func (t *session) lookAgain(ctx context.Context, w *work, kept *attemptState) error {
+func (t *session) lookAgain(ctx context.Context, w *work, kept *attempts.Record) error {
 	m := w.delivery.Message
 	switch {
-	case kept.ahead(w) && kept.By == m.Send:
+	case kept.IsAhead(w.delivery.Message, w.number) && kept.By == m.Send:
 		return nil
-	case kept.ahead(w):
+	case kept.IsAhead(w.delivery.Message, w.number):
 		return errOther
 	case m.Look > 0 && kept.Copy != m.Copy:
 		claim := *kept
 		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
-		claim.stored++
-		if err := t.keepPending(ctx, w, &claim); errors.Is(err, store.ErrStale) {
+		claim.Number++
+		if err := t.attempts.Keep(ctx, w.delivery.Message, w.activity.EventID, &claim); errors.Is(err, store.ErrStale) {
 			return outcome.ErrStale
 		} else if err != nil {
 			return fmt.Errorf("%w: record a copy: %w", outcome.ErrBusy, err)
@@ -179,7 +162,7 @@ func (t *session) lookAgain(ctx context.Context, w *work, kept *attemptState) er
 }
 
 // outsideWork is an attempt that goes on outside, for whoever ends it or looks after it.
-func outsideWork(run *engine.Run, m *engine.Message, kept *attemptState) *work {
+func outsideWork(run *engine.Run, m *engine.Message, kept *attempts.Record) *work {
 	w := &work{
 		delivery: Delivery{Message: m}, activity: run.State.Activities[m.EventID], number: m.Attempt,
 	}

@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
@@ -222,14 +221,6 @@ func (s *Service) whyRefused(err error) string {
 		return ""
 	}
 	return s.options.WhyRefused(err)
-}
-
-// readProblem is what the failure of a read is to whoever needed it: nothing was written.
-func readProblem(err error) error {
-	if errors.Is(err, store.ErrThrottled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrUnknown) {
-		return outcome.ErrBusy
-	}
-	return fmt.Errorf("%w: read: %w", outcome.ErrBusy, err)
 }
 
 // checkIDs refuses ids that no workflow has.

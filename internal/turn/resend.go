@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -143,7 +144,7 @@ func (s *Service) missed(ctx context.Context, r *round, workflowID string, numbe
 			return nil
 		}
 		child = orphan{openPart{run.WorkflowID, run.Number}, run.State.Started, run.State.StartTime, run.State.CancelRequested}
-		kept, err := s.attemptsOf(ctx, run)
+		kept, err := s.attempts.All(ctx, run)
 		if err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func end(m *engine.Message) history.Timestamp {
 // failed: the message of the next attempt, or the one that looks after an attempt which goes on outside. Such an attempt is not made
 // again: it may go on for as long as its options allow. Where a message has claimed the attempt, the new one is a copy of that: another
 // sending would have to wait for it (see claim).
-func (s *Service) inPlaceOf(m engine.Message, run *engine.Run, kept map[int64]*attemptState) engine.Message {
+func (s *Service) inPlaceOf(m engine.Message, run *engine.Run, kept map[int64]*attempts.Record) engine.Message {
 	event := int64(0)
 	switch m.Kind {
 	case engine.RunActivity:
@@ -201,11 +202,11 @@ func (s *Service) inPlaceOf(m engine.Message, run *engine.Run, kept map[int64]*a
 	if event == 0 || a == nil {
 		return m
 	}
-	m.Attempt, m.Due = a.number+1, a.Next
+	m.Attempt, m.Due = a.LastFailed+1, a.Next
 	if a.Deadline != 0 {
 		m = outsideWork(run, &m, a).lookAfter(a)
 	}
-	if m.Kind != engine.RetryTask && a.stored > attemptNumber(a.number) {
+	if m.Kind != engine.RetryTask && a.Number > attempts.Failed(a.LastFailed) {
 		m.Send, m.Look, m.Copy = a.By, a.Look, a.Copy
 		m = s.outbox.Copy(&m)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
@@ -130,6 +131,7 @@ type Service struct {
 	pressure pressure
 	locks    *lock.Table[*updateCall]
 	outbox   *outbox.Outbox
+	attempts *attempts.Records
 	watchers lock.Watchers
 	looks    looks
 	hung     atomic.Int64
@@ -173,8 +175,9 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Se
 	ports = counted(ports)
 	return &Service{
 		Ports: ports, registry: registry, world: world, options: o, locks: lock.New[*updateCall](world),
-		outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
-		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
+		attempts: attempts.NewRecords(ports.Attempts, world),
+		outbox:   outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
+		cache:    newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
 	}
 }
 

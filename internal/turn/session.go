@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
 )
 
@@ -64,7 +65,7 @@ func (s *Service) openWithin(ctx context.Context, wait time.Duration, workflowID
 // begin starts a session at a gate that the caller holds.
 func (s *Service) begin(workflowID string) *session {
 	t := &session{Service: s, workflowID: workflowID, patience: s.options.SoftLimit, began: s.world.Now(), entry: s.cache.take(workflowID)}
-	if t.entry == nil || t.began.Sub(t.entry.proved) > s.options.CacheAge || t.expired(t.entry.run.State.Expires) {
+	if t.entry == nil || t.began.Sub(t.entry.proved) > s.options.CacheAge || host.Expired(t.world, t.entry.run.State.Expires) {
 		t.forget()
 	}
 	return t

@@ -58,7 +58,7 @@ func (t *session) page(ctx context.Context, run *engine.Run, from uint32, limit 
 	}
 	read, err := t.Log.Forward(ctx, store.Key{Workflow: t.workflowID, Run: run.Number, Slot: from}, limit)
 	if err != nil {
-		return nil, readProblem(err)
+		return nil, outcome.OfRead(err)
 	}
 	commits := make([]*history.Commit, len(read.Items))
 	for i, item := range read.Items {

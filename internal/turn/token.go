@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -114,7 +115,7 @@ func (s *Service) signingKey(ctx context.Context, make bool) ([]byte, error) {
 		return nil, api.Internal.New("the key that tokens are signed with is damaged; the log of the server says what to do. The activity is tried again when its time is over")
 	}
 	if err != nil {
-		return nil, readProblem(err)
+		return nil, outcome.OfRead(err)
 	}
 	if len(body) == 0 {
 		return nil, nil

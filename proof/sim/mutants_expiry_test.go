@@ -18,7 +18,7 @@ var expiryMutants = []mutant{
 		old: "	if err := s.timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
 	},
 	{ // dynamodb: records of a run that had the number before
-		name: "a record of another run counts", file: "internal/turn/attempts.go",
+		name: "a record of another run counts", file: "internal/turn/attempts/records.go",
 		old: "		if a.RunID != \"\" && a.RunID != string(run.State.RunID) {\n", new: "		if false {\n", more: true,
 	},
 	{ // dynamodb: records of a run that had the number before

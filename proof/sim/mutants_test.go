@@ -103,8 +103,8 @@ var coreMutants = []mutant{
 		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
 	},
 	{
-		name: "an attempt that was run inline is taken for another chain's", file: "internal/turn/begin.go",
-		old: "return k.By == m.Send || m.Seen > 0 && m.Attempt == 1", new: "return k.By == m.Send", more: true,
+		name: "an attempt that was run inline is taken for another chain's", file: "internal/turn/attempts/record.go",
+		old: "return r.By == m.Send || m.Seen > 0 && m.Attempt == 1", new: "return r.By == m.Send", more: true,
 	},
 	{
 		name: "what the run before has left unsent is not sent again", file: "internal/turn/message.go",
@@ -115,8 +115,8 @@ var coreMutants = []mutant{
 		old: "known := c.runID == \"\" && before.State.Updates[c.request.ID] != nil", new: "known := false", more: true,
 	},
 	{
-		name: "an attempt that another chain has recorded ends both", file: "internal/turn/attempts.go",
-		old: "	if kept.number == next.Attempt-1 && kept.by(m) {", new: "	if false {", more: true,
+		name: "an attempt that another chain has recorded ends both", file: "internal/turn/nextattempt.go",
+		old: "	if kept.LastFailed == next.Attempt-1 && kept.IsBy(m) {", new: "	if false {", more: true,
 	},
 	{
 		name: "copies claim that their wave has been repaired", file: "internal/turn/activity.go",

@@ -25,11 +25,11 @@ var worldMutants = []mutant{
 		old: "		return fmt.Errorf(\"%w: keep timers: %w\", outcome.ErrBusy, err)\n", new: "		_ = err\n", more: true,
 	},
 	{ // answer lost: attempts.readattempts
-		name: "attempts that cannot be read are taken for none", file: "internal/turn/attempts.go",
-		old: "	if err != nil {\n		return nil, readProblem(err)\n	}\n	kept := map", new: "	if err != nil {\n		return nil, nil\n	}\n	kept := map", more: true,
+		name: "attempts that cannot be read are taken for none", file: "internal/turn/attempts/records.go",
+		old: "	if err != nil {\n		return nil, outcome.OfRead(err)\n	}\n	kept := map", new: "	if err != nil {\n		return nil, nil\n	}\n	kept := map", more: true,
 	},
 	{ // answer lost: attempts.recordattempt
-		name: "a record that is known to stand there is taken for another's", file: "internal/turn/attempts.go",
+		name: "a record that is known to stand there is taken for another's", file: "internal/turn/nextattempt.go",
 		old: "		return s.secondChain(ctx, m, event, next)\n", new: "		return nil\n", more: true,
 	},
 	{ // dynamodb: an index lags

@@ -8,11 +8,25 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
 // Forever is longer than anything waits.
 const Forever = 24 * time.Hour
+
+const (
+	// ClockSkew is how far the clocks of two machines may differ. A run is treated as gone that long before its expiry.
+	ClockSkew = 10 * time.Second
+	// ClocksApart is how far the clocks of two processes may differ for a child to be found that was started before: a
+	// run that began that long before the child was asked for is another, and so are the runs before it.
+	ClocksApart = time.Hour
+)
+
+// Expired reports whether a moment has passed on the clock that is ahead the most. 0 never passes.
+func Expired(h Host, expires history.Timestamp) bool {
+	return expires != 0 && history.At(h.Now()).Add(ClockSkew) > expires
+}
 
 // Host is the clock, the randomness and the goroutines that the executor uses. A test moves the
 // clock, seeds the randomness, and replays both.

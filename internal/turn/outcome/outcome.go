@@ -2,7 +2,13 @@
 // and with that what its caller may do next. The API's edge turns them into answers.
 package outcome
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/store"
+)
 
 var (
 	// ErrLost says that another commit has taken the slot. Nothing was written: reload, and try again.
@@ -16,3 +22,12 @@ var (
 	// ErrStale says that an answer did not rest on a read of its session. The session has read since: look again.
 	ErrStale = errors.New("executor: decided on outdated knowledge")
 )
+
+// OfRead returns what the failure of a read is to its caller: ErrBusy, since nothing was written. It wraps an error that
+// operators should see.
+func OfRead(err error) error {
+	if errors.Is(err, store.ErrThrottled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrUnknown) {
+		return ErrBusy
+	}
+	return fmt.Errorf("%w: read: %w", ErrBusy, err)
+}

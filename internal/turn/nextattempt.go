@@ -1,0 +1,82 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/turn/attempts"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// nextAttempt records that the attempt failed that message m asked for, and sends the message of the next. The record is
+// conditional on the attempt's number, so that two chains of attempts, which a duplicate began, become one: the chain that
+// comes second ends. A crash after the record leaves m, whose next delivery sends the next attempt's message.
+func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int64, next engine.Message, f *failure.Failure) error {
+	light := *f
+	light.Stack = truncate(light.Stack)
+	record := &attempts.Record{Failure: &light, Next: next.Due, By: m.Send, Details: next.Details, Number: attempts.Failed(next.Attempt - 1)}
+	if err := s.attempts.Keep(ctx, m, event, record); errors.Is(err, store.ErrStale) {
+		return s.secondChain(ctx, m, event, next)
+	} else if err != nil {
+		return err
+	}
+	return s.outbox.Send(ctx, []engine.Message{next})
+}
+
+// secondChain is what becomes of an attempt that another delivery has recorded before. A delivery of another message
+// sends the next attempt before that message is deleted, so this chain can end: errDropped. A delivery of the same message cannot be
+// relied upon, because this one deletes it: the next attempt is sent once more, and the chains become one there.
+func (s *Service) secondChain(ctx context.Context, m *engine.Message, event int64, next engine.Message) error {
+	kept, err := s.attempts.Own(ctx, m, event)
+	if err != nil || kept == nil {
+		return err
+	}
+	if kept.LastFailed == next.Attempt-1 && kept.IsBy(m) {
+		next.Due = kept.Next
+		return s.outbox.Send(ctx, []engine.Message{next})
+	}
+	return errDropped
+}
+
+// drop is what a message comes to, outside of the gate, when another goes on with its activity. It is only deleted if a read that began
+// after that was found out shows the activity still pending. Otherwise another delivery of the message may have committed the result,
+// and died before it sent what follows: that is sent again. It costs a strong read if what is known shows the activity pending. Where it
+// fails, the message stays.
+func (s *Service) drop(ctx context.Context, m *engine.Message) error {
+	ctx, cancel := s.world.WithTimeout(ctx, s.options.SoftLimit)
+	defer cancel()
+	return s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
+		run, place, err := t.named(ctx, m)
+		switch {
+		case err != nil || place != inLog:
+			return err
+		case run.Needed(m):
+			return errDropped
+		}
+		return t.repair(ctx, run, m)
+	})
+}
+
+// truncate keeps what is kept between attempts small.
+func truncate(stack string) string {
+	const most = 4 << 10
+	if len(stack) > most {
+		return stack[:most]
+	}
+	return stack
+}
+
+// landsWithin is how long a put may be on its way whose writer has died: AWS refuses requests that were signed more than 15 minutes ago.
+const landsWithin = queue.MaxDelay
+
+// dropped has a message deleted with whose activity another goes on. A put of an earlier delivery may still be on its way, and its writer may
+// have died: a copy comes when none can land any more, and sends what follows from one that has. It costs a message.
+func (s *Service) dropped(ctx context.Context, m *engine.Message) error {
+	if m.Look > 0 || m.Kind != engine.RunActivity {
+		return nil
+	}
+	return s.outbox.SendLater(ctx, m, landsWithin)
+}
