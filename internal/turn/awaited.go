@@ -60,7 +60,7 @@ func (s *Service) waitsFor(ctx context.Context, child *history.WorkflowExecution
 		return false, err
 	}
 	err = s.at(ctx, parent.WorkflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		waits = t.addressed(parent, child.RequestID, &engine.Message{}) != nil

@@ -70,7 +70,7 @@ func (s *Service) Move(ctx context.Context, workflowID string, runID history.Run
 	}
 	answer := &api.MoveResponse{Build: target}
 	err := s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		run, err := t.openRun(ctx, runID)

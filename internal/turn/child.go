@@ -67,7 +67,7 @@ type errand struct {
 func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, found bool, err error) {
 	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
 		if m.Kind == engine.SettleChild && m.Attempt > 1 { // it was sent because the parent has closed, which this process may not know
-			if err := t.current(ctx); err != nil {
+			if err := t.view.EnsureFresh(ctx); err != nil {
 				return err
 			}
 		}
@@ -84,7 +84,7 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 			}
 		}
 		if !needed {
-			command, err := t.command(ctx, run, m.EventID)
+			command, err := t.view.Command(ctx, run, m.EventID)
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (s *Service) errand(ctx context.Context, m *engine.Message) (e *errand, fou
 				e.sent = run.TimeOf(e.external.Slot)
 			}
 			child = e.external.ChildEventID()
-			command, err := t.command(ctx, run, child)
+			command, err := t.view.Command(ctx, run, child)
 			if err != nil {
 				return err
 			}
@@ -137,7 +137,7 @@ func target(command history.Attributes) string {
 // repairForeign is session.repairForeign, at the gate of a workflow.
 func (s *Service) repairForeign(ctx context.Context, workflowID string, m *engine.Message) error {
 	return s.at(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		return t.repairForeign(ctx, m)
@@ -153,7 +153,7 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 	}
 	trigger := foreign(m)
 	repair := func(run *engine.Run) error {
-		owed, err := t.owed(ctx, run, []*engine.Message{trigger}, nil)
+		owed, err := t.view.Owed(ctx, run, []*engine.Message{trigger}, nil)
 		if err != nil {
 			return err
 		}
@@ -166,7 +166,7 @@ func (t *session) repairForeign(ctx context.Context, m *engine.Message) error {
 		return err
 	}
 	for run.State.StartTime.Add(host.ClockSkew) >= m.Sent { // an earlier run was open since
-		before, err := t.previous(ctx, run)
+		before, err := t.view.Previous(ctx, run)
 		if before == nil || err != nil || before.State.CloseTime.Add(host.ClockSkew) < m.Sent {
 			return err
 		}
@@ -233,8 +233,8 @@ func (t *session) neverStarted(c *engine.PendingChild) bool {
 		return false
 	}
 	latest := t.run()
-	return latest == nil && t.entry.highest == 0 ||
-		latest != nil && latest.Number == t.entry.highest && latest.State.StartTime.Add(host.ClocksApart) < c.Time
+	return latest == nil && t.view.Highest == 0 ||
+		latest != nil && latest.Number == t.view.Highest && latest.State.StartTime.Add(host.ClocksApart) < c.Time
 }
 
 // startOf is the start of a child as a request.
@@ -253,7 +253,7 @@ func startOf(c *engine.PendingChild) *api.StartRequest {
 
 // ensure is ensureChild at the child's gate.
 func (t *session) ensure(ctx context.Context, e *errand, r *api.StartRequest, started *history.WorkflowExecutionStarted) (history.Attributes, error) {
-	if err := t.current(ctx); err != nil {
+	if err := t.view.EnsureFresh(ctx); err != nil {
 		return nil, err
 	}
 	run, err := t.childRun(ctx, e.child)
@@ -310,7 +310,7 @@ func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine
 	}
 	id := c.RunID
 	for at, number := latest.State.StartTime, latest.Number; id == "" && at.Add(host.ClocksApart) >= c.Time; {
-		before, err := t.runBefore(ctx, number)
+		before, err := t.view.RunBefore(ctx, t.workflowID, number)
 		if err != nil {
 			return nil, err
 		}
@@ -323,7 +323,7 @@ func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine
 		at, number = before.Time, before.RunID.Number()
 	}
 	for id != "" { // somebody has started the workflow again since
-		run, err := t.other(ctx, id)
+		run, err := t.view.Other(ctx, id)
 		if run == nil || err != nil || run.State.Next() == "" {
 			return run, err
 		}
@@ -338,7 +338,7 @@ func (t *session) childRun(ctx context.Context, c *engine.PendingChild) (*engine
 func (s *Service) endChild(ctx context.Context, e *errand) error {
 	trigger := foreign(e.message)
 	return s.at(ctx, e.child.WorkflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		run, err := t.childRun(ctx, e.child)
@@ -370,7 +370,7 @@ const parentClosed = "its parent has closed"
 func (s *Service) bringNews(ctx context.Context, m *engine.Message, news history.Attributes) (closed bool, err error) {
 	err = s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
 		if news == nil { // no put proves that what is known is current
-			if err := t.current(ctx); err != nil {
+			if err := t.view.EnsureFresh(ctx); err != nil {
 				return err
 			}
 		}
@@ -468,7 +468,7 @@ func (s *Service) reportChild(ctx context.Context, m *engine.Message) (found boo
 	err = s.at(ctx, parent.WorkflowID, func(ctx context.Context, t *session) error {
 		to = t.addressed(parent, child.Started.RequestID, m)
 		if to == nil {
-			if err := t.current(ctx); err != nil {
+			if err := t.view.EnsureFresh(ctx); err != nil {
 				return err
 			}
 			to = t.addressed(parent, child.Started.RequestID, m)

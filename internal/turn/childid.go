@@ -32,11 +32,11 @@ func (s *Service) ends(ctx context.Context, e *errand) (ends bool, err error) {
 		return false, nil
 	}
 	err = s.at(ctx, by.WorkflowID, func(ctx context.Context, t *session) error {
-		if err := t.known(ctx); err != nil { // or a read of a run before could not tell that its end is missing
+		if err := t.view.EnsureLoaded(ctx); err != nil { // or a read of a run before could not tell that its end is missing
 			return err
 		}
 		for id := by.RunID; id != ""; {
-			run, err := t.other(ctx, id)
+			run, err := t.view.Other(ctx, id)
 			if run == nil || err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/runlog"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -83,7 +84,7 @@ func (s *Service) clean(ctx context.Context, part []store.Item) (bool, error) {
 func (t *session) takeNext(ctx context.Context, number uint32, latest store.Item) error {
 	next := latest
 	switch {
-	case latest.Run >= number && !isVoid(latest):
+	case latest.Run >= number && !runlog.IsVoid(latest):
 		return nil
 	case latest.Run > number:
 		page, err := t.Log.Forward(ctx, store.Key{Workflow: t.workflowID, Run: number}, 1)
@@ -98,7 +99,7 @@ func (t *session) takeNext(ctx context.Context, number uint32, latest store.Item
 	switch {
 	case next.Run != number:
 		return t.putVoid(ctx, number, [16]byte{})
-	case isVoid(next) && next.Expires.Before(t.now().Add(2*maxAge).Time()):
+	case runlog.IsVoid(next) && next.Expires.Before(t.now().Add(2*runlog.MaxAge).Time()):
 		return t.putVoid(ctx, number, next.Commit)
 	}
 	return nil
@@ -113,14 +114,14 @@ func (t *session) asks(ctx context.Context, latest, last store.Item) (bool, erro
 	c, err := history.Decode(latest.Slot, latest.Body)
 	if err != nil || c.Status.Closed() {
 		// A run that was opened together with the close may ask: it is there, and this read has not seen it.
-		return err == nil && c.OpenedWith() != "" && t.recent(c.Time), err
+		return err == nil && c.OpenedWith() != "" && t.view.IsRecent(c.Time), err
 	}
 	c, err = history.Decode(last.Slot, last.Body)
 	continued := err == nil && c.Status != history.Terminated && c.NextRun() != ""
 	if !continued || latest.Run == last.Run+1 {
 		return continued, err
 	}
-	first, err := t.firstCommit(ctx, latest.Run)
+	first, err := t.view.FirstCommit(ctx, t.workflowID, latest.Run)
 	if err != nil || first == nil || first.Opens() == nil {
 		return false, err
 	}
@@ -150,7 +151,7 @@ func (s *Service) deleteBefore(ctx context.Context, part []store.Item, last stor
 }
 
 func (s *Service) deleteItems(ctx context.Context, items []store.Item) error {
-	if len(items) > 0 && items[0].Slot == 0 && isVoid(items[0]) {
+	if len(items) > 0 && items[0].Slot == 0 && runlog.IsVoid(items[0]) {
 		items = items[1:] // it took the place of the first commit, which was gone: it keeps the number taken (session.beside)
 	}
 	if len(items) == 0 {
@@ -186,22 +187,4 @@ func (t *session) void(number uint32) *change {
 	c := run.Fence(w)
 	c.Expires = w.Now.Add(t.keep(0))
 	return &change{run: run, commit: c}
-}
-
-// deleted reports whether items, which are all of a run from the end of what is known of it on, are the rest of a run that
-// is being deleted: it is closed, and lacks some.
-func deleted(run *engine.Run, items []store.Item, commits []*history.Commit) bool {
-	return gap(run, items) && commits[len(commits)-1].Status.Closed()
-}
-
-// gap reports whether a slot is missing between what is known of a run and items, or among them.
-func gap(run *engine.Run, items []store.Item) bool {
-	next := run.State.NextSlot
-	for _, item := range items {
-		if item.Slot != next {
-			return true
-		}
-		next++
-	}
-	return false
 }

@@ -30,7 +30,7 @@ func (t *session) writer(triggers ...*engine.Message) *engine.Writer {
 	id := t.world.ID()
 	return &engine.Writer{
 		Now: t.now(), Commit: id, Build: t.options.Build, Waves: engine.Waves(triggers),
-		NextRunID: history.NewRunID(t.entry.highest+1, [8]byte(id[8:])),
+		NextRunID: history.NewRunID(t.view.Highest+1, [8]byte(id[8:])),
 		Retention: t.options.Retention, Options: t.options.Engine, NextTime: nextTime,
 	}
 }
@@ -104,7 +104,7 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 			return err
 		}
 		run := changes[0].run
-		messages, err := t.owed(ctx, run, triggers, changes[0].commit)
+		messages, err := t.view.Owed(ctx, run, triggers, changes[0].commit)
 		if err != nil {
 			return err
 		}
@@ -246,20 +246,16 @@ func (t *session) landed(ctx context.Context, changes []*change) error {
 		if err := c.run.Append(c.commit, len(c.body)); err != nil {
 			return err
 		}
-		t.entry.highest = max(t.entry.highest, c.run.Number)
 		if c.commit.Status == history.Void {
-			t.entry.noteVanishing(c.run.Number, c.commit.ID)
+			t.view.MadeVoid(c.run.Number, c.commit.ID)
 			continue // a void run never was
 		}
 		if t.options.Recorder != nil && c.commit.Status.Closed() {
 			t.options.Recorder.Forget(t.workflowID, c.run.Number)
 		}
-		if before := t.entry.run; before != nil && c.run.State.Started.ContinuedFrom == before.State.RunID {
-			t.entry.before, t.entry.looked = before, before.State.RunID
-		}
-		t.entry.run = c.run
+		t.view.Opened(c.run)
 	}
-	t.entry.prove(t.began)
+	t.view.Prove(t.began)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
+	"github.com/seed-41655fb1/weft/internal/turn/runlog"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -53,14 +54,14 @@ func (s *Service) lastCommit(ctx context.Context, workflowID string, runID histo
 		return nil, outcome.OfRead(err)
 	}
 	gone := api.NotFound.New("run %q of workflow %q is not there", runID, workflowID)
-	if len(page.Items) == 0 || s.gone(page.Items[0]) {
+	if len(page.Items) == 0 || s.logs.IsGone(page.Items[0]) {
 		return nil, gone
 	}
 	c, err := history.Decode(page.Items[0].Slot, page.Items[0].Body)
 	if err != nil {
 		return nil, err
 	}
-	ready := c.Time.Add(2 * maxAge)
+	ready := c.Time.Add(2 * runlog.MaxAge)
 	switch {
 	case c.RunID != runID || c.Status == history.Void:
 		return nil, gone

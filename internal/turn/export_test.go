@@ -26,8 +26,8 @@ func (s *Service) KeptCommits(workflowID string) (kept, all int) {
 		return 0, 0
 	}
 	defer s.cache.put(e)
-	for _, c := range e.run.Log {
+	for _, c := range e.known.Run.Log {
 		kept += oneIf(c != nil)
 	}
-	return kept, len(e.run.Log)
+	return kept, len(e.known.Run.Log)
 }

@@ -76,7 +76,7 @@ func (s *Service) deliverTo(ctx context.Context, e *errand) (f *failure.Failure,
 		return f, nil
 	}
 	err = s.at(ctx, e.external.WorkflowID(), func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		arrived, err := t.receive(ctx, e)
@@ -137,7 +137,7 @@ func (t *session) has(ctx context.Context, run *engine.Run, e *errand) (bool, er
 		if looks == maxLookBack {
 			return e.message.Late, nil
 		}
-		before, err := t.previous(ctx, run)
+		before, err := t.view.Previous(ctx, run)
 		if before == nil || err != nil {
 			return e.message.Late && run.Number > 1, err // nobody knows what a run that has been deleted got
 		}
@@ -157,7 +157,7 @@ func (t *session) missedBy(ctx context.Context, run *engine.Run, e *errand) (boo
 		if id == "" || looks == maxLookBack {
 			return true, nil
 		}
-		before, err := t.other(ctx, id)
+		before, err := t.view.Other(ctx, id)
 		if before == nil || err != nil {
 			return err == nil, err
 		}

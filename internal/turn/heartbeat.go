@@ -161,7 +161,7 @@ func (h *heart) wanted(ctx context.Context) bool {
 	wanted := true
 	m := h.w.delivery.Message
 	err := h.s.at(ctx, m.WorkflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		run, place := t.find(m)

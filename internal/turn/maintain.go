@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/turn/runlog"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -289,7 +290,7 @@ func (s *Service) examine(ctx context.Context, r *round, part []store.Item, last
 // over reports whether the retention of a closed run is over. It reads the run's first commit if the page does not have it.
 func (s *Service) over(ctx context.Context, r *round, part []store.Item, last *history.Commit) (bool, error) {
 	age := r.Began.Sub(last.Time)
-	if age <= 2*maxAge {
+	if age <= 2*runlog.MaxAge {
 		return false, nil
 	}
 	first := part[0]
@@ -323,5 +324,5 @@ func (s *Service) over(ctx context.Context, r *round, part []store.Item, last *h
 // keep is how long a closed run with this retention is kept; 0 is that of this deployment. It is longer than anybody may go on with
 // what a cache has of the run, so that nobody finds a slot empty that he has seen taken.
 func (s *Service) keep(retention time.Duration) time.Duration {
-	return max(cmp.Or(retention, s.options.Retention), 2*maxAge)
+	return max(cmp.Or(retention, s.options.Retention), 2*runlog.MaxAge)
 }

@@ -132,8 +132,8 @@ const (
 
 // named finds the commit that a message names, and the run that it is in.
 func (t *session) named(ctx context.Context, m *engine.Message) (*engine.Run, place, error) {
-	t.expect = int(m.Slot)
-	if err := t.known(ctx); err != nil {
+	t.view.Expect = int(m.Slot)
+	if err := t.view.EnsureLoaded(ctx); err != nil {
 		return nil, notYet, err
 	}
 	for {
@@ -141,10 +141,10 @@ func (t *session) named(ctx context.Context, m *engine.Message) (*engine.Run, pl
 		if p == never && run != nil && run.Number > m.RunID.Number() {
 			return t.past(ctx, run, m)
 		}
-		if p == inLog || t.fresh {
+		if p == inLog || t.view.Fresh {
 			return run, p, nil
 		}
-		if err := t.refresh(ctx); err != nil {
+		if err := t.view.Refresh(ctx); err != nil {
 			return nil, notYet, err
 		}
 	}
@@ -155,7 +155,7 @@ func (t *session) find(m *engine.Message) (*engine.Run, place) {
 	run, number := t.run(), m.RunID.Number()
 	switch {
 	case run == nil || run.Number < number:
-		if t.moot[number] {
+		if t.view.IsMoot(number) {
 			return nil, never // a void run, or one that is gone
 		}
 		// What the cache knows to have been void may have been deleted since: a start that is under way may take its number.
@@ -186,7 +186,7 @@ func (s *Service) fence(ctx context.Context, m *engine.Message) (fenced bool, er
 			return err
 		}
 		if run == nil {
-			if m.Slot != 0 && t.entry.highest == 0 {
+			if m.Slot != 0 && t.view.Highest == 0 {
 				return nil // of a run that has been deleted: one that opens with several commits goes on from another, which would be here
 			}
 			// Its first slot is fenced, whichever slot the message names: who is to put the run puts that one, or has put it before.
@@ -264,7 +264,7 @@ func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Messag
 	}
 	switch m.Kind {
 	case engine.SettleChild, engine.ReportChild, engine.ReachOut:
-		run, err := t.other(ctx, m.RunID)
+		run, err := t.view.Other(ctx, m.RunID)
 		if err != nil || run == nil || !run.Has(m.Slot, m.Commit) {
 			return latest, never, err
 		}
@@ -281,10 +281,10 @@ func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.
 	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.First().Waves, m.Wave) {
 		return nil // the put that closed its run opened this one: another message, or a request, has made it
 	}
-	if last, err := t.lastCommit(ctx, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.Waves, m.Wave) {
+	if last, err := t.view.LastCommit(ctx, t.workflowID, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.Waves, m.Wave) {
 		return err // what another wave has closed owes nothing on behalf of this one
 	}
-	run, err := t.other(ctx, m.RunID)
+	run, err := t.view.Other(ctx, m.RunID)
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (t *session) repairPast(ctx context.Context, latest *engine.Run, m *engine.
 		if id == "" {
 			return nil
 		}
-		if next, err = t.other(ctx, id); next == nil || err != nil {
+		if next, err = t.view.Other(ctx, id); next == nil || err != nil {
 			return err
 		}
 	}

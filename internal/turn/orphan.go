@@ -25,7 +25,7 @@ func (s *Service) policy(ctx context.Context, r *round, o orphan) (policy *engin
 	parent := o.started.Parent
 	err = s.at(ctx, parent.WorkflowID, func(ctx context.Context, t *session) error {
 		for id := parent.RunID; id != ""; {
-			run, err := t.other(ctx, id)
+			run, err := t.view.Other(ctx, id)
 			if run == nil || err != nil {
 				return err // it is open, or no longer there
 			}

@@ -101,7 +101,7 @@ func (s *Service) checkResult(activityType string, result history.Payload, f *fa
 // between the two leaves an attempt that is made although the one before it is not known to have failed; the caller, who was
 // not answered, says so once more.
 func (t *session) retryOutside(ctx context.Context, run *engine.Run, w *work, next *engine.Message, f *failure.Failure) error {
-	if err := t.current(ctx); err != nil {
+	if err := t.view.EnsureFresh(ctx); err != nil {
 		return err
 	}
 	if run != t.run() || run.State.Activities[w.activity.EventID] == nil {
@@ -135,7 +135,7 @@ func (s *Service) BeatActivity(ctx context.Context, r api.HeartbeatActivityReque
 	}
 	answer := &api.HeartbeatResponse{}
 	err := s.outside(ctx, r.Token, func(ctx context.Context, t *session, k *ticket) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		run, err := t.runOf(ctx, k)
@@ -188,7 +188,7 @@ func (s *Service) outside(ctx context.Context, token string, fn func(context.Con
 
 // runOf is the run that a ticket names, open or closed.
 func (t *session) runOf(ctx context.Context, k *ticket) (*engine.Run, error) {
-	if err := t.known(ctx); err != nil {
+	if err := t.view.EnsureLoaded(ctx); err != nil {
 		return nil, err
 	}
 	run := t.run()
@@ -198,7 +198,7 @@ func (t *session) runOf(ctx context.Context, k *ticket) (*engine.Run, error) {
 	if err := t.final(ctx, nil); err != nil {
 		return nil, err
 	}
-	run, err := t.other(ctx, k.RunID)
+	run, err := t.view.Other(ctx, k.RunID)
 	if err == nil && run == nil {
 		return nil, api.NotFound.New("run %q of workflow %q is no longer there", k.RunID, k.WorkflowID)
 	}
@@ -233,7 +233,7 @@ func (t *session) endedSo(ctx context.Context, run *engine.Run, k *ticket, resul
 	if run.Lacks(from+1) == 0 {
 		return false, nil
 	}
-	for c, err := range t.commits(ctx, run, from) {
+	for c, err := range t.view.Commits(ctx, run, from) {
 		if err != nil {
 			return false, err
 		}
@@ -270,7 +270,7 @@ func sameEnd(e history.Event, k *ticket, result history.Payload, f *failure.Fail
 
 // messageOf is the message of the attempt that a ticket names, as it was sent when the activity was scheduled.
 func (t *session) messageOf(ctx context.Context, run *engine.Run, k *ticket) (*engine.Message, error) {
-	c, err := t.commitIn(ctx, run, run.State.Activities[k.EventID].Slot)
+	c, err := t.view.Commit(ctx, run, run.State.Activities[k.EventID].Slot)
 	if err != nil {
 		return nil, err
 	}

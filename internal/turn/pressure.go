@@ -69,7 +69,7 @@ func (s *Service) relieve() {
 	}
 	for _, e := range evicted {
 		s.closeInstance(e)
-		e.run, e.before = nil, nil
+		e.known = nil
 	}
 	clear(evicted)
 	p.memory.Collect()

@@ -39,7 +39,7 @@ func (s *Service) lookIn(ctx context.Context, wait time.Duration, end time.Time,
 
 // lookAt is look in a session.
 func (t *session) lookAt(ctx context.Context, runID history.RunID, fn func(*session, *engine.Run) error) error {
-	if err := t.current(ctx); err != nil {
+	if err := t.view.EnsureFresh(ctx); err != nil {
 		return err
 	}
 	run := t.run()
@@ -48,7 +48,7 @@ func (t *session) lookAt(ctx context.Context, runID history.RunID, fn func(*sess
 	}
 	if runID != "" && runID != run.State.RunID {
 		var err error
-		if run, err = t.other(ctx, runID); err != nil {
+		if run, err = t.view.Other(ctx, runID); err != nil {
 			return err
 		}
 		if run == nil {
@@ -145,7 +145,7 @@ func (t *session) lookBack(ctx context.Context, run *engine.Run, pinned bool, se
 	if pinned || !errors.Is(err, api.NotFound) {
 		return err
 	}
-	before, readErr := t.before(ctx, run)
+	before, readErr := t.view.Before(ctx, run)
 	switch {
 	case readErr != nil:
 		return readErr
@@ -342,7 +342,7 @@ func (t *session) events(ctx context.Context, run *engine.Run, from int64) (even
 	}
 	var log []*history.Commit
 	size := int64(0)
-	for c, err := range t.commits(ctx, run, slot) {
+	for c, err := range t.view.Commits(ctx, run, slot) {
 		if err != nil {
 			return nil, false, err
 		}

@@ -121,13 +121,13 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 			return err
 		}
 		now := t.world.Now()
-		race.recordLoss(now.Sub(begun), t.run(), t.fresh)
-		t.fresh = false
+		race.recordLoss(now.Sub(begun), t.run(), t.view.Fresh)
+		t.view.Fresh = false
 		if !now.Before(end) || t.world.Wait(ctx, race.wait(t.world, end.Sub(now)), nil) != nil || ctx.Err() != nil {
 			return outcome.ErrBusy
 		}
 		begun = t.world.Now()
-		if err := t.refresh(ctx); err != nil {
+		if err := t.view.Refresh(ctx); err != nil {
 			return err
 		}
 	}
@@ -136,10 +136,10 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 // final returns err, which may be nil, as the answer if what is known was read in this session. Otherwise it reads, and
 // has the caller look again: without a write, nothing else proves that what was known is current.
 func (t *session) final(ctx context.Context, err error) error {
-	if t.fresh {
+	if t.view.Fresh {
 		return err
 	}
-	if err := t.refresh(ctx); err != nil {
+	if err := t.view.Refresh(ctx); err != nil {
 		return err
 	}
 	return outcome.ErrStale
@@ -147,7 +147,7 @@ func (t *session) final(ctx context.Context, err error) error {
 
 // openRun returns the latest run if it is open, and is the one with the id that the caller pinned, if any.
 func (t *session) openRun(ctx context.Context, pinned history.RunID) (*engine.Run, error) {
-	if err := t.known(ctx); err != nil {
+	if err := t.view.EnsureLoaded(ctx); err != nil {
 		return nil, err
 	}
 	run := t.run()

@@ -105,7 +105,7 @@ func (s *Service) wholeRun(ctx context.Context, part []store.Item, last *history
 		return nil, err
 	}
 	defer t.close()
-	return t.other(ctx, last.RunID)
+	return t.view.Other(ctx, last.RunID)
 }
 
 // runOf is the run whose commits a page has; nil if the page lacks some.
@@ -136,7 +136,7 @@ func unconfirmed(run *engine.Run) (messages []engine.Message) {
 // because what a scan has seen may be old.
 func (s *Service) missed(ctx context.Context, r *round, workflowID string, number uint32) (messages []engine.Message, child orphan, err error) {
 	err = s.at(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if err := t.current(ctx); err != nil {
+		if err := t.view.EnsureFresh(ctx); err != nil {
 			return err
 		}
 		run := t.run()
@@ -148,7 +148,7 @@ func (s *Service) missed(ctx context.Context, r *round, workflowID string, numbe
 		if err != nil {
 			return err
 		}
-		for m, err := range waiting(run, t.commits(ctx, run, 0)) {
+		for m, err := range waiting(run, t.view.Commits(ctx, run, 0)) {
 			if err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func (s *Service) Reset(ctx context.Context, workflowID string, runID history.Ru
 
 // resetTo carries a reset out, and returns the run that it opened, or that an earlier sending of it did.
 func (t *session) resetTo(ctx context.Context, runID history.RunID, r *api.ResetRequest, how *engine.Reset) (history.RunID, error) {
-	if err := t.current(ctx); err != nil {
+	if err := t.view.EnsureFresh(ctx); err != nil {
 		return "", err
 	}
 	run := t.run()
@@ -107,7 +107,7 @@ func (t *session) sameReset(ctx context.Context, run *engine.Run, requestID stri
 		if from == "" {
 			break
 		}
-		before, err := t.other(ctx, from)
+		before, err := t.view.Other(ctx, from)
 		if before == nil {
 			return "", err
 		}
@@ -143,7 +143,7 @@ func (t *session) resetPoint(ctx context.Context, run *engine.Run, r *api.ResetR
 	if last := run.State.LastTask; r.To == lastTask && last != nil {
 		return last.TaskScheduledID(), nil
 	}
-	for c, err := range engine.Tasks(t.commits(ctx, run, 0)) {
+	for c, err := range engine.Tasks(t.view.Commits(ctx, run, 0)) {
 		switch {
 		case err != nil:
 			return 0, err
@@ -166,7 +166,7 @@ func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset)
 	t.dropInstance()
 	w := t.writer()
 	w.RunID = w.NextRunID
-	commits, err := run.Reset(w, how, t.commits(ctx, run, 0))
+	commits, err := run.Reset(w, how, t.view.Commits(ctx, run, 0))
 	switch {
 	case errors.Is(err, engine.ErrResetTooLarge):
 		return nil, resetTooLarge(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/turn/runlog"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -112,7 +113,7 @@ func Defaults() Options {
 		Retention:     7 * 24 * time.Hour,
 		CheckEvery:    24 * time.Hour, CheckAtOnce: 20_000,
 		MaxPayload: engine.MaxPayload, MaxCommit: 380 << 10,
-		CacheEntries: 10_000, CacheBytes: 256 << 20, CacheAge: maxAge, LogBytes: 32 << 20,
+		CacheEntries: 10_000, CacheBytes: 256 << 20, CacheAge: runlog.MaxAge, LogBytes: 32 << 20,
 		UpdatesTogether: 64, SendsAtOnce: 1,
 	}
 }
@@ -130,6 +131,7 @@ type Service struct {
 	cache    *cache
 	pressure pressure
 	locks    *lock.Table[*updateCall]
+	logs     *runlog.Reader
 	outbox   *outbox.Outbox
 	attempts *attempts.Records
 	watchers lock.Watchers
@@ -175,6 +177,7 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Se
 	ports = counted(ports)
 	return &Service{
 		Ports: ports, registry: registry, world: world, options: o, locks: lock.New[*updateCall](world),
+		logs:     runlog.NewReader(ports.Log, world, runlog.Options{SoftLimit: o.SoftLimit, LogBytes: o.LogBytes, Logger: o.Logger}),
 		attempts: attempts.NewRecords(ports.Attempts, world),
 		outbox:   outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
 		cache:    newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},

@@ -10,20 +10,17 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
+	"github.com/seed-41655fb1/weft/internal/turn/runlog"
 )
 
 // session is one holder's work on a workflow: from entering its gate to leaving it.
 type session struct {
 	*Service
 	workflowID string
-	// entry is what is known; its run is nil where nothing is.
+	// entry is what the cache keeps.
 	entry *entry
-	// fresh says that the entry was read since the session began. An answer that writes nothing needs that.
-	fresh bool
-	// moot has the numbers of the runs that the last read of the log saw and that are void or gone.
-	moot map[uint32]bool
-	// expect is how many commits the latest run is known to have, at least: a read asks for that many.
-	expect int
+	// view is what the session knows of the log.
+	view *runlog.View
 	// tainted says that code which did not come back still holds the entry's run.
 	tainted bool
 	// unsettled says that a task has run on the entry's instance, and that it is not known yet whether the instance stays.
@@ -64,8 +61,8 @@ func (s *Service) openWithin(ctx context.Context, wait time.Duration, workflowID
 
 // begin starts a session at a gate that the caller holds.
 func (s *Service) begin(workflowID string) *session {
-	t := &session{Service: s, workflowID: workflowID, patience: s.options.SoftLimit, began: s.world.Now(), entry: s.cache.take(workflowID)}
-	if t.entry == nil || t.began.Sub(t.entry.proved) > s.options.CacheAge || host.Expired(t.world, t.entry.run.State.Expires) {
+	t := s.newSession(workflowID, s.cache.take(workflowID))
+	if k := t.entry.known; k.Run != nil && (k.IsOld(t.began, s.options.CacheAge) || host.Expired(t.world, k.Run.State.Expires)) {
 		t.forget()
 	}
 	return t
@@ -73,8 +70,17 @@ func (s *Service) begin(workflowID string) *session {
 
 // readBeside starts a session that reads without the gate of its workflow, which somebody else holds.
 func (s *Service) readBeside(workflowID string) *session {
-	t := &session{Service: s, workflowID: workflowID, patience: s.options.SoftLimit, began: s.world.Now(), gateless: true}
-	t.forget()
+	t := s.newSession(workflowID, nil)
+	t.gateless = true
+	return t
+}
+
+func (s *Service) newSession(workflowID string, e *entry) *session {
+	t := &session{Service: s, workflowID: workflowID, patience: s.options.SoftLimit, began: s.world.Now(), entry: e}
+	if e == nil {
+		t.entry = &entry{known: runlog.NewKnown(workflowID, t.began)}
+	}
+	t.view = runlog.NewView(s.logs, t.entry.known, t)
 	return t
 }
 
@@ -86,7 +92,7 @@ func (t *session) close() {
 		t.dropInstance()
 		return
 	}
-	if t.entry.run == nil || t.tainted {
+	if t.entry.known.Run == nil || t.tainted {
 		t.dropInstance() // of a run that was not opened
 	} else {
 		if t.ahead() || t.full() {
@@ -104,7 +110,7 @@ func (t *session) close() {
 
 // ahead reports whether the code in memory has failed, is ahead of the log of the run that is known, or is that of another run.
 func (t *session) ahead() bool {
-	return t.unsettled || t.entry.instance != nil && t.entry.instance.RunID() != t.entry.run.State.RunID
+	return t.unsettled || t.entry.instance != nil && t.entry.instance.RunID() != t.run().State.RunID
 }
 
 // full reports whether the code in memory has recorded as much for checks as it may.
@@ -126,13 +132,25 @@ func (t *session) leave() {
 	}
 }
 
+// BeforeRead implements runlog.Owner: code that hangs holds the run that is known, so it is left to the code.
+func (t *session) BeforeRead() {
+	if t.tainted {
+		t.forget()
+	}
+}
+
+// RunReplaced implements runlog.Owner.
+func (t *session) RunReplaced() { t.dropInstance() }
+
+// Forget implements runlog.Owner.
+func (t *session) Forget() { t.forget() }
+
 // forget drops all that is known. The next look reads everything anew.
 func (t *session) forget() {
-	if t.entry != nil {
-		t.dropInstance()
-	}
-	t.entry = &entry{workflowID: t.workflowID, proved: t.world.Now()}
-	t.fresh, t.tainted = false, false
+	t.dropInstance()
+	t.entry = &entry{known: runlog.NewKnown(t.workflowID, t.world.Now())}
+	t.view.Reset(t.entry.known)
+	t.tainted = false
 }
 
 // dropInstance throws the run's code away: it is ahead of the log. The commits stay; they never change.
@@ -145,7 +163,7 @@ func (s *Service) closeInstance(e *entry) {
 	in := e.instance
 	e.instance, e.grown = nil, 0
 	if in != nil && !s.world.Guard(s.options.DeadlockAfter, in.Close) {
-		s.hangs(e.workflowID, in)
+		s.hangs(e.known.WorkflowID, in)
 	}
 }
 
@@ -170,7 +188,7 @@ func (t *session) retire(transition *engine.Transition) {
 }
 
 // run is the latest run that is known, or nil.
-func (t *session) run() *engine.Run { return t.entry.run }
+func (t *session) run() *engine.Run { return t.view.Run }
 
 // instance returns the code of a run, at the end of the log or before it. It drops the code of another run.
 func (t *session) instance(run *engine.Run, w *engine.Writer, started *history.WorkflowExecutionStarted) *engine.Instance {

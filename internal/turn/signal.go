@@ -54,7 +54,7 @@ func (s *Service) signal(ctx context.Context, workflowID string, runID history.R
 		case run.State.Signaled(requestID):
 			return t.final(ctx, nil)
 		}
-		if before, err := t.before(ctx, run); err != nil || runID == "" && before != nil && before.State.Signaled(requestID) {
+		if before, err := t.view.Before(ctx, run); err != nil || runID == "" && before != nil && before.State.Signaled(requestID) {
 			return err
 		}
 		return t.bring(ctx, run, signal)
@@ -72,7 +72,7 @@ func (t *session) signaled(ctx context.Context, pinned history.RunID, requestID 
 		return t.arrived(ctx, run, requestID)
 	case pinned != run.State.RunID:
 		var err error
-		if run, err = t.other(ctx, pinned); run == nil || err != nil {
+		if run, err = t.view.Other(ctx, pinned); run == nil || err != nil {
 			return false, err
 		}
 	}
@@ -114,7 +114,7 @@ func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event, t
 
 // refuse tells the sender of a signal that it is refused. Nothing is written.
 func (t *session) refuse(ctx context.Context, transition *engine.Transition) error {
-	current := t.fresh
+	current := t.view.Fresh
 	t.discard()
 	if !current {
 		return t.final(ctx, nil) // the run may be another by now

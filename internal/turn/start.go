@@ -186,8 +186,8 @@ func (s *Service) checkCron(expression string) error {
 // start opens the next run of the workflow. A start takes the highest number that is physically there, plus one: it has
 // to read first. Only an id that was made for this request can have no runs.
 func (t *session) start(ctx context.Context, r *api.StartRequest, started *history.WorkflowExecutionStarted, made bool, answer *api.StartResponse) error {
-	if !made && !t.fresh {
-		if err := t.refresh(ctx); err != nil {
+	if !made && !t.view.Fresh {
+		if err := t.view.Refresh(ctx); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (t *session) room(ctx context.Context, r *api.StartRequest, requestID strin
 // brought the task.
 func (t *session) open(ctx context.Context, replaced *engine.Run, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
 	random := t.world.ID()
-	id := history.NewRunID(t.entry.highest+1, [8]byte(random[:8]))
+	id := history.NewRunID(t.view.Highest+1, [8]byte(random[:8]))
 	opening, transition := t.opening(ctx, id, 0, task, triggers...)
 	if transition.Refused != nil {
 		t.discard()
@@ -313,7 +313,7 @@ func (t *session) sameStart(ctx context.Context, latest *engine.Run, requestID s
 	if latest.State.Started.RequestID == requestID {
 		return cmp.Or(latest.State.Started.FirstRunID, latest.State.RunID), nil
 	}
-	before, err := t.runBefore(ctx, latest.Number)
+	before, err := t.view.RunBefore(ctx, t.workflowID, latest.Number)
 	if err != nil || before == nil {
 		return "", err
 	}

@@ -168,7 +168,7 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 		s.separate(workflowID, taken, alone)
 		taken = nil
 		if slices.Contains(alone, call) {
-			t.fresh = false
+			t.view.Fresh = false
 			t.updates(ctx, []*updateCall{call})
 		}
 	}
@@ -253,7 +253,7 @@ func (t *session) updates(ctx context.Context, calls []*updateCall) (alone []*up
 	}
 	alone, rest := apart.split(calls)
 	if len(rest) > 0 {
-		t.fresh = false
+		t.view.Fresh = false
 		alone = append(alone, t.updates(ctx, rest)...)
 	}
 	return alone
@@ -289,7 +289,7 @@ func (t *session) updateTogether(ctx context.Context, calls []*updateCall) error
 	if slices.ContainsFunc(calls, (*updateCall).isSettled) {
 		calls = slices.DeleteFunc(slices.Clone(calls), (*updateCall).isSettled)
 	}
-	if err := t.known(ctx); err != nil {
+	if err := t.view.EnsureLoaded(ctx); err != nil {
 		return err
 	}
 	fresh, err := t.lookUpAll(ctx, calls)
@@ -312,7 +312,7 @@ func (c *updateCall) isSettled() bool { return c.settled }
 // lookUpAll answers the calls that the logs of the workflow's runs answer, and returns the others.
 func (t *session) lookUpAll(ctx context.Context, calls []*updateCall) ([]*updateCall, error) {
 	fresh, answered := t.lookUp(calls)
-	if answered > 0 && !t.fresh {
+	if answered > 0 && !t.view.Fresh {
 		return nil, t.final(ctx, nil)
 	}
 	if err := t.lookUpOlder(ctx, calls); err != nil || len(fresh) == 0 {
@@ -341,7 +341,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	for _, c := range calls {
 		task.Updates = append(task.Updates, c.request)
 	}
-	known, fresh := endOf(run), t.fresh
+	known, fresh := endOf(run), t.view.Fresh
 	transition, err := t.step(ctx, run, task)
 	if err != nil {
 		return err
@@ -413,7 +413,7 @@ func (t *session) stands(ctx context.Context, known logEnd, fresh bool) error {
 	if fresh {
 		return nil
 	}
-	if err := t.refresh(ctx); err != nil {
+	if err := t.view.Refresh(ctx); err != nil {
 		return err
 	}
 	if endOf(t.run()) != known {
@@ -471,9 +471,9 @@ func (t *session) lookUpOlder(ctx context.Context, calls []*updateCall) error {
 		var err error
 		switch {
 		case c.pinsOther(latest):
-			run, err = t.other(ctx, c.runID)
+			run, err = t.view.Other(ctx, c.runID)
 		case c.runID == "":
-			run, err = t.before(ctx, latest)
+			run, err = t.view.Before(ctx, latest)
 		}
 		if err != nil {
 			return err
@@ -490,7 +490,7 @@ func (t *session) lookUpOlder(ctx context.Context, calls []*updateCall) error {
 // there is another one now. It returns the other calls. The answers hold only if this run is the latest: a later one may
 // have accepted an id of theirs anew.
 func (t *session) lookUpBefore(ctx context.Context, run *engine.Run, calls []*updateCall) ([]*updateCall, error) {
-	before, err := t.before(ctx, run)
+	before, err := t.view.Before(ctx, run)
 	if err != nil || before == nil {
 		return calls, err
 	}
@@ -501,7 +501,7 @@ func (t *session) lookUpBefore(ctx context.Context, run *engine.Run, calls []*up
 		}
 		return known
 	})
-	if len(others) < len(calls) && !t.fresh {
+	if len(others) < len(calls) && !t.view.Fresh {
 		return nil, t.final(ctx, nil)
 	}
 	return others, nil
@@ -587,7 +587,7 @@ func (s *Service) FailUpdate(ctx context.Context, workflowID string, runID histo
 	}
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}, runID: runID}
 	err := s.request(ctx, workflowID, func(ctx context.Context, t *session) error {
-		if err := t.known(ctx); err != nil {
+		if err := t.view.EnsureLoaded(ctx); err != nil {
 			return err
 		}
 		call.answer, call.err = api.UpdateResponse{UpdateID: updateID}, nil

@@ -41,7 +41,7 @@ func (w *withStart) same(ctx context.Context, t *session, latest *engine.Run) (b
 // updateWithStart answers an update, after it has opened a run if need be. An update whose outcome is known, or that an open
 // run has accepted, has that outcome whatever the policies say.
 func (t *session) updateWithStart(ctx context.Context, w *withStart, call *updateCall) error {
-	if err := t.current(ctx); err != nil {
+	if err := t.view.EnsureFresh(ctx); err != nil {
 		return err
 	}
 	w.answer = api.StartResponse{Started: w.opened}
@@ -93,7 +93,7 @@ func (t *session) attaches(ctx context.Context, w *withStart, latest *engine.Run
 	if known := latest.State.Updates[updateID]; known != nil {
 		return known.Completed != nil || open, nil
 	}
-	before, err := t.before(ctx, latest)
+	before, err := t.view.Before(ctx, latest)
 	if before == nil || err != nil {
 		return false, err
 	}
@@ -103,7 +103,7 @@ func (t *session) attaches(ctx context.Context, w *withStart, latest *engine.Run
 
 // signalWithStart brings a signal to the open run, or opens one with it.
 func (t *session) signalWithStart(ctx context.Context, w *withStart, requestID string, signal history.Event) error {
-	if err := t.current(ctx); err != nil {
+	if err := t.view.EnsureFresh(ctx); err != nil {
 		return err
 	}
 	w.answer = api.StartResponse{}
@@ -137,6 +137,6 @@ func (t *session) arrived(ctx context.Context, run *engine.Run, requestID string
 	if run.State.Signaled(requestID) {
 		return true, nil
 	}
-	before, err := t.before(ctx, run)
+	before, err := t.view.Before(ctx, run)
 	return before != nil && before.State.Signaled(requestID), err
 }

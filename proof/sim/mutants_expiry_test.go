@@ -26,7 +26,7 @@ var expiryMutants = []mutant{
 		old: "		if old.RunID == a.RunID && old.Number >= a.Number {", new: "		if old.Number >= a.Number {", more: true,
 	},
 	{
-		name: "messages of a void run wait for a run in its place", file: "internal/turn/load.go",
-		old: "		t.moot[number] = true\n", new: "", within: 400, more: true,
+		name: "messages of a void run wait for a run in its place", file: "internal/turn/runlog/view.go",
+		old: "	v.moot[run.Number] = true\n", new: "", within: 400, more: true,
 	},
 }

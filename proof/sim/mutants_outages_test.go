@@ -6,7 +6,7 @@ package sim
 var outageMutants = []mutant{
 	{ // clock: everything slept
 		name: "an entry of the cache is used however long ago it was proved", file: "internal/turn/session.go", within: 2000,
-		old: "t.began.Sub(t.entry.proved) > s.options.CacheAge || ", new: "", more: true,
+		old: "k.IsOld(t.began, s.options.CacheAge) || ", new: "", more: true,
 	},
 	{ // clock: one process is an hour behind
 		name: "a message that is far too early is kept where the sweep deletes it", file: "internal/turn/outbox/outbox.go", within: 400,

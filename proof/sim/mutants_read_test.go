@@ -9,19 +9,19 @@ var readMutants = []mutant{
 		old: "	if r.Cron != \"\" {\n", new: "	if false {\n", more: true,
 	},
 	{
-		name: "half of a transaction is taken for the whole", file: "internal/turn/torn.go",
-		old: "		return opened.Number() > t.entry.highest\n", new: "		return false\n",
+		name: "half of a transaction is taken for the whole", file: "internal/turn/runlog/torn.go",
+		old: "		return opened.Number() > v.Highest\n", new: "		return false\n",
 	},
 	{
 		name: "a caller's timeout does not bound the call", file: "internal/turn/request.go", within: 300,
 		old: "	if left > s.options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
 	},
 	{
-		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/turn/torn.go",
-		old: "	return latest != nil && run.Number < latest.Number && t.recent(latest.State.StartTime)", new: "	return false && latest != nil", more: true,
+		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/turn/runlog/torn.go",
+		old: "	return latest != nil && run.Number < latest.Number && v.IsRecent(latest.State.StartTime)", new: "	return false && latest != nil", more: true,
 	},
 	{
-		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/turn/torn.go", within: 20000,
+		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/turn/runlog/torn.go", within: 20000,
 		old: "	return run.Last().PartOfReset()\n", new: "	return false\n", more: true,
 	},
 	{

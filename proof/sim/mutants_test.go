@@ -76,11 +76,11 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "an answer without a write rests on what the cache knows", file: "internal/turn/request.go",
-		old: "	if t.fresh {\n		return err\n	}", new: "	if t.fresh || t.entry.run != nil {\n		return err\n	}", more: true,
+		old: "	if t.view.Fresh {\n		return err\n	}", new: "	if t.view.Fresh || t.view.Run != nil {\n		return err\n	}", more: true,
 	},
 	{
 		name: "a query is answered from what the cache knows", file: "internal/turn/read.go", test: "TestLinearizable",
-		old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
+		old: "	if err := t.view.EnsureFresh(ctx); err != nil {\n", new: "	if err := t.view.EnsureLoaded(ctx); err != nil {\n",
 	},
 	{
 		name: "while a put's outcome is unknown, another is tried", file: "internal/turn/commit.go", test: "TestLinearizable",
