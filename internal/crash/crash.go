@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 const (
@@ -43,7 +43,7 @@ const (
 
 // key names code.
 type key struct {
-	kind       turn.CodeKind
+	kind       runner.CodeKind
 	workflowID string
 	run        uint32 // its number: a start that never landed has the same when it is tried again
 	part       uint64
@@ -55,7 +55,7 @@ type runKey struct {
 	run        uint32
 }
 
-func keyOf(c turn.Code) key { return key{c.Kind, c.WorkflowID, c.RunID.Number(), c.Part} }
+func keyOf(c runner.CodeRef) key { return key{c.Kind, c.WorkflowID, c.RunID.Number(), c.Part} }
 
 func (k key) of() runKey { return runKey{k.workflowID, k.run} }
 
@@ -68,7 +68,7 @@ type suspect struct {
 
 func (s *suspect) parked() bool { return 2*s.deaths+s.doubtful >= 2*enough }
 
-// Recorder implements turn.Recorder with two files of a data directory, which its owner holds alone.
+// Recorder implements runner.Recorder with two files of a data directory, which its owner holds alone.
 type Recorder struct {
 	dir, build string
 	log        *slog.Logger
@@ -84,7 +84,7 @@ type Recorder struct {
 	change   chan struct{}  // closed when the turn is free; nil while nobody waits
 }
 
-var _ turn.Recorder = (*Recorder)(nil)
+var _ runner.Recorder = (*Recorder)(nil)
 
 // Open opens the recorder of a data directory, which the caller holds alone. It counts what ran when the last process died, and logs
 // what is parked.
@@ -174,14 +174,14 @@ func (r *Recorder) announce() {
 }
 
 func what(k key) string {
-	if k.kind == turn.CodeActivity {
+	if k.kind == runner.CodeActivity {
 		return fmt.Sprintf("activity of event %d", k.part)
 	}
 	return k.kind.String()
 }
 
-// Begin implements turn.Recorder. It allocates nothing for code that is no suspect.
-func (r *Recorder) Begin(c turn.Code) int {
+// Begin implements runner.Recorder. It allocates nothing for code that is no suspect.
+func (r *Recorder) Begin(c runner.CodeRef) int {
 	if r.watched.Load() > 0 {
 		return r.beginSuspect(c)
 	}
@@ -189,7 +189,7 @@ func (r *Recorder) Begin(c turn.Code) int {
 }
 
 // write notes that code runs.
-func (r *Recorder) write(c turn.Code) int {
+func (r *Recorder) write(c runner.CodeRef) int {
 	n, err := r.notes.write(c)
 	r.complain(err)
 	return n
@@ -203,7 +203,7 @@ func (r *Recorder) complain(err error) {
 }
 
 // beginSuspect is Begin while there are suspects. One of them waits until no other has its turn, for the length of a turn at most.
-func (r *Recorder) beginSuspect(c turn.Code) int {
+func (r *Recorder) beginSuspect(c runner.CodeRef) int {
 	r.mu.Lock()
 	if r.suspects[keyOf(c)] == nil {
 		r.mu.Unlock()
@@ -241,7 +241,7 @@ func (r *Recorder) beginSuspect(c turn.Code) int {
 	return n
 }
 
-// End implements turn.Recorder.
+// End implements runner.Recorder.
 func (r *Recorder) End(n int) {
 	if n == noNote {
 		return
@@ -280,8 +280,8 @@ func (r *Recorder) drop(k key) {
 	r.watched.Store(int32(len(r.suspects)))
 }
 
-// Parked implements turn.Recorder. An activity is parked alone, and queries are; other code is parked with all code of its run.
-func (r *Recorder) Parked(c turn.Code) string {
+// Parked implements runner.Recorder. An activity is parked alone, and queries are; other code is parked with all code of its run.
+func (r *Recorder) Parked(c runner.CodeRef) string {
 	if r.watched.Load() == 0 {
 		return ""
 	}
@@ -307,15 +307,15 @@ func (r *Recorder) Parked(c turn.Code) string {
 // bars reports whether code that is parked keeps other code of its run from running.
 func bars(parked, other key) bool {
 	switch {
-	case parked.kind == turn.CodeActivity || other.kind == turn.CodeActivity:
+	case parked.kind == runner.CodeActivity || other.kind == runner.CodeActivity:
 		return parked == other
-	case parked.kind == turn.CodeQuery:
-		return other.kind == turn.CodeQuery
+	case parked.kind == runner.CodeQuery:
+		return other.kind == runner.CodeQuery
 	}
 	return true
 }
 
-// Forget implements turn.Recorder.
+// Forget implements runner.Recorder.
 func (r *Recorder) Forget(workflowID string, run uint32) {
 	if r.watched.Load() == 0 {
 		return

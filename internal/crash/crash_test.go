@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // process is a recorder of a process that ends by itself: nobody closes it.
@@ -40,7 +40,7 @@ func (p *process) die(t *testing.T) {
 }
 
 // park has code end enough processes of the build b1 for it to be parked.
-func park(t *testing.T, dir string, c turn.Code) {
+func park(t *testing.T, dir string, c runner.CodeRef) {
 	t.Helper()
 	for range enough {
 		p := open(t, dir, "b1")
@@ -49,8 +49,8 @@ func park(t *testing.T, dir string, c turn.Code) {
 	}
 }
 
-func code(kind turn.CodeKind, id string, part uint64) turn.Code {
-	return turn.Code{Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{7}), Part: part}
+func code(kind runner.CodeKind, id string, part uint64) runner.CodeRef {
+	return runner.CodeRef{Kind: kind, WorkflowID: id, RunID: history.NewRunID(1, [8]byte{7}), Part: part}
 }
 
 // Code that runs at three deaths is parked, for this build, and named in the first line of the log. Code that ran beside it at the first
@@ -58,7 +58,7 @@ func code(kind turn.CodeKind, id string, part uint64) turn.Code {
 func TestParkedAfterThreeDeaths(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	bad, good := code(turn.CodeTask, "bad", 0), code(turn.CodeActivity, "good", 5)
+	bad, good := code(runner.CodeTask, "bad", 0), code(runner.CodeActivity, "good", 5)
 	for death := range enough {
 		p := open(t, dir, "b1")
 		if p.log.Len() > 0 || p.Parked(bad) != "" {
@@ -72,9 +72,9 @@ func TestParkedAfterThreeDeaths(t *testing.T) {
 		p.die(t)
 	}
 	p := open(t, dir, "b1")
-	for c, want := range map[turn.Code]bool{
-		bad: true, code(turn.CodeQuery, "bad", 1): true, code(turn.CodeUpdate, "bad", 1): true, code(turn.CodeActivity, "bad", 1): false,
-		good: false, code(turn.CodeTask, "good", 0): false,
+	for c, want := range map[runner.CodeRef]bool{
+		bad: true, code(runner.CodeQuery, "bad", 1): true, code(runner.CodeUpdate, "bad", 1): true, code(runner.CodeActivity, "bad", 1): false,
+		good: false, code(runner.CodeTask, "good", 0): false,
 	} {
 		if reason := p.Parked(c); strings.HasPrefix(reason, "parked:") != want {
 			t.Errorf("%v: %q; want it parked: %v", c, reason, want)
@@ -102,7 +102,7 @@ func TestParkedAfterThreeDeaths(t *testing.T) {
 // A death counts once against code that runs several times at once, as local activities of one type do.
 func TestDeathCountsOnce(t *testing.T) {
 	t.Parallel()
-	dir, c := t.TempDir(), code(turn.CodeLocal, "w", 9)
+	dir, c := t.TempDir(), code(runner.CodeLocal, "w", 9)
 	p := open(t, dir, "b1")
 	for range 2 * enough {
 		p.Begin(c)
@@ -116,7 +116,7 @@ func TestDeathCountsOnce(t *testing.T) {
 // Another build runs what was parked.
 func TestAnotherBuildFrees(t *testing.T) {
 	t.Parallel()
-	dir, bad := t.TempDir(), code(turn.CodeQuery, "bad", 9)
+	dir, bad := t.TempDir(), code(runner.CodeQuery, "bad", 9)
 	park(t, dir, bad)
 	if p := open(t, dir, "b2"); p.Parked(bad) != "" || p.log.Len() > 0 {
 		t.Errorf("another build has it parked: %s", p.log)
@@ -126,7 +126,7 @@ func TestAnotherBuildFrees(t *testing.T) {
 // What runs when a process is closed is no suspect, and what is kept after a failure is as before.
 func TestCleanEnd(t *testing.T) {
 	t.Parallel()
-	dir, c := t.TempDir(), code(turn.CodeActivity, "w", 5)
+	dir, c := t.TempDir(), code(runner.CodeActivity, "w", 5)
 	for range 2 * enough {
 		p := open(t, dir, "b1")
 		n := p.Begin(c)
@@ -144,7 +144,7 @@ func TestCleanEnd(t *testing.T) {
 func TestSuspectsTakeTurns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	slow, bad := code(turn.CodeActivity, "slow", 5), code(turn.CodeTask, "bad", 0)
+	slow, bad := code(runner.CodeActivity, "slow", 5), code(runner.CodeTask, "bad", 0)
 	synctest.Test(t, func(t *testing.T) {
 		p := open(t, dir, "b1")
 		p.Begin(slow)
@@ -188,7 +188,7 @@ func TestSuspectsTakeTurns(t *testing.T) {
 func TestSlowCulprit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	culprit, innocents := code(turn.CodeActivity, "culprit", 5), []turn.Code{code(turn.CodeActivity, "a", 5), code(turn.CodeActivity, "b", 5)}
+	culprit, innocents := code(runner.CodeActivity, "culprit", 5), []runner.CodeRef{code(runner.CodeActivity, "a", 5), code(runner.CodeActivity, "b", 5)}
 	synctest.Test(t, func(t *testing.T) {
 		for death := 0; ; death++ {
 			p := open(t, dir, "b1")
@@ -243,7 +243,7 @@ func TestRecorderThatCannotWrite(t *testing.T) {
 	p := open(t, t.TempDir(), "b1")
 	p.die(t) // its file is closed
 	for range 3 {
-		p.End(p.Begin(code(turn.CodeTask, "w", 0)))
+		p.End(p.Begin(code(runner.CodeTask, "w", 0)))
 	}
 	if n := strings.Count(p.log.String(), "cannot write"); n != 1 {
 		t.Errorf("%d warnings, want one: %s", n, p.log)
@@ -255,14 +255,14 @@ func TestDamagedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := open(t, dir, "b1")
-	p.Begin(code(turn.CodeTask, "w", 3))
+	p.Begin(code(runner.CodeTask, "w", 3))
 	p.die(t)
 	path := filepath.Join(dir, notesName)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes, err := readNotes(path, "b1"); err != nil || len(notes) != 1 || notes[0].code != code(turn.CodeTask, "w", 3) {
+	if notes, err := readNotes(path, "b1"); err != nil || len(notes) != 1 || notes[0].code != code(runner.CodeTask, "w", 3) {
 		t.Fatalf("%v, %v; want the note", notes, err)
 	}
 	for at := headerSize; at < headerSize+idsAt+40; at++ {
@@ -296,15 +296,15 @@ func TestNotes(t *testing.T) {
 	defer p.die(t)
 	var all []int
 	for i := range places {
-		all = append(all, p.Begin(code(turn.CodeTask, fmt.Sprint("w", i), 0)))
+		all = append(all, p.Begin(code(runner.CodeTask, fmt.Sprint("w", i), 0)))
 	}
-	if n := p.Begin(code(turn.CodeTask, "one too many", 0)); n != noNote {
+	if n := p.Begin(code(runner.CodeTask, "one too many", 0)); n != noNote {
 		t.Errorf("one too many has note %d", n)
 	}
 	for _, n := range all {
 		p.End(n)
 	}
-	c := code(turn.CodeUpdate, "w", 1)
+	c := code(runner.CodeUpdate, "w", 1)
 	p.End(p.Begin(c))
 	if notes, err := readNotes(filepath.Join(p.dir, notesName), "b1"); err != nil || len(notes) != 0 {
 		t.Errorf("%d notes are left, %v", len(notes), err)
@@ -317,7 +317,7 @@ func BenchmarkNote(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	c := code(turn.CodeUpdate, "workflow", 1)
+	c := code(runner.CodeUpdate, "workflow", 1)
 	b.ReportAllocs()
 	for b.Loop() {
 		r.End(r.Begin(c))
@@ -331,7 +331,7 @@ func TestForgetOffline(t *testing.T) {
 	if err := Forget(dir, "bad"); err != nil {
 		t.Errorf("in a directory without a record: %v", err)
 	}
-	bad, worse := code(turn.CodeTask, "bad", 0), code(turn.CodeTask, "worse", 0)
+	bad, worse := code(runner.CodeTask, "bad", 0), code(runner.CodeTask, "worse", 0)
 	for range enough + 1 { // the last death is only in the notes
 		p := open(t, dir, "b1")
 		p.write(bad)
@@ -358,7 +358,7 @@ func TestTheLastRunIDIsNamed(t *testing.T) {
 	for death := range enough {
 		last = history.NewRunID(1, [8]byte{byte(death)})
 		p := open(t, dir, "b1")
-		p.Begin(turn.Code{Kind: turn.CodeTask, WorkflowID: "w", RunID: last})
+		p.Begin(runner.CodeRef{Kind: runner.CodeTask, WorkflowID: "w", RunID: last})
 		p.die(t)
 	}
 	if p := open(t, dir, "b1"); !strings.Contains(p.log.String(), string(last)) {
@@ -369,7 +369,7 @@ func TestTheLastRunIDIsNamed(t *testing.T) {
 // A parked start lands under the run id of its last try, which never ran. The next process names that id.
 func TestTheRunThatLandedIsNamed(t *testing.T) {
 	t.Parallel()
-	dir, bad := t.TempDir(), code(turn.CodeTask, "bad", 0)
+	dir, bad := t.TempDir(), code(runner.CodeTask, "bad", 0)
 	park(t, dir, bad)
 	landed := bad
 	landed.RunID = history.NewRunID(1, [8]byte{9})

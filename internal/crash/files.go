@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // The file of notes has a header and then a fixed number of places, one for each code that runs at the same time:
@@ -39,7 +39,7 @@ type notes struct {
 	empty []int // places, the one used last at the end
 
 	bodies [places][placeSize]byte
-	codes  [places]turn.Code
+	codes  [places]runner.CodeRef
 }
 
 // createNotes replaces the file of notes by an empty one. It writes all of it: later writes need no room on the disk.
@@ -62,7 +62,7 @@ func createNotes(path, build string) (*notes, error) {
 }
 
 // write notes that code runs. It returns noNote if more code runs than there are places, or the ids are too long.
-func (n *notes) write(c turn.Code) (int, error) {
+func (n *notes) write(c runner.CodeRef) (int, error) {
 	if len(c.WorkflowID) > engine.MaxIDLength || len(c.RunID) > maxRunID {
 		return noNote, nil
 	}
@@ -93,7 +93,7 @@ func sum(b []byte) uint32 {
 func at(place int) int64 { return int64(headerSize + place*placeSize) }
 
 // code is what a note is about that was written and not cleared.
-func (n *notes) code(i int) turn.Code { return n.codes[i] }
+func (n *notes) code(i int) runner.CodeRef { return n.codes[i] }
 
 // pass notes that the turn of a suspect is over, although its code still runs.
 func (n *notes) pass(i int) error { return n.state(i, passed) }
@@ -122,7 +122,7 @@ func (n *notes) close() error {
 
 // note is what a process has left.
 type note struct {
-	code   turn.Code
+	code   runner.CodeRef
 	passed bool
 }
 
@@ -156,8 +156,8 @@ func decodeNote(b []byte) (n note, ok bool) {
 	if b[0] != running && b[0] != passed || end > len(b) || sum(b[:end]) != binary.LittleEndian.Uint32(b[12:]) {
 		return n, false
 	}
-	return note{turn.Code{
-		Kind: turn.CodeKind(b[1]), WorkflowID: string(b[idsAt:ids]), RunID: history.RunID(b[ids:end]), Part: binary.LittleEndian.Uint64(b[4:]),
+	return note{runner.CodeRef{
+		Kind: runner.CodeKind(b[1]), WorkflowID: string(b[idsAt:ids]), RunID: history.RunID(b[ids:end]), Part: binary.LittleEndian.Uint64(b[4:]),
 	}, b[0] == passed}, true
 }
 
@@ -169,12 +169,12 @@ type suspectFile struct {
 }
 
 type suspectEntry struct {
-	Kind       turn.CodeKind `json:"kind"`
-	WorkflowID string        `json:"workflowId"`
-	RunID      history.RunID `json:"runId"`
-	Part       uint64        `json:"part,omitempty"`
-	Deaths     int           `json:"deaths"`
-	Doubtful   int           `json:"doubtful,omitempty"`
+	Kind       runner.CodeKind `json:"kind"`
+	WorkflowID string          `json:"workflowId"`
+	RunID      history.RunID   `json:"runId"`
+	Part       uint64          `json:"part,omitempty"`
+	Deaths     int             `json:"deaths"`
+	Doubtful   int             `json:"doubtful,omitempty"`
 }
 
 // readSuspects returns the suspects and the doubts that the file has; none if another build wrote it.
@@ -185,7 +185,7 @@ func readSuspects(path, build string) (all map[key]*suspect, doubts int, err err
 		return all, 0, err
 	}
 	for _, e := range f.Suspects[:min(len(f.Suspects), mostSuspects)] {
-		all[keyOf(turn.Code{Kind: e.Kind, WorkflowID: e.WorkflowID, RunID: e.RunID, Part: e.Part})] = &suspect{e.RunID, e.Deaths, e.Doubtful}
+		all[keyOf(runner.CodeRef{Kind: e.Kind, WorkflowID: e.WorkflowID, RunID: e.RunID, Part: e.Part})] = &suspect{e.RunID, e.Deaths, e.Doubtful}
 	}
 	return all, f.Doubts, nil
 }

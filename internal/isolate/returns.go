@@ -3,10 +3,10 @@ package isolate
 import (
 	"sync"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
-// returns is the turn.Recorder of a solo child, which does one job at a time. It remembers the workflow whose code returned last, for the
+// returns is the runner.Recorder of a solo child, which does one job at a time. It remembers the workflow whose code returned last, for the
 // parent. What has ended processes is known to the parent, which does not hand it out.
 type returns struct {
 	mu      sync.Mutex
@@ -15,10 +15,10 @@ type returns struct {
 	last    string
 }
 
-var _ turn.Recorder = (*returns)(nil)
+var _ runner.Recorder = (*returns)(nil)
 
-// Begin implements turn.Recorder.
-func (r *returns) Begin(c turn.Code) (note int) {
+// Begin implements runner.Recorder.
+func (r *returns) Begin(c runner.CodeRef) (note int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.next++
@@ -26,7 +26,7 @@ func (r *returns) Begin(c turn.Code) (note int) {
 	return r.next
 }
 
-// End implements turn.Recorder.
+// End implements runner.Recorder.
 func (r *returns) End(note int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -34,10 +34,10 @@ func (r *returns) End(note int) {
 	delete(r.running, note)
 }
 
-// Parked implements turn.Recorder.
-func (r *returns) Parked(turn.Code) string { return "" }
+// Parked implements runner.Recorder.
+func (r *returns) Parked(runner.CodeRef) string { return "" }
 
-// Forget implements turn.Recorder.
+// Forget implements runner.Recorder.
 func (r *returns) Forget(string, uint32) {}
 
 // workflow is the id of the workflow whose code returned last.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
@@ -15,11 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
-
-// attemptGrace is how much longer than its time an attempt is waited for before it is given up: its context has ended,
-// and it should have returned.
-const attemptGrace = 2 * time.Second
 
 // leaseMargin is how much longer than an attempt may take its message stays invisible: longer than it takes to commit its
 // result, or to keep it where that fails (resultTime). SQS counts that time by its own clock.
@@ -129,8 +125,8 @@ func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
 // recorder waits for its turn before the lease begins.
 func (s *Service) recordedAttempt(ctx context.Context, w *work) (within context.Context, result history.Payload, f *failure.Failure, err error) {
 	m := w.delivery.Message
-	note := s.noteBegin(CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
-	defer s.noteEnd(note)
+	note := s.runner.Begin(runner.CodeActivity, m.WorkflowID, m.RunID, uint64(m.EventID))
+	defer s.runner.End(note)
 	if lease := w.lease(); w.delivery.Extend != nil && lease > 0 {
 		if err := w.delivery.Extend(ctx, lease); err != nil {
 			return ctx, nil, nil, err
@@ -186,7 +182,7 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 	if f := w.waited(t.now()); f != nil {
 		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, f))
 	}
-	if reason := t.parked(CodeActivity, t.workflowID, run.State.RunID, uint64(a.EventID)); reason != "" {
+	if reason := t.runner.Parked(runner.CodeActivity, t.workflowID, run.State.RunID, uint64(a.EventID)); reason != "" {
 		return nil, t.holdFor(ctx, run, w, reason)
 	}
 	if d.late(w.limit, t.now()) {
@@ -196,7 +192,7 @@ func (t *session) admit(ctx context.Context, run *engine.Run, d Delivery) (*work
 		return nil, t.hold(ctx, run, w, longest)
 	}
 	if w.limited == failure.ScheduleToClose && w.limit <= 0 {
-		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, timeout(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
+		return nil, t.resolve(ctx, run, w, w.timedOut(w.number, runner.TimedOut(failure.ScheduleToClose, "its time was over before the attempt began", nil)))
 	}
 	return t.paced(ctx, run, w)
 }
@@ -233,7 +229,7 @@ func newWork(run *engine.Run, d Delivery, now history.Timestamp) *work {
 	a := run.State.Activities[d.EventID]
 	w := &work{
 		delivery: d, activity: a, number: d.Attempt, limit: time.Duration(a.StartToClose), limited: failure.StartToClose,
-		run: ident(run, "", nil), details: d.Details, began: now,
+		run: runner.Ident(run, "", nil), details: d.Details, began: now,
 	}
 	if a.ScheduleToClose > 0 {
 		if left := a.Time.Add(time.Duration(a.ScheduleToClose)).Sub(now); left < w.limit || w.limit == 0 {
@@ -262,7 +258,7 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	a := w.activity
 	code := s.registry.Activity(a.ActivityType)
 	if code == nil {
-		return nil, unregistered(a.ActivityType)
+		return nil, runner.Unregistered(a.ActivityType)
 	}
 	limited, cancel := s.world.WithTimeout(context.WithoutCancel(ctx), w.limit)
 	defer cancel()
@@ -272,48 +268,28 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	limited = attempt.With(limited, attempt.Info{
 		WorkflowID: w.delivery.WorkflowID, RunID: string(w.delivery.RunID), ActivityType: a.ActivityType, EventID: a.EventID, Attempt: w.number,
 	}, w.heart)
-	o, hung := s.guardAttempt(w.limit, func() attemptOutcome {
-		return callActivity(header.Into(limited, a.Header), s.registry.Code(code), a.Input)
+	o, hung := s.runner.GuardAttempt(w.limit, func() runner.Attempted {
+		return runner.CallActivity(header.Into(limited, a.Header), s.registry.Code(code), a.Input)
 	})
 	if hung != nil {
 		s.options.Logger.ErrorContext(ctx, "an activity does not heed the end of its context; it is given up", "workflowId", w.delivery.WorkflowID, "activityType", a.ActivityType)
-		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
+		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String()+", and did not end with its context", nil)
 	}
-	if o.pending {
+	if o.Pending {
 		w.pending = w.heart.named()
 		return nil, notNamed(w)
 	}
 	switch {
-	case o.failure != nil && errors.Is(context.Cause(limited), errSilent):
-		return nil, timeout(failure.Heartbeat, "the attempt was silent for longer than "+time.Duration(a.Heartbeat).String(), o.failure)
-	case o.failure != nil && w.heart.canceled():
-		return nil, o.failure
-	case o.failure != nil && limited.Err() != nil:
-		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String(), o.failure)
-	case o.failure == nil && len(o.result) > s.options.MaxPayload:
-		return nil, failure.FromError(failure.Newf("TooLarge", "the result has %d bytes, and may have %d: %s", len(o.result), s.options.MaxPayload, engine.Advice(s.options.MaxPayload)).Final())
+	case o.Failure != nil && errors.Is(context.Cause(limited), errSilent):
+		return nil, runner.TimedOut(failure.Heartbeat, "the attempt was silent for longer than "+time.Duration(a.Heartbeat).String(), o.Failure)
+	case o.Failure != nil && w.heart.canceled():
+		return nil, o.Failure
+	case o.Failure != nil && limited.Err() != nil:
+		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String(), o.Failure)
+	case o.Failure == nil && len(o.Result) > s.options.MaxPayload:
+		return nil, failure.FromError(failure.Newf("TooLarge", "the result has %d bytes, and may have %d: %s", len(o.Result), s.options.MaxPayload, engine.Advice(s.options.MaxPayload)).Final())
 	}
-	return o.result, o.failure
-}
-
-type attemptOutcome struct {
-	result  history.Payload
-	failure *failure.Failure
-	pending bool
-}
-
-func callActivity(ctx context.Context, code engine.ActivityCode, input history.Payload) (o attemptOutcome) {
-	defer func() {
-		if value := recover(); value != nil {
-			o = attemptOutcome{failure: failure.Panic(value, debug.Stack())}
-		}
-	}()
-	result, err := code(ctx, input)
-	o = attemptOutcome{result, failure.FromError(err), errors.Is(err, attempt.ErrPending)}
-	if ctx.Err() == nil && errors.Is(err, context.Canceled) { // of a context of its own
-		o.failure.Uncancel()
-	}
-	return o
+	return o.Result, o.Failure
 }
 
 // errLate is an attempt for which there is no time left here, although there usually is: this process was held up.
@@ -322,10 +298,6 @@ var errLate = errors.New("turn: there is no time left for the attempt")
 // late reports whether an attempt that may take this long would be cut off.
 func (d *Delivery) late(limit time.Duration, now history.Timestamp) bool {
 	return !d.Deadline.IsZero() && (d.Longest == 0 || limit <= d.Longest) && history.At(d.Deadline).Sub(now) < limit
-}
-
-func timeout(limit, message string, cause *failure.Failure) *failure.Failure {
-	return &failure.Failure{Kind: failure.KindTimeout, Timeout: limit, Message: message, Cause: cause}
 }
 
 // finish does what follows from an attempt: its result is committed, or the next attempt is sent. It returns the activity

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -74,7 +75,7 @@ func (w *work) firstBeat() int { return max(attempts.Failed(w.number-1)+attempts
 //
 //	the record is written                                SoftLimit, 20 s
 //	the attempt runs, or is silent                       its limit
-//	it is waited for                                     attemptGrace, 2 s
+//	it is waited for                                     runner.AttemptGrace, 2 s
 //	its result is committed, or kept where that fails    resultTime, 28 s of leaseMargin
 //	the clocks of two processes differ                   host.ClockSkew, 10 s
 //
@@ -187,5 +188,5 @@ func (t *session) claim(ctx context.Context, run *engine.Run, w *work) (mine boo
 
 // interrupted is the failure of an attempt that has begun, and whose process has died.
 func interrupted() *failure.Failure {
-	return timeout(failure.StartToClose, "the attempt was interrupted, and may have done its work or not", nil)
+	return runner.TimedOut(failure.StartToClose, "the attempt was interrupted, and may have done its work or not", nil)
 }

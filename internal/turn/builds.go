@@ -91,7 +91,7 @@ func (s *Service) Move(ctx context.Context, workflowID string, runID history.Run
 
 // move brings the event that moves a run to a task of it that this build runs, on an instance that has replayed everything.
 func (t *session) move(ctx context.Context, run *engine.Run, moved history.Event) error {
-	t.dropInstance()
+	t.code.Drop()
 	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early
 		return t.sendThenPut(ctx, &change{run: run, commit: run.Move(t.writer(), moved)})
 	}

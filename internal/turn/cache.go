@@ -4,18 +4,16 @@ import (
 	"container/list"
 	"sync"
 
-	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/turn/runlog"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // entry is what a process keeps of a workflow between sessions. A session has it alone.
 type entry struct {
-	known    *runlog.Known
-	instance *engine.Instance // the code of the latest run, at the end of its log or before it; or nil
+	known *runlog.Known
+	kept  runner.Kept
 	// size is about how many bytes it keeps, besides what the code keeps in variables.
 	size int
-	// grown is how many bytes the process has allocated while the instance's code ran: at least what the code keeps. See pressure.
-	grown int64
 }
 
 // instanceSize is about what the coroutines of an instance keep.
@@ -58,7 +56,7 @@ func (c *cache) remove(element *list.Element) *entry {
 // those of the run before: what is asked of that its state answers.
 func (c *cache) put(e *entry) (evicted []*entry) {
 	e.size = e.known.Trim(c.logBytes) + 1<<10
-	if e.instance != nil {
+	if e.kept.Instance != nil {
 		e.size += instanceSize
 	}
 	c.mu.Lock()

@@ -357,7 +357,7 @@ func (s *Service) endChild(ctx context.Context, e *errand) error {
 		case asks:
 			return t.bring(ctx, run, history.Of(&history.WorkflowExecutionCancelRequested{Reason: parentClosed}), trigger)
 		}
-		t.dropInstance()
+		t.code.Drop()
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: parentClosed})
 		return t.putThenSend(ctx, []*engine.Message{trigger}, &change{run: run, commit: run.End(t.writer(trigger), end)})
 	})

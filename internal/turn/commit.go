@@ -122,9 +122,13 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 // undoing drops the instance where commit fails: it may be ahead of the log.
 func (t *session) undoing(changes []*change, commit func() error) error {
 	err := commit()
-	t.told(err, changes...)
+	ids := make([]history.CommitID, len(changes))
+	for i, c := range changes {
+		ids[i] = c.commit.ID
+	}
+	t.code.Tasks.Report(err, ids...)
 	if err != nil {
-		t.dropInstance()
+		t.code.Drop()
 	}
 	return err
 }
@@ -238,7 +242,7 @@ func own(conflict *store.Conflict, items []store.Item) bool {
 func (t *session) landed(ctx context.Context, changes []*change) error {
 	t.tellLanded(ctx, changes)
 	t.committed = true
-	if t.tainted {
+	if t.code.Tainted {
 		t.forget() // code that hangs holds the run: leave it to it, and read the log again
 		return nil
 	}

@@ -114,7 +114,7 @@ func (t *session) receive(ctx context.Context, e *errand) (arrived bool, err err
 	}
 	trigger := foreign(e.message)
 	if c := e.external.Cancel; c != nil && c.Terminate {
-		t.dropInstance()
+		t.code.Drop()
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason, RequestID: e.endRequest()})
 		return true, t.putThenSend(ctx, []*engine.Message{trigger}, &change{run: run, commit: run.End(t.writer(trigger), end)})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn/attempts"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -194,7 +195,7 @@ func (w *work) lease() time.Duration {
 	if silent := time.Duration(w.activity.Heartbeat); silent > 0 {
 		limit = min(cmp.Or(limit, silent), silent)
 	}
-	return limit + attemptGrace + leaseMargin
+	return limit + runner.AttemptGrace + leaseMargin
 }
 
 // waited is the failure of an activity that waited for its first attempt for longer than it may; nil for others.
@@ -204,5 +205,5 @@ func (w *work) waited(now history.Timestamp) *failure.Failure {
 	if limit == 0 || w.number > 1 || now.Sub(a.Time) <= limit {
 		return nil
 	}
-	return timeout(failure.ScheduleToStart, "no attempt had begun after "+limit.String(), nil)
+	return runner.TimedOut(failure.ScheduleToStart, "no attempt had begun after "+limit.String(), nil)
 }

@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // inlineReserve is how much time an invocation has to have left, besides the attempt's own, for an activity to be run in
 // it that follows: for the attempt to be given up, and its result to be committed.
-const inlineReserve = attemptGrace + 5*time.Second
+const inlineReserve = runner.AttemptGrace + 5*time.Second
 
 // continuation is an activity that follows from the result of another, and that the invocation which committed that
 // result goes on with: no message is sent. It takes the place of that message: it has the wave of the message that the

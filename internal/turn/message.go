@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // Delivery is a message as its handler gets it.
@@ -208,7 +209,7 @@ func (s *Service) fence(ctx context.Context, m *engine.Message) (fenced bool, er
 
 // putFence puts a fence. Where the slot has been taken meanwhile, the message is looked at again.
 func (t *session) putFence(ctx context.Context, run *engine.Run, c *history.Commit) error {
-	t.dropInstance()
+	t.code.Drop()
 	ch := &change{run: run, commit: c}
 	if err := t.encode([]*change{ch}); err != nil {
 		return err
@@ -233,7 +234,7 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	case engine.FireTimer:
 		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.TimerFired{StartedEventID: m.EventID})}, m)
 	case engine.CloseActivity:
-		f := timeout(failure.ScheduleToClose, "its time was over", nil)
+		f := runner.TimedOut(failure.ScheduleToClose, "its time was over", nil)
 		return t.commitEvents(ctx, run, []history.Event{history.Of(&history.ActivityTaskTimedOut{ScheduledEventID: m.EventID, Failure: f})}, m)
 	case engine.CloseAttempt:
 		return t.closeAttempt(ctx, run, m)
@@ -242,7 +243,7 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 	case engine.RetryTask:
 		return t.retryTask(ctx, run, m)
 	case engine.EndRun:
-		t.dropInstance()
+		t.code.Drop()
 		return t.commit(ctx, run, run.TimeOut(t.writer(m)), m)
 	case engine.TakeResult:
 		return t.commitEvents(ctx, run, run.Awaited(*m.Result), m)
@@ -353,9 +354,12 @@ func (t *session) commitTask(ctx context.Context, run *engine.Run, task engine.T
 func (t *session) failTooLarge(ctx context.Context, run *engine.Run, task engine.Task, triggers ...*engine.Message) *engine.Transition {
 	w := t.writer(triggers...)
 	failed := run.Fail(w, task, t.tooLarge())
-	t.ran(ctx, run, w, task, t.world.Now(), failed)
+	t.code.Tasks.Ran(ctx, run, w, task, t.world.Now(), failed)
 	return failed
 }
+
+// hungRetry is the longest delay between two looks at a run whose code hangs.
+const hungRetry = time.Minute
 
 // retryTask is the next attempt at a task that failed. One that fails again sends the message of the one after it before
 // its own is deleted, so the chain never ends, and there is one: a later commit ends it.
@@ -376,7 +380,7 @@ func (t *session) retryTask(ctx context.Context, run *engine.Run, m *engine.Mess
 	next := *m
 	next.Attempt++
 	delay := engine.TaskRetryDelay(m.Attempt)
-	if t.blocked(t.workflowID, run.State.RunID) != nil {
+	if t.runner.Blocked(t.workflowID, run.State.RunID) != nil {
 		delay = min(delay, hungRetry) // the code may come back at any moment
 	}
 	next.Due, next.Sent = t.now().Add(delay), 0

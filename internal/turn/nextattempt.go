@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/turn/attempts"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -16,7 +17,7 @@ import (
 // comes second ends. A crash after the record leaves m, whose next delivery sends the next attempt's message.
 func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int64, next engine.Message, f *failure.Failure) error {
 	light := *f
-	light.Stack = truncate(light.Stack)
+	light.Stack = runner.Truncate(light.Stack)
 	record := &attempts.Record{Failure: &light, Next: next.Due, By: m.Send, Details: next.Details, Number: attempts.Failed(next.Attempt - 1)}
 	if err := s.attempts.Keep(ctx, m, event, record); errors.Is(err, store.ErrStale) {
 		return s.secondChain(ctx, m, event, next)
@@ -58,15 +59,6 @@ func (s *Service) drop(ctx context.Context, m *engine.Message) error {
 		}
 		return t.repair(ctx, run, m)
 	})
-}
-
-// truncate keeps what is kept between attempts small.
-func truncate(stack string) string {
-	const most = 4 << 10
-	if len(stack) > most {
-		return stack[:most]
-	}
-	return stack
 }
 
 // landsWithin is how long a put may be on its way whose writer has died: AWS refuses requests that were signed more than 15 minutes ago.

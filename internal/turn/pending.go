@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -128,7 +129,7 @@ func (t *session) closeAttempt(ctx context.Context, run *engine.Run, m *engine.M
 	if limit == failure.Heartbeat {
 		text = "the attempt, which went on outside, was silent for longer than " + time.Duration(w.activity.Heartbeat).String()
 	}
-	f := timeout(limit, text, kept.Failure)
+	f := runner.TimedOut(limit, text, kept.Failure)
 	e, next := w.verdict(t.now(), nil, f)
 	if next != nil {
 		return t.nextAttempt(ctx, m, m.EventID, *next, f)

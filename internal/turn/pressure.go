@@ -67,8 +67,8 @@ func (s *Service) relieve() {
 	if len(evicted) == 0 {
 		return
 	}
+	s.closeEvicted(evicted)
 	for _, e := range evicted {
-		s.closeInstance(e)
 		e.known = nil
 	}
 	clear(evicted)
@@ -89,8 +89,8 @@ func (c *cache) shrink(measured, budget int64) (evicted []*entry) {
 	for _, least := range []int64{budget / 64, 0} {
 		for element := c.order.Back(); element != nil && excess > 0; {
 			next := element.Prev()
-			if e := element.Value.(*entry); e.grown >= least {
-				excess -= int64(e.size) + e.grown
+			if e := element.Value.(*entry); e.kept.Grown >= least {
+				excess -= int64(e.size) + e.kept.Grown
 				evicted = append(evicted, c.remove(element))
 			}
 			element = next
@@ -104,7 +104,7 @@ func (c *cache) shrink(measured, budget int64) (evicted []*entry) {
 func (c *cache) calibrate(measured int64) int64 {
 	var grown int64
 	for element := c.order.Front(); element != nil; element = element.Next() {
-		grown += element.Value.(*entry).grown
+		grown += element.Value.(*entry).kept.Grown
 	}
 	kept := int64(c.bytes) + grown
 	if kept <= measured {
@@ -113,7 +113,7 @@ func (c *cache) calibrate(measured int64) int64 {
 	share := float64(max(measured-int64(c.bytes), 0)) / float64(max(grown, 1))
 	for element := c.order.Front(); element != nil; element = element.Next() {
 		e := element.Value.(*entry)
-		e.grown = int64(min(share, 1) * float64(e.grown))
+		e.kept.Grown = int64(min(share, 1) * float64(e.kept.Grown))
 	}
 	return measured
 }

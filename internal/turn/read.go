@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // look calls fn with the latest run, or with the one that runID names, as the log has it now.
@@ -233,71 +234,24 @@ func (s *Service) Query(ctx context.Context, workflowID string, runID history.Ru
 		if err := t.mine(ctx, run); err != nil {
 			return err
 		}
-		if err := t.refused(run, CodeQuery); err != nil {
+		if err := t.refused(run, runner.CodeQuery); err != nil {
 			return err
 		}
 		if f := run.NotReady(s.options.Build); f != nil {
 			return notReady(f)
 		}
 		answer.Closed = run.State.Status.Closed()
-		lost, err := t.catchUp(ctx, run, CodeQuery)
+		lost, err := t.code.CatchUp(ctx, run, runner.CodeQuery)
 		switch {
 		case err != nil:
 			return err
 		case lost != nil:
 			return notReady(lost)
 		}
-		answer.Result, err = t.query(run, name, input)
+		answer.Result, err = t.code.Query(t.run(), run, t.writer(), name, input)
 		return queryProblem(err)
 	})
 	return answer, err
-}
-
-// query asks the code of a run. What a failed task brought, and what waits for a start delay, is run first, and forgotten. The instance
-// of the latest run stays if nothing but the query's handler ran.
-func (t *session) query(run *engine.Run, name string, input history.Payload) (history.Payload, error) {
-	in := t.instance(run, nil, run.State.Started)
-	keep := false
-	defer func() {
-		if !keep {
-			t.dropInstance()
-		}
-	}()
-	w := t.writer()
-	var answer struct { // read only if the code has ended: it may still set it
-		result   history.Payload
-		err      error
-		returned bool
-	}
-	if err := t.readyForQuery(in, run, w); err != nil {
-		return nil, err
-	}
-	note := t.noteBegin(CodeQuery, t.workflowID, in.RunID(), hash(name))
-	ended := t.guardFor(t.options.QueryFor, in, func() {
-		defer t.leaves(in, note)
-		answer.result, answer.err = in.Query(name, input)
-		answer.returned = true
-	})
-	if !ended || !answer.returned {
-		return nil, t.lost(in, ended, t.options.QueryFor).Err()
-	}
-	var refused *engine.QueryError
-	keep = run == t.run() && run.State.Pending == history.PendingNone && (answer.err == nil || errors.As(answer.err, &refused))
-	return answer.result, answer.err
-}
-
-// readyForQuery brings the code of a run to where it answers queries. That may replay a long history, and has the time of a task.
-func (t *session) readyForQuery(in *engine.Instance, run *engine.Run, w *engine.Writer) error {
-	if run.State.Pending == history.PendingNone && in.Slot() == run.State.NextSlot {
-		return nil // it is there
-	}
-	came := make(chan error, 1) // not a variable: code that does not come back may still write to it
-	note := t.noteBegin(CodeQuery, t.workflowID, in.RunID(), 0)
-	ended := t.guard(in, func() { defer t.leaves(in, note); came <- run.Ready(in, w) })
-	if !ended || len(came) == 0 {
-		return t.lost(in, ended, t.options.DeadlockAfter).Err()
-	}
-	return <-came
 }
 
 func queryProblem(err error) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -221,6 +222,15 @@ func (s *Service) whyRefused(err error) string {
 		return ""
 	}
 	return s.options.WhyRefused(err)
+}
+
+// refused returns the refusal of a request that needs code of a run which is not run now, or nil if the code may run.
+func (t *session) refused(run *engine.Run, kind runner.CodeKind) error {
+	f := t.runner.Barred(kind, t.workflowID, run.State.RunID)
+	if f == nil {
+		return nil
+	}
+	return api.NotReady.New("%s", f.Message).With(f)
 }
 
 // checkIDs refuses ids that no workflow has.

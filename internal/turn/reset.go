@@ -163,7 +163,7 @@ func resetTooLarge(err error) error {
 
 // reset opens the run that goes on from an earlier task of run.
 func (t *session) reset(ctx context.Context, run *engine.Run, how *engine.Reset) (*engine.Run, error) {
-	t.dropInstance()
+	t.code.Drop()
 	w := t.writer()
 	w.RunID = w.NextRunID
 	commits, err := run.Reset(w, how, t.view.Commits(ctx, run, 0))

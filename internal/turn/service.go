@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/internal/turn/runlog"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -92,7 +93,7 @@ type Options struct {
 	// Logger takes what operators should know; nil is slog.Default.
 	Logger *slog.Logger
 	// Recorder records which code runs, for the process after one that code has ended; nil records nothing.
-	Recorder Recorder
+	Recorder runner.Recorder
 	// Observe is told what happens; nil is nobody.
 	Observe *observe.Hub
 }
@@ -121,6 +122,10 @@ func Defaults() Options {
 // maxPut is how many bytes the commits of one put may have together.
 func (o *Options) maxPut() int { return max(maxReset, 2*o.MaxCommit) }
 
+// localTime is how long the local activities of a session may take together, and no longer than half of the soft limit. What does not fit
+// waits for a task of its own.
+const localTime = 10 * time.Second
+
 // Service carries out requests and messages: it loads a run, runs its code, commits, and sends. It is the only part of
 // Weft that does these in order; see the package comment.
 type Service struct {
@@ -135,9 +140,7 @@ type Service struct {
 	outbox   *outbox.Outbox
 	attempts *attempts.Records
 	watchers lock.Watchers
-	looks    looks
-	hung     atomic.Int64
-	blocks   blocks
+	runner   *runner.Runner
 	refusals observe.Outage         // of requests, by a store or a queue
 	signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
@@ -175,12 +178,17 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Se
 		o.Logger = slog.Default()
 	}
 	ports = counted(ports)
+	pressure := newPressure(o.Memory, o.CacheBytes)
 	return &Service{
 		Ports: ports, registry: registry, world: world, options: o, locks: lock.New[*updateCall](world),
 		logs:     runlog.NewReader(ports.Log, world, runlog.Options{SoftLimit: o.SoftLimit, LogBytes: o.LogBytes, Logger: o.Logger}),
 		attempts: attempts.NewRecords(ports.Attempts, world),
-		outbox:   outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
-		cache:    newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: newPressure(o.Memory, o.CacheBytes), looks: looks{most: o.CheckLooks, turn: make(chan struct{}, 1)},
+		runner: runner.New(registry, world, runner.Options{
+			DeadlockAfter: o.DeadlockAfter, ValidateFor: o.ValidateFor, QueryFor: o.QueryFor, LocalFor: min(localTime, o.SoftLimit/2), Checks: o.CheckLooks, CheckAlways: o.CheckAlways,
+			Recorder: o.Recorder, Allocated: pressure.allocated, Observe: o.Observe, Logger: o.Logger,
+		}),
+		outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
+		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
 	}
 }
 
@@ -232,9 +240,16 @@ func (s *Service) Postpone(ctx context.Context, m *engine.Message) error {
 	return s.outbox.Postpone(ctx, m)
 }
 
+// SkipChecks ends the checks of validators and query handlers.
+func (s *Service) SkipChecks() { s.runner.SkipChecks() }
+
+// Hung returns the number of instances whose code did not return.
+func (s *Service) Hung() int { return s.runner.Hung() }
+
+// HungWorkflows returns the ids of the workflows with code that has not returned: see runner.Runner.HungWorkflows.
+func (s *Service) HungWorkflows() []string { return s.runner.HungWorkflows() }
+
 // Close ends the code of all runs that are kept in memory. Nothing is lost; the service must not be used afterwards.
 func (s *Service) Close() {
-	for _, e := range s.cache.clear() {
-		s.closeInstance(e)
-	}
+	s.closeEvicted(s.cache.clear())
 }

@@ -103,7 +103,7 @@ func (s *Service) Cancel(ctx context.Context, workflowID string, runID history.R
 // bring commits an event that a request brings, or that these messages do, with what the code does about it.
 func (t *session) bring(ctx context.Context, run *engine.Run, e history.Event, triggers ...*engine.Message) error {
 	if run.Waits() {
-		t.dropInstance() // it has not seen the event
+		t.code.Drop() // it has not seen the event
 		return t.commit(ctx, run, &engine.Transition{Commit: run.Keep(t.writer(triggers...), e)}, triggers...)
 	}
 	if err := t.mine(ctx, run); err != nil {
@@ -125,9 +125,9 @@ func (t *session) refuse(ctx context.Context, transition *engine.Transition) err
 // settle is what is left to do after a transition's commit has landed: code that failed is thrown away.
 func (t *session) settle(run *engine.Run, transition *engine.Transition) {
 	if transition.Failure != nil {
-		t.dropInstance()
+		t.code.Drop()
 	}
-	t.unsettled = false
+	t.code.Unsettled = false
 	t.warn(run, transition)
 }
 
@@ -145,7 +145,7 @@ func (s *Service) Terminate(ctx context.Context, workflowID string, runID histor
 			return err
 		}
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: reason})
-		t.dropInstance()
+		t.code.Drop()
 		return t.sendThenPut(ctx, &change{run: run, commit: run.End(t.writer(), end)})
 	})
 }

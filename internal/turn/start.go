@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/cron"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // The policies of a start.
@@ -244,7 +245,7 @@ func (t *session) open(ctx context.Context, replaced *engine.Run, answer *api.St
 // opening makes the first commit of a new run, and runs its first task with that, if it is not to wait. One that waits begins
 // at the moment at which the run before it closed, if there is one. What opens it may take several commits: one put has them all.
 func (t *session) opening(ctx context.Context, id history.RunID, closed history.Timestamp, task engine.Task, triggers ...*engine.Message) ([]*change, *engine.Transition) {
-	t.dropInstance() // of the run before
+	t.code.Drop() // of the run before
 	run := engine.NewRun(t.workflowID, id.Number())
 	writer := func() *engine.Writer {
 		w := t.writer(triggers...)
@@ -255,7 +256,7 @@ func (t *session) opening(ctx context.Context, id history.RunID, closed history.
 	started := engine.Delayed(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted), w)
 	task.Brought[0] = history.Of(started)
 	if started.StartDelay == 0 {
-		transition := t.firstStep(ctx, run, w, task)
+		transition := t.code.FirstStep(ctx, run, w, task)
 		if transition.Refused != nil {
 			return nil, transition
 		}
@@ -265,7 +266,7 @@ func (t *session) opening(ctx context.Context, id history.RunID, closed history.
 		}
 		// It goes on in another run at once, and one put opens one run; or what its first task writes does not fit beside what opens
 		// it. A message runs that task.
-		t.dropInstance()
+		t.code.Drop()
 		w = writer()
 	} else if closed != 0 {
 		w.Now = closed // from which the delay counts
@@ -350,7 +351,7 @@ func (t *session) mayReplace(latest *engine.Run, policy string, answer *api.Star
 //   - Update handlers ran when the run closed: their callers are told that the run closed first.
 func (t *session) warn(run *engine.Run, transition *engine.Transition) {
 	for _, name := range transition.Unhandled {
-		t.Observed().Observe(context.Background(), &observe.Unhandled{Run: ident(run, "", nil), Signal: name})
+		t.Observed().Observe(context.Background(), &observe.Unhandled{Run: runner.Ident(run, "", nil), Signal: name})
 		t.options.Logger.Info("a signal waits: the workflow's code has not asked for signals of its name", "workflowId", t.workflowID, "signal", name)
 	}
 	for _, s := range transition.SetAside {

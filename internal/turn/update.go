@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/internal/turn/lock"
 	"github.com/seed-41655fb1/weft/internal/turn/outcome"
+	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
@@ -328,7 +329,7 @@ func (t *session) propose(ctx context.Context, calls []*updateCall) error {
 	if err := t.mine(ctx, run); err != nil {
 		return err
 	}
-	if err := t.refused(run, CodeUpdate); err != nil {
+	if err := t.refused(run, runner.CodeUpdate); err != nil {
 		return t.final(ctx, err)
 	}
 	if f := run.NotReady(t.options.Build); f != nil {

@@ -119,6 +119,7 @@ var rules = []rule{
 	{"internal/turn/lock", []string{"internal/turn/host"}},
 	{"internal/turn/outcome", []string{"store"}},
 	{"internal/turn/runlog", []string{"engine/...", "internal/turn/host", "internal/turn/outcome", "store"}},
+	{"internal/turn/runner", []string{"engine/...", "internal/attempt", "internal/header", "internal/observe", "internal/turn/host", "internal/turn/outcome"}},
 	{"internal/turn/attempts", []string{"engine/...", "internal/turn/host", "internal/turn/outbox", "internal/turn/outcome", "store"}},
 	{"internal/turn/outbox", []string{"engine", "engine/history", "internal/turn/host", "internal/turn/outcome", "queue", "store"}},
 	{"internal/turn", []string{"internal/turn/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},

@@ -15,7 +15,7 @@ var attemptMutants = []mutant{
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/turn/activity.go", within: 1000,
 		old: "	follows := &continuation{of: w}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n",
-		new: "	follows := &continuation{of: w}\n	if err := s.sendTogether(within, handOverOf(w, e, 0)); true {\n		return nil, err\n	}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n", more: true,
+		new: "	follows := &continuation{of: w}\n	if err := s.outbox.SendResult(within, handOverOf(w, e, 0)); true {\n		return nil, err\n	}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n", more: true,
 	},
 	{
 		name: "an attempt that is counted begins without a record", file: "internal/turn/begin.go",

@@ -57,8 +57,8 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "the instance is kept after an activation that was discarded", file: "internal/turn/session.go",
-		old: "	if t.tainted {\n		t.forget()\n	} else {\n		t.dropInstance()\n	}", new: "",
-		guard: "t.ahead()",
+		old: "	if t.code.Tainted {\n		t.forget()\n	} else {\n		t.code.Drop()\n	}", new: "",
+		guard: "t.code.IsAhead(t.run())",
 	},
 	{
 		name: "a request commits, and then sends", file: "internal/turn/commit.go",
@@ -91,7 +91,7 @@ var coreMutants = []mutant{
 		old: "	if !t.elsewhere(run) {\n", new: "	if true {\n",
 	},
 	{
-		name: "a local activity runs before its update is accepted", file: "internal/turn/local.go",
+		name: "a local activity runs before its update is accepted", file: "internal/turn/runner/local.go",
 		old: "l.speculative && !a.Speculative || ", new: "",
 	},
 	{

@@ -1,4 +1,4 @@
-package turn
+package runner
 
 import (
 	"context"
@@ -17,8 +17,8 @@ const (
 	checkFor = 2 * time.Second
 )
 
-// looks counts the checks of validators and query handlers that are left, and lets one at a time be made.
-type looks struct {
+// checks counts the checks of validators and query handlers that are left, and lets one at a time be made.
+type checks struct {
 	turn chan struct{} // has room for the check that is under way
 	mu   sync.Mutex
 	most int
@@ -26,21 +26,21 @@ type looks struct {
 }
 
 // on reports whether any checks are made.
-func (l *looks) on() bool {
+func (l *checks) on() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.most > 0
 }
 
 // stop ends all checks.
-func (l *looks) stop() {
+func (l *checks) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.most = 0
 }
 
 // left reports whether a check is left of any of these validators and query handlers.
-func (l *looks) left(workflowType string, names ...string) bool {
+func (l *checks) left(workflowType string, names ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, name := range names {
@@ -53,7 +53,7 @@ func (l *looks) left(workflowType string, names ...string) bool {
 
 // begin lets a check begin, which has to call end. If another check is under way it waits for that, or returns false: a check is a sample,
 // and is made at the gate of its workflow.
-func (l *looks) begin(ctx context.Context, wait bool) bool {
+func (l *checks) begin(ctx context.Context, wait bool) bool {
 	select {
 	case l.turn <- struct{}{}:
 		return true
@@ -70,10 +70,10 @@ func (l *looks) begin(ctx context.Context, wait bool) bool {
 	}
 }
 
-func (l *looks) end() { <-l.turn }
+func (l *checks) end() { <-l.turn }
 
 // count counts a check that has compared something.
-func (l *looks) count(run *engine.Run, names []string) {
+func (l *checks) count(run *engine.Run, names []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.done == nil {
@@ -84,13 +84,10 @@ func (l *looks) count(run *engine.Run, names []string) {
 	}
 }
 
-// SkipChecks ends the checks of validators and query handlers.
-func (s *Service) SkipChecks() { s.looks.stop() }
-
-// checkLooks fails a task in which a validator or a query handler has changed state, as far as the options have that checked. before is
-// how many had run on the instance before the task.
-func (t *session) checkLooks(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
-	if t.entry.instance != in || transition.Failure != nil {
+// check fails a task in which a validator or a query handler has changed state, if the options ask for the check. before is how many
+// had run on the instance before the task.
+func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
+	if c.Instance != in || transition.Failure != nil {
 		return transition // code that did not come back may still use the instance
 	}
 	names := in.LookedBy()
@@ -103,48 +100,48 @@ func (t *session) checkLooks(ctx context.Context, in *engine.Instance, before in
 		return transition
 	case run.State.Started == nil:
 		return transition // there is no log to replay yet: the check of the next task has these looks
-	case !t.looks.left(run.State.Started.WorkflowType, names...):
+	case !c.checks.left(run.State.Started.WorkflowType, names...):
 		in.DropLooks()
 		return transition
 	}
-	if !t.looks.begin(ctx, t.options.CheckAlways) {
+	if !c.checks.begin(ctx, c.options.CheckAlways) {
 		return transition
 	}
-	defer t.looks.end()
-	found := run.NewCheck(in, before, w, task, transition, t.trials(in)).Find()
+	defer c.checks.end()
+	found := run.NewCheck(in, before, w, task, transition, c.trials(in)).Find()
 	if found.Compared {
-		t.looks.count(run, names)
+		c.checks.count(run, names)
 	}
 	if found.Varies != "" {
-		t.options.Logger.WarnContext(ctx, "workflow code does not do the same each time that it runs, so its validators and query handlers cannot be checked",
-			"workflowId", t.workflowID, "workflowType", in.Info().WorkflowType, "differs", found.Varies,
+		c.options.Logger.WarnContext(ctx, "workflow code does not do the same each time that it runs, so its validators and query handlers cannot be checked",
+			"workflowId", c.workflowID, "workflowType", in.Info().WorkflowType, "differs", found.Varies,
 			"usualCauses", "the order of a map, the time, or chance; run weftvet")
 	}
 	if found.Impure == nil {
 		return transition
 	}
-	t.dropInstance()
+	c.Drop()
 	failed := run.Fail(w, task, found.Impure)
 	failed.Impure = found.Shown
 	return failed
 }
 
 // trials returns what gives the trials of a check new instances. Each trial may take as long as any code. One that hangs is reported.
-func (t *session) trials(in *engine.Instance) func(fn func(in *engine.Instance)) bool {
-	workflow, id, began := t.registry.Workflow(in.Info().WorkflowType), in.RunID(), t.world.Now()
+func (c *Code) trials(in *engine.Instance) func(fn func(in *engine.Instance)) bool {
+	workflow, id, began := c.registry.Workflow(in.Info().WorkflowType), in.RunID(), c.host.Now()
 	return func(fn func(in *engine.Instance)) bool {
-		if t.world.Now().Sub(began) > checkFor {
+		if c.host.Now().Sub(began) > checkFor {
 			return false
 		}
-		fresh := engine.NewInstance(workflow, t.workflowID, id)
-		note := t.noteBegin(CodeTask, t.workflowID, id, 0)
-		ended := t.world.Guard(t.options.DeadlockAfter, func() {
-			defer t.noteEnd(note)
+		fresh := engine.NewInstance(workflow, c.workflowID, id)
+		note := c.Begin(CodeTask, c.workflowID, id, 0)
+		ended := c.host.Guard(c.options.DeadlockAfter, func() {
+			defer c.End(note)
 			defer fresh.Close()
 			fn(fresh)
 		})
 		if !ended {
-			t.hangs(t.workflowID, fresh)
+			c.reportHung(c.workflowID, fresh)
 		}
 		return ended
 	}

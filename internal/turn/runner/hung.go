@@ -1,4 +1,4 @@
-package turn
+package runner
 
 import (
 	"fmt"
@@ -7,18 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 )
 
-// maxBlocked is how many runs are remembered as hung at most. When more hang, the one that has hung for longest is forgotten: its code
-// may run once more.
+// maxBlocked is the largest number of runs that are remembered as hung. If more hang, the one that has hung for the longest time is
+// forgotten: its code may run once more.
 const maxBlocked = 1000
-
-// hungRetry is the longest delay between two looks at a run whose code hangs.
-const hungRetry = time.Minute
 
 // runKey names a run.
 type runKey struct {
@@ -26,11 +21,11 @@ type runKey struct {
 	runID      history.RunID
 }
 
-// block keeps the code of a run from being run, because some of it has not come back.
+// block keeps the code of a run from running, because some of it has not returned.
 type block struct {
 	what  string // that hangs
 	since time.Time
-	// ended are asked whether the code has ended: one for each goroutine that hangs. Several hang at once only if they ran at the same
+	// ended report whether the code has ended, one for each goroutine that hangs. Several hang at once only if they ran at the same
 	// time, as local activities do.
 	ended []func() bool
 }
@@ -45,8 +40,8 @@ func (b *block) over() bool {
 	return true
 }
 
-// blocks are the runs whose code hangs, at most maxBlocked. A run has at most one hung attempt: its code is not run again until that
-// ends. Nobody reports the end; whoever asks for the run finds out.
+// blocks has the runs whose code hangs, at most maxBlocked. A run has at most one hung task: its code does not run again until that
+// ends. Nothing reports the end; find asks.
 type blocks struct {
 	n  atomic.Int32 // spares the lock while nothing hangs
 	mu sync.Mutex
@@ -86,7 +81,7 @@ func (b *blocks) makeRoom() {
 	}
 }
 
-// find returns what blocks a run, or false. It lifts a block that is over.
+// find returns what blocks a run. It removes a block that is over.
 func (b *blocks) find(key runKey) (what string, since time.Time, blocked bool) {
 	if b.n.Load() == 0 {
 		return "", since, false
@@ -105,7 +100,7 @@ func (b *blocks) find(key runKey) (what string, since time.Time, blocked bool) {
 	return one.what, one.since, true
 }
 
-// workflows are the ids of the workflows whose code hangs, each once.
+// workflows returns the ids of the workflows whose code hangs, each once.
 func (b *blocks) workflows() (ids []string) {
 	if b.n.Load() == 0 {
 		return nil
@@ -120,12 +115,10 @@ func (b *blocks) workflows() (ids []string) {
 	return ids
 }
 
-// HungWorkflows are the ids of the workflows with code that has not come back, local activities included, at most 1,000.
-func (s *Service) HungWorkflows() []string { return s.blocks.workflows() }
-
-// blocked returns why the code of a run is not run while some of it hangs, as the failure of its task. It is nil if the code may run.
-func (s *Service) blocked(workflowID string, runID history.RunID) *failure.Failure {
-	what, since, blocked := s.blocks.find(runKey{workflowID, runID})
+// Blocked returns why the code of a run is not run while some of it hangs, as the failure of its task. It returns nil if the
+// code may run.
+func (r *Runner) Blocked(workflowID string, runID history.RunID) *failure.Failure {
+	what, since, blocked := r.blocks.find(runKey{workflowID, runID})
 	if !blocked {
 		return nil
 	}
@@ -136,26 +129,10 @@ func (s *Service) blocked(workflowID string, runID history.RunID) *failure.Failu
 	}
 }
 
-// barred returns why code of a run is not run, because it is parked, or hangs. It is nil if the code may run.
-func (s *Service) barred(kind CodeKind, workflowID string, runID history.RunID) *failure.Failure {
-	if f := s.parkedFailure(kind, workflowID, runID); f != nil {
-		return f
+// Barred returns why code of a run is not run: it is parked, or hangs. It returns nil if the code may run.
+func (r *Runner) Barred(kind CodeKind, workflowID string, runID history.RunID) *failure.Failure {
+	if reason := r.Parked(kind, workflowID, runID, 0); reason != "" {
+		return &failure.Failure{Kind: failure.KindMisuse, Message: reason}
 	}
-	return s.blocked(workflowID, runID)
-}
-
-// refused returns the refusal of a request that needs code of a run which is not run now; nil if the code may run.
-func (t *session) refused(run *engine.Run, kind CodeKind) error {
-	f := t.barred(kind, t.workflowID, run.State.RunID)
-	if f == nil {
-		return nil
-	}
-	return api.NotReady.New("%s", f.Message).With(f)
-}
-
-// passOver returns what a task comes to whose code is not run, because of f: the task fails, and what it brought is kept. A message
-// tries it again later.
-func (t *session) passOver(run *engine.Run, w *engine.Writer, task engine.Task, f *failure.Failure) *engine.Transition {
-	t.dropInstance() // it has not seen what the task brings
-	return run.Fail(w, task, f)
+	return r.Blocked(workflowID, runID)
 }

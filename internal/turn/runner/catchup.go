@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+)
+
+// CatchUp replays, page by page, the commits that a run lacks in memory and its code has not seen. Whoever runs the code next
+// replays the rest, and finds out that the code has failed. The caller has made sure that the code may run.
+//
+// It returns the failure of code that did not return, or that ended its goroutine: there is no instance any more then, and the
+// caller must not run the code. An error is a page that cannot be read. The code stays where it is then, and the next try goes on
+// from there.
+func (c *Code) CatchUp(ctx context.Context, run *engine.Run, kind CodeKind) (lost *failure.Failure, err error) {
+	seen := uint32(0)
+	if in := c.Instance; in != nil && in.RunID() == run.State.RunID {
+		seen = in.Slot()
+	}
+	if run.Lacks(max(seen, 1)) == 0 {
+		return nil, nil
+	}
+	in := c.ensure(run, run.State.RunID, run.State.Started)
+	for page, err := range c.log.Pages(ctx, run, seen) {
+		if err != nil {
+			return nil, err
+		}
+		if page[0].Slot > 0 && run.Lacks(page[0].Slot) == 0 {
+			break
+		}
+		came := make(chan error, 1) // not a variable: code that does not return may still write to it
+		note := c.Begin(kind, c.workflowID, in.RunID(), 0)
+		ended := c.guard(c.options.DeadlockAfter, in, func() { defer c.leave(in, note); came <- replay(in, page) })
+		if !ended || len(came) == 0 {
+			lost = c.lost(in, ended, c.options.DeadlockAfter)
+			c.Drop()
+			return lost, nil
+		}
+		if <-came != nil {
+			break
+		}
+	}
+	return nil, nil
+}
+
+// replay replays commits.
+func replay(in *engine.Instance, commits []*history.Commit) error {
+	for _, c := range commits {
+		if err := in.Replay(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
