@@ -87,7 +87,7 @@ func (a *answer) Close() error {
 // answered is in the log of its run; the next process begins with an empty cache.
 func exitIfHung(f *Function, exit func(int)) {
 	if f.Hung() {
-		f.log.Error("the process exits: workflow code does not come back")
+		f.log.Error("the process exits: workflow code does not return")
 		exit(1)
 	}
 }

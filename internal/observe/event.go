@@ -149,7 +149,7 @@ type Spent struct{ meter.Cost }
 // LostRace is a put that came too late: another commit took its slot.
 type LostRace struct{ WorkflowID string }
 
-// Hung is workflow code that does not come back; its instance is abandoned.
+// Hung is workflow code that does not return; its instance is abandoned.
 type Hung struct{ WorkflowID string }
 
 // Held is an attempt that may take longer than its function allows: its activity waits for another deployment.

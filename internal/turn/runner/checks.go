@@ -88,7 +88,7 @@ func (l *checks) count(run *engine.Run, names []string) {
 // had run on the instance before the task.
 func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *engine.Run, w *engine.Writer, task engine.Task, transition *engine.Transition) *engine.Transition {
 	if c.Instance != in || transition.Failure != nil {
-		return transition // code that did not come back may still use the instance
+		return transition // code that did not return may still use the instance
 	}
 	names := in.LookedBy()
 	if len(names) == 0 {
