@@ -121,10 +121,10 @@ func TestLogLines(t *testing.T) {
 	t.Parallel()
 	page := readFile(t, "docs/operations.md")
 	for line, file := range map[string]string{
-		"workflow task failed":                             "internal/turn/observe.go",
+		"workflow task failed":                             "internal/turn/runner/tasks.go",
 		"a message was received too often":                 "internal/turn/dead.go",
 		"sends again what has not come":                    "internal/turn/resend.go",
-		"workflow code does not come back":                 "internal/turn/session.go",
+		"workflow code does not return":                    "internal/turn/runner/runner.go",
 		"a message cannot be read":                         "internal/pump/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",
 		"a newer version of Weft wrote this run's history": "internal/turn/request.go",
