@@ -209,5 +209,16 @@ func (o Options) check() error {
 type Error = failure.Error
 
 // NewError returns an application error. Declare those that callers branch on once, as variables. Final() makes one that
-// ends the attempts.
-func NewError(typ, message string) *Error { return failure.New(typ, message) }
+// ends the attempts. It panics for the types NotFound, AlreadyStarted, Invalid and TooLarge and those that begin with "weft.": they are
+// Weft's own.
+func NewError(typ, message string) *Error { return failure.Declare(typ, message) }
+
+// The conditions that activities meet, besides [ErrPending]. Each is the value that packages client and workflow have under the same name.
+var (
+	// ErrCanceled is what Heartbeat and Beat return if the workflow no longer waits for the activity.
+	ErrCanceled error = failure.ErrCanceled
+	// ErrActivityEnded matches what Complete, Fail and Beat return if the attempt has ended otherwise.
+	ErrActivityEnded error = failure.ErrActivityEnded
+	// ErrInvalid matches what Complete, Fail and Beat return for a token that is none, and a result that is none of the activity's.
+	ErrInvalid error = failure.ErrInvalid
+)

@@ -115,7 +115,7 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 // error. It is one request if the run ends within 20 s.
 //
 // A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
-// refused with ErrAlreadyOpen, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+// refused with ErrAlreadyStarted, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
 //
 // The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
 // that; Result waits for it again. See Start and Result.
@@ -124,7 +124,7 @@ func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input
 	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{query: q, bound: longPoll(q), unsure: &unsure})
 	var lost *lostAnswer
 	switch {
-	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, ErrOutcomeUnknown)):
+	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, api.OutcomeUnknown)):
 		return nil, fmt.Errorf("weft: it is not known whether the run was started: %w", err)
 	case err != nil:
 		return nil, err
@@ -266,13 +266,13 @@ func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (bu
 }
 
 // Delete deletes a closed run, with its history and result; runID says which. It is gone when Delete returns. An open run is
-// ErrAlreadyOpen; one that closed less than two hours ago ErrClosedRecently; and one that is not there ErrNotFound.
+// ErrAlreadyStarted; one that closed less than two hours ago ErrClosedRecently; and one that is not there ErrNotFound.
 func (c *Client) Delete(ctx context.Context, workflowID, runID string) error {
 	unsure := false
 	_, err := c.do(ctx, request{
 		Request: Request{"delete", workflowID, ""}, method: http.MethodDelete, path: path(workflowID), query: runQuery(runID), unsure: &unsure,
 	})
-	if unsure && errors.Is(err, ErrNotFound) {
+	if unsure && errors.Is(err, api.NotFound) {
 		return nil // an attempt whose answer was lost has deleted it
 	}
 	return err
@@ -288,7 +288,7 @@ func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string)
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), Request: Request{how, workflowID, ""}, body: api.EndRequest{Reason: reason}, unsure: &unsure,
 	})
-	if unsure && errors.Is(err, ErrNotFound) {
+	if unsure && errors.Is(err, api.NotFound) {
 		// An attempt whose answer was lost has probably ended the run. It is over in any case, if there was one.
 		if d, lookErr := c.Describe(ctx, workflowID, runID); lookErr == nil && d.Status.Closed() {
 			return nil
@@ -399,6 +399,12 @@ func (e *Rejected) Error() string {
 
 // Unwrap is the validator's error.
 func (e *Rejected) Unwrap() error { return e.Failure.Err() }
+
+// Is reports whether target is ErrRejected.
+func (e *Rejected) Is(target error) bool { return failure.ErrRejected.Is(target) }
+
+// Condition is ErrRejected, so that a rejection which an activity returns is one in the workflow, too.
+func (e *Rejected) Condition() *failure.Error { return failure.ErrRejected }
 
 // Update is a handle of an update that was accepted.
 type Update struct {

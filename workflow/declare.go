@@ -110,7 +110,7 @@ type Run[Out any] struct {
 }
 
 // Start starts a run under this workflow id; an empty one is made. The run is durable when Start returns. A workflow id
-// that has an open run is client.ErrAlreadyOpen.
+// that has an open run is client.ErrAlreadyStarted.
 func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (Run[Out], error) {
 	input, err := payload.Encode(in)
 	if err != nil {
@@ -124,7 +124,7 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 // Result in one request, if the run ends within 20 s.
 //
 // A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
-// refused with client.ErrAlreadyOpen, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+// refused with client.ErrAlreadyStarted, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
 //
 // The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
 // that. Type.Get and Result wait for it again.

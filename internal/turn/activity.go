@@ -289,7 +289,7 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	case o.failure != nil && limited.Err() != nil:
 		return nil, timeout(w.limited, "the attempt took longer than "+w.limit.String(), o.failure)
 	case o.failure == nil && len(o.result) > s.options.MaxPayload:
-		return nil, failure.FromError(failure.Newf("TooLarge", "the result has %d bytes, and may have %d: %s", len(o.result), s.options.MaxPayload, engine.Advice(s.options.MaxPayload)).Final())
+		return nil, failure.FromError(failure.Newf(failure.ErrTooLarge.Type, "the result has %d bytes, and may have %d: %s", len(o.result), s.options.MaxPayload, engine.Advice(s.options.MaxPayload)).Final())
 	}
 	return o.result, o.failure
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,3 +116,57 @@ func lineAt(lines []string, i int) string {
 	}
 	return lines[i]
 }
+
+// notConditions are the exported errors of the authors' packages that only their own functions return, and why they are no conditions of
+// package failure.
+var notConditions = map[string]string{
+	"activity.ErrPending": "an activity returns it; nobody meets it",
+	"workflow.ErrClosed":  "of a channel of workflow code, which does not leave it",
+}
+
+// A condition has one value: an exported error of client, workflow or activity is that of package failure with the same name, and client
+// exports all of them.
+func TestOneErrorForEachCondition(t *testing.T) {
+	t.Parallel()
+	conditions := errorsOf(t, "engine/failure")
+	for _, name := range []string{"client", "workflow", "activity"} {
+		exported := errorsOf(t, name)
+		for e, value := range exported {
+			if _, ok := conditions[e]; notConditions[name+"."+e] == "" && (!ok || value != "failure."+e) {
+				t.Errorf("%s.%s is %s: make it failure.%s", name, e, value, e)
+			}
+		}
+		for e := range conditions {
+			if _, ok := exported[e]; name == "client" && !ok {
+				t.Errorf("client does not export failure.%s", e)
+			}
+		}
+	}
+	if len(conditions) < 10 {
+		t.Errorf("package failure has only %d conditions", len(conditions))
+	}
+}
+
+// errorsOf returns the exported variables of a package that are called Err..., each with the text of its value.
+func errorsOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, p := range packages(t) {
+		if in, _ := ours(p.ImportPath); in != name {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			source, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range errorVar.FindAllSubmatch(source, -1) {
+				found[string(match[1])] = string(match[2])
+			}
+		}
+	}
+	return found
+}
+
+// errorVar is the declaration of an exported error.
+var errorVar = regexp.MustCompile(`(?m)^(?:var |\t)(Err[A-Z]\w*)(?: error)? +=[ \t]*(.+)$`)
