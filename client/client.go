@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/options"
 )
 
 // Client sends requests to one deployment of Weft. It is safe for concurrent use.
@@ -59,27 +60,22 @@ func manyConnections() http.RoundTripper {
 	return transport
 }
 
-// New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect.
-func New(address string, options ...Options) *Client {
-	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString}
-	for _, o := range options {
-		if o.HTTP != nil {
-			c.http = o.HTTP
+// New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect. Of several sets of
+// options, a field that a later set gives replaces that of an earlier one.
+func New(address string, sets ...Options) *Client {
+	o := options.Of(sets)
+	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors}
+	if o.HTTP != nil {
+		c.http = o.HTTP
+	}
+	if o.NewID != nil {
+		c.newID = o.NewID
+	}
+	if o.Token != "" {
+		if c.header = c.header.Clone(); c.header == nil {
+			c.header = http.Header{}
 		}
-		if o.Header != nil {
-			c.header = o.Header
-		}
-		if o.Token != "" {
-			c.header = c.header.Clone()
-			if c.header == nil {
-				c.header = http.Header{}
-			}
-			c.header.Set("Authorization", "Bearer "+o.Token)
-		}
-		c.around = append(c.around, o.Interceptors...)
-		if o.NewID != nil {
-			c.newID = o.NewID
-		}
+		c.header.Set("Authorization", "Bearer "+o.Token)
 	}
 	return c
 }

@@ -32,19 +32,18 @@ type Registration interface {
 	Register(*engine.Registry) error
 }
 
-// BindOption tunes a binding.
-type BindOption func(*engine.Workflow)
-
-// Pinned keeps each run with the build that started it, however often code is deployed while it is open: its code may change
-// as it likes, without Patched. The build has to stay deployed until its last run has closed, or has been moved to another
-// (Run.Move); see docs/operations.md. A run that continues another stays with that one's build. Changing the option changes
-// no run that is open.
-func Pinned() BindOption { return func(w *engine.Workflow) { w.Pinned = true } }
+// BindOptions tunes a binding. The zero value is the default.
+type BindOptions struct {
+	// Pinned keeps each run with the build that started it, however often code is deployed while it is open: its code may change as it
+	// likes, without Patched. The build has to stay deployed until its last run has closed, or has been moved to another (Run.Move); see
+	// docs/operations.md. A run that continues another stays with that one's build. Changing the option changes no run that is open.
+	Pinned bool
+}
 
 // Bind binds a workflow type to its code.
-func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), options ...BindOption) Registration {
+func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets ...BindOptions) Registration {
 	w := &engine.Workflow{
-		Name: t.name, Where: where.Caller(),
+		Name: t.name, Where: where.Caller(), Pinned: options.Of(sets).Pinned,
 		CheckInput: func(p history.Payload) error {
 			_, err := payload.DecodeOrZero[In](p)
 			return err
@@ -65,9 +64,6 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), opti
 			}
 			return mustEncode(result), nil
 		},
-	}
-	for _, o := range options {
-		o(w)
 	}
 	return binding{w}
 }

@@ -117,6 +117,21 @@ func lineAt(lines []string, i int) string {
 	return lines[i]
 }
 
+// Options are structs whose zero value works, and which are merged if there are several. There are no functional options.
+func TestOptionsAreStructs(t *testing.T) {
+	t.Parallel()
+	option := regexp.MustCompile(`(?m)^type \w*Options?(\[.*\])? func.*|^func \w+(\[.*\])?\(.*\) \w*Option(\[.*\])?$`)
+	for _, name := range publicPackages(t) {
+		golden, err := os.ReadFile(filepath.Join(apiDir, goldenName(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range option.FindAllString(string(golden), -1) {
+			t.Errorf("%s has a functional option: %s", name, line)
+		}
+	}
+}
+
 // notConditions are the exported errors of the authors' packages that only their own functions return, and why they are no conditions of
 // package failure.
 var notConditions = map[string]string{

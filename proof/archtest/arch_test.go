@@ -127,7 +127,7 @@ var rules = []rule{
 	{"blob/s3", []string{"blob", "internal/awstry"}},
 	{"blob", nil},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn"}},
-	{"client", []string{"engine/...", "internal/api", "internal/header"}},
+	{"client", []string{"engine/...", "internal/api", "internal/header", "internal/options"}},
 	{"workflow", []string{"client", "engine/...", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
 	{"weftest", []string{

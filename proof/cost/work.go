@@ -164,7 +164,7 @@ func registry() (*engine.Registry, error) {
 	for _, registration := range []workflow.Registration{
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
 		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), flow.Registration(), workflow.Bind(asker, runAsker), step, local, ask,
-		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.Pinned()), workflow.Bind(shower, runShower),
+		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.BindOptions{Pinned: true}), workflow.Bind(shower, runShower),
 	} {
 		wrong = append(wrong, registration.Register(r))
 	}
