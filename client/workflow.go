@@ -403,9 +403,6 @@ func (e *Rejected) Unwrap() error { return e.Failure.Err() }
 // Is reports whether target is ErrRejected.
 func (e *Rejected) Is(target error) bool { return failure.ErrRejected.Is(target) }
 
-// Condition is ErrRejected, so that a rejection which an activity returns is one in the workflow, too.
-func (e *Rejected) Condition() *failure.Error { return failure.ErrRejected }
-
 // Update is a handle of an update that was accepted.
 type Update struct {
 	ID         string

@@ -101,7 +101,7 @@ func (p *Problem) Is(target error) bool {
 	if t, ok := target.(*Problem); ok {
 		return p.Type == t.Type
 	}
-	condition := p.Condition()
+	condition := conditions[p.Type]
 	return condition != nil && condition.Is(target)
 }
 
@@ -124,10 +124,6 @@ var conditions = map[string]*failure.Error{
 	Busy.Type:            failure.ErrBusy,
 	OutcomeUnknown.Type:  failure.ErrOutcomeUnknown,
 }
-
-// Condition returns the condition that the kind of refusal stands for, as client, workflow and activity export it; nil if there is none.
-// A problem that an activity returns travels as it.
-func (p *Problem) Condition() *failure.Error { return conditions[p.Type] }
 
 // Unwrap is the failure of the code that the request ran, as an error.
 func (p *Problem) Unwrap() error { return p.Failure.Err() }
