@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
@@ -26,11 +27,9 @@ func Declare[In, Out any](name string) Type[In, Out] { return Type[In, Out]{name
 // Name is the name under which runs of the type are recorded: changing it strands those that are open.
 func (t Type[In, Out]) Name() string { return t.name }
 
-// Registration is what weft.Register takes: a workflow that was bound to its code, or an activity.
-type Registration interface {
-	// Register adds it to the registry.
-	Register(*engine.Registry) error
-}
+// Registration is what weft.Register takes: a workflow that was bound to its code, an activity, task queues, or interceptors. Only Weft's
+// packages make one.
+type Registration interface{ bridge.Registration }
 
 // BindOptions tunes a binding. The zero value is the default.
 type BindOptions struct {
@@ -65,13 +64,8 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets
 			return mustEncode(result), nil
 		},
 	}
-	return binding{w}
+	return bridge.PartOf(func(r *engine.Registry) error { return r.AddWorkflow(w) })
 }
-
-type binding struct{ workflow *engine.Workflow }
-
-// Register adds the workflow to the registry.
-func (b binding) Register(r *engine.Registry) error { return r.AddWorkflow(b.workflow) }
 
 // mustEncode encodes a value of workflow code. One that cannot be encoded fails the task: the code is wrong, and the run
 // goes on when it has been mended.

@@ -23,6 +23,7 @@ import (
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/awstry"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -335,7 +336,7 @@ func register(registrations []workflow.Registration) (*engine.Registry, error) {
 	types := &engine.Registry{}
 	var wrong []error
 	for _, r := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		wrong = append(wrong, r.Register(types))
+		wrong = append(wrong, bridge.Register(types, r))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return nil, fmt.Errorf("cannot use these registrations: %w", err)

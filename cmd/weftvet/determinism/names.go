@@ -63,7 +63,7 @@ func isWeft(path string) bool {
 	if !ok || rest == "" {
 		return ok
 	}
-	for _, p := range []string{"/workflow", "/activity", "/client", "/engine", "/internal/header", "/internal/options", "/internal/payload", "/internal/where", "/internal/attempt"} {
+	for _, p := range []string{"/workflow", "/activity", "/client", "/engine", "/internal/bridge", "/internal/header", "/internal/options", "/internal/payload", "/internal/where", "/internal/attempt"} {
 		if rest == p || strings.HasPrefix(rest, p+"/") {
 			return true
 		}
