@@ -350,7 +350,7 @@ var (
 
 // sequence runs activities one after the other, in one process as far as their options let it.
 func sequence(o activity.Options) func(workflow.Context, int) (int, error) {
-	one := Work.With(o)
+	one := activity.New(Work.Name(), work, o) // with none of Work's options
 	return func(ctx workflow.Context, n int) (int, error) {
 		for i := range n {
 			if _, err := one.Run(ctx, Job{Name: fmt.Sprint(i)}); err != nil {
