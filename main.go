@@ -112,8 +112,11 @@ type Options struct {
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
 	// Telemetry opens what exports spans and metrics: weftotel.Open, which the program has to import. nil exports nothing.
-	Telemetry observe.Open
+	Telemetry Telemetry
 }
+
+// Telemetry opens what exports spans and metrics: weftotel.Open is one.
+type Telemetry = observe.Open
 
 // Isolation is how code is isolated: Children is the number of child processes, 0 for none, MemoryMiB the hard limit of the memory of each
 // in MiB, 0 for half of the machine's divided by Children, and CPUs the GOMAXPROCS of each, 0 for Go's default.

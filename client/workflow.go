@@ -343,9 +343,28 @@ func (c *Client) result(ctx context.Context, workflowID, runID string) (result h
 	}
 }
 
+// Description is what is known of a run, and what it waits for.
+type Description = api.Description
+
+// What a Description lists.
+type (
+	// PendingActivity is an activity that has not been resolved.
+	PendingActivity = api.PendingActivity
+	// PendingTimer is a timer that has not fired.
+	PendingTimer = api.PendingTimer
+	// PendingChild is a child workflow whose outcome has not come.
+	PendingChild = api.PendingChild
+	// UpdateInFlight is an update that was accepted and has not completed.
+	UpdateInFlight = api.UpdateInFlight
+	// UnreadSignal is the signals of one name that have not reached a run's code.
+	UnreadSignal = api.UnreadSignal
+	// StuckTask is a workflow task that fails and is tried again.
+	StuckTask = api.StuckTask
+)
+
 // Describe returns what is known of a run.
-func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.Description, error) {
-	var answer api.Description
+func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*Description, error) {
+	var answer Description
 	_, err := c.do(ctx, request{
 		Request: Request{"describe", workflowID, ""}, method: http.MethodGet, path: path(workflowID), query: runQuery(runID), answer: &answer,
 	})
@@ -357,6 +376,9 @@ func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.D
 
 // History is what has happened to a run so far, in events. It is exported as JSON, and weftest.Replay takes it.
 type History = api.HistoryResponse
+
+// HistoryEvent is an event of a History.
+type HistoryEvent = api.HistoryEvent
 
 // History returns the history of the latest run, or of the run with runID, with all of its pages.
 func (c *Client) History(ctx context.Context, workflowID, runID string) (*History, error) {

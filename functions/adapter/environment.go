@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -245,7 +245,7 @@ const sendsAtOnce = 8
 
 // Open is the function Open with settings.
 func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
-	if err := role.check(); err != nil {
+	if err := function.CheckRole(role); err != nil {
 		return nil, err
 	}
 	registry, err := register(registrations)
@@ -275,32 +275,19 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if role == Activity && e.timeout > 0 {
 		tellLong(registry, e.timeout-Reserve, log)
 	}
-	var forward Forward
+	var forward function.Forward
 	if e.pinning {
 		forward = newVersions(c, e.function).Forward
 	}
-	return New(role, service, Options{
+	f, err := function.New(role, service, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
-		QueueOf: QueueOf(e.urls), BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		QueueOf: function.QueueOf(e.urls), BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
-}
-
-// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same as URLs do. It is empty for one that
-// is none of these.
-func QueueOf(urls map[string]string) func(arn string) string {
-	return func(arn string) string {
-		name := nameOf(arn)
-		for q, url := range urls {
-			if _, is := queue.IsForTasks(q); is && path.Base(url) == name {
-				return q
-			}
-		}
-		return ""
+	if err != nil {
+		return nil, err
 	}
+	return &Function{f}, nil
 }
-
-// nameOf is the name of the queue that has an ARN.
-func nameOf(arn string) string { return arn[strings.LastIndex(arn, ":")+1:] }
 
 // triesOfKMS gives each try of a request to KMS a timeout of its own. The other clients have theirs from the adapters that use them.
 func triesOfKMS(o *kms.Options) {

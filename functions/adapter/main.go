@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -34,7 +33,7 @@ func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(r
 type Settings struct {
 	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open, which the program has to
 	// import. nil exports nothing.
-	Telemetry observe.Open
+	Telemetry Telemetry
 }
 
 // Main is the function Main with settings.
@@ -59,7 +58,7 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 		// holds nobody up.
 		return &answer{body: bytes.NewReader(body), sent: func() {
 			f.Flush()
-			exitIfHung(f, os.Exit)
+			exitIfHung(f, log, os.Exit)
 		}}, nil
 	})
 }
@@ -81,13 +80,4 @@ func (*answer) ContentType() string { return "application/json" }
 func (a *answer) Close() error {
 	a.sent()
 	return nil
-}
-
-// exitIfHung ends a process whose workflow code hangs: it holds a goroutine, and perhaps a core, for ever. What was
-// answered is in the log of its run; the next process begins with an empty cache.
-func exitIfHung(f *Function, exit func(int)) {
-	if f.Hung() {
-		f.log.Error("the process exits: workflow code does not come back")
-		exit(1)
-	}
 }
