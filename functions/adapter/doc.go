@@ -5,7 +5,7 @@
 //	}
 //
 // Built for provided.al2023 as the file bootstrap, it is deployed once for each [Role], with the role in the variable
-// WEFT_ROLE; or each role has a main of its own, as the folders beside this package do.
+// WEFT_ROLE; or each role has a main of its own, as the folders beside this package do. [Main] lists all variables.
 //
 //	event                                      role      what the function does
 //	─────────────────────────────────────────  ────────  ──────────────────────────────────────────────────
