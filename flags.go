@@ -27,7 +27,7 @@ type Flags struct {
 	TLSKey       string   `name:"tls-key" env:"WEFT_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate in PEM."`
 	Retention    Duration `env:"WEFT_RETENTION" placeholder:"TIME" help:"How long a run is kept after it has closed, as 48h; two hours at least (168h)."`
 	DeleteEvery  Duration `env:"WEFT_DELETE_EVERY" placeholder:"TIME" help:"How often the server looks for what has expired, and deletes it (1m)."`
-	DeleteAtOnce int      `env:"WEFT_DELETE_AT_ONCE" placeholder:"N" help:"How many expired items one write deletes, 10,000 at most; 0 is the default (200)."`
+	DeleteAtOnce *int     `env:"WEFT_DELETE_AT_ONCE" placeholder:"N" help:"How many expired items one write deletes, 10,000 at most; 0 is the default (200)."`
 	limits.QueueFlags
 	limits.Flags
 	seal.KeyFlags
@@ -47,8 +47,8 @@ func (f *Flags) AfterApply(c *kong.Context) error {
 	return nil
 }
 
-// Over returns o with what was given on the command line or in the environment in place of what o has. A flag or a variable that is
-// empty was not given.
+// Over returns o with what was given on the command line or in the environment in place of what o has. A flag that was given as 0 is 0; a
+// text or a list that is empty was not given.
 func (f *Flags) Over(o Options) Options {
 	replace(&o.Addr, f.Addr)
 	replace(&o.Data, f.Data)
@@ -57,7 +57,6 @@ func (f *Flags) Over(o Options) Options {
 	replace(&o.KeyFile, f.KeyFile)
 	replace(&o.Retention, time.Duration(f.Retention))
 	replace(&o.DeleteEvery, time.Duration(f.DeleteEvery))
-	replace(&o.DeleteAtOnce, f.DeleteAtOnce)
 	replace(&o.Rate, f.Rate)
 	replace(&o.MemoryLimit, int64(f.MemoryLimit))
 	replaceAll(&o.AllowedHosts, f.AllowedHosts)
@@ -66,9 +65,10 @@ func (f *Flags) Over(o Options) Options {
 	replace(&o.Limits.UpdatesInFlight, given.UpdatesInFlight)
 	replace(&o.Limits.UpdateBytesInFlight, given.UpdateBytesInFlight)
 	replace(&o.Limits.UpdatesInTotal, given.UpdatesInTotal)
-	replace(&o.Isolate.Children, f.Isolate)
-	replace(&o.Isolate.MemoryMiB, f.IsolateMemory)
-	replace(&o.Isolate.CPUs, f.IsolateCPUs)
+	o.Isolate = f.ProcessFlags.Over(o.Isolate)
+	if f.DeleteAtOnce != nil {
+		o.DeleteAtOnce = *f.DeleteAtOnce
+	}
 	if f.Auth != nil {
 		o.Auth, o.NoAuth = *f.Auth, !*f.Auth
 	}

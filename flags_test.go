@@ -1,10 +1,14 @@
 package weft
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,34 +19,44 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// optionCases has, for each option, a value that a program passes, and the flags that replace it, if there are any.
+// optionCases has, for each option, a value that a program passes, the flags that replace it, if there are any, and what it is then. local
+// says that it does not reach the server's settings by itself, and why.
 var optionCases = map[string]struct {
 	passed any
 	flags  string
 	given  any
+	local  string
 }{
-	"Addr":          {"127.0.0.1:1", "--addr=127.0.0.1:2", "127.0.0.1:2"},
-	"Data":          {"passed", "--data=given", "given"},
-	"AllowedHosts":  {[]string{"passed"}, "--allowed-hosts=a,b", []string{"a", "b"}},
-	"CORSOrigins":   {[]string{"http://passed"}, "--cors-origins=*", []string{"*"}},
-	"Auth":          {true, "--no-auth", false},
-	"NoAuth":        {true, "--auth", false},
-	"TLSCert":       {"passed", "--tls-cert=given", "given"},
-	"TLSKey":        {"passed", "--tls-key=given", "given"},
-	"Retention":     {3 * time.Hour, "--retention=48h", 48 * time.Hour},
-	"DeleteEvery":   {time.Hour, "--delete-every=90s", 90 * time.Second},
-	"DeleteAtOnce":  {7, "--delete-at-once=8", 8},
-	"Limits":        {engine.Limits{UpdatesInFlight: 1, UpdateBytesInFlight: 2, UpdatesInTotal: 3}, "--updates-in-flight=none --update-bytes-in-flight=5 --updates-in-total=6", engine.Limits{UpdatesInFlight: -1, UpdateBytesInFlight: 5, UpdatesInTotal: 6}},
-	"KeyFile":       {"passed", "--key-file=given", "given"},
-	"Compress":      {true, "--compress=off", false},
-	"SmallPayloads": {true, "--large-payloads", false},
-	"TaskQueues":    {map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 2}}, "--task-queues=b=3;c=4", map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 3}, "c": {AtOnce: 4}}},
-	"Rate":          {Rate{PerSecond: 1}, "--rate=50/s", Rate{PerSecond: 50}},
-	"Isolate":       {Isolation{Children: 1}, "--isolate=2 --isolate-cpus=1", Isolation{Children: 2, CPUs: 1}},
-	"MemoryLimit":   {int64(1 << 30), "--memory-limit=512MiB", int64(512 << 20)},
-	"Greeting":      {func(io.Writer, string) {}, "", nil},
-	"Log":           {slog.New(slog.DiscardHandler), "", nil},
-	"Telemetry":     {observe.Open(nil), "", nil},
+	"Addr":          {"127.0.0.1:1", "--addr=127.0.0.1:2", "127.0.0.1:2", ""},
+	"Data":          {"passed", "--data=given", "given", ""},
+	"AllowedHosts":  {[]string{"passed"}, "--allowed-hosts=a,b", []string{"a", "b"}, ""},
+	"CORSOrigins":   {[]string{"http://passed"}, "--cors-origins=*", []string{"*"}, ""},
+	"Auth":          {true, "--no-auth", false, ""},
+	"NoAuth":        {true, "--auth", false, ""},
+	"TLSCert":       {"passed", "--tls-cert=given", "given", "Serve loads it"},
+	"TLSKey":        {"passed", "--tls-key=given", "given", "Serve loads it"},
+	"Retention":     {3 * time.Hour, "--retention=48h", 48 * time.Hour, ""},
+	"DeleteEvery":   {time.Hour, "--delete-every=90s", 90 * time.Second, ""},
+	"DeleteAtOnce":  {7, "--delete-at-once=8", 8, ""},
+	"Limits":        {engine.Limits{UpdatesInFlight: 1, UpdateBytesInFlight: 2, UpdatesInTotal: 3}, "--updates-in-flight=none --update-bytes-in-flight=5 --updates-in-total=6", engine.Limits{UpdatesInFlight: -1, UpdateBytesInFlight: 5, UpdatesInTotal: 6}, ""},
+	"KeyFile":       {"passed", "--key-file=given", "given", "Serve reads it"},
+	"Compress":      {true, "--compress=off", false, ""},
+	"SmallPayloads": {true, "--large-payloads", false, ""},
+	"TaskQueues":    {map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 2}}, "--task-queues=b=3;c=4", map[string]TaskQueue{"a": {AtOnce: 1}, "b": {AtOnce: 3}, "c": {AtOnce: 4}}, ""},
+	"Rate":          {Rate{PerSecond: 1}, "--rate=50/s", Rate{PerSecond: 50}, ""},
+	"Isolate":       {Isolation{Children: 1, MemoryMiB: 64}, "--isolate=2 --isolate-cpus=1 --isolate-memory=0", Isolation{Children: 2, CPUs: 1}, ""},
+	"MemoryLimit":   {int64(1 << 30), "--memory-limit=512MiB", int64(512 << 20), ""},
+	"Greeting":      {func(io.Writer, string) {}, "", nil, "Serve prints it"},
+	"Log":           {slog.New(slog.DiscardHandler), "", nil, ""},
+	"Telemetry":     {Telemetry(func(context.Context, observe.Settings) (observe.Telemetry, error) { return nil, nil }), "", nil, "Serve opens it"},
+}
+
+// zeroCases are flags that are given as 0, which is a value as any other.
+var zeroCases = map[string]struct{ passed, given Options }{
+	"--isolate=0":        {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64, CPUs: 1}}, Options{}},
+	"--isolate-memory=0": {Options{Isolate: Isolation{Children: 2, MemoryMiB: 64}}, Options{Isolate: Isolation{Children: 2}}},
+	"--isolate-cpus=0":   {Options{Isolate: Isolation{Children: 2, CPUs: 1}}, Options{Isolate: Isolation{Children: 2}}},
+	"--delete-at-once=0": {Options{DeleteAtOnce: 7}, Options{}},
 }
 
 func parse(t *testing.T, args string) *Flags {
@@ -58,8 +72,9 @@ func parse(t *testing.T, args string) *Flags {
 	return &f
 }
 
-// What a program passes holds, and a flag that is given replaces it. Each option has a case, so that none is forgotten.
-func TestFlagsOverOptions(t *testing.T) {
+// withoutVariables takes the variables of Weft out of the environment, until the test ends.
+func withoutVariables(t *testing.T) {
+	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "WEFT_") {
 			t.Setenv(name, "") // restores it
@@ -68,8 +83,48 @@ func TestFlagsOverOptions(t *testing.T) {
 			}
 		}
 	}
+}
+
+// variablesOf returns flags as variables with their values. Those of task queues have none: on AWS the variables of these names have another
+// form.
+func variablesOf(t *testing.T, flags string) map[string]string {
+	t.Helper()
+	parser, err := kong.New(&Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables := map[string]string{}
+	for _, flag := range strings.Fields(flags) {
+		name, value, ok := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+		if !ok {
+			name, value = strings.TrimPrefix(name, "no-"), strconv.FormatBool(!strings.HasPrefix(name, "no-"))
+		}
+		i := slices.IndexFunc(parser.Model.Flags, func(f *kong.Flag) bool { return f.Name == name })
+		if i < 0 {
+			t.Fatalf("there is no flag --%s", name)
+		}
+		if envs := parser.Model.Flags[i].Envs; len(envs) == 1 {
+			variables[envs[0]] = value
+		} else if name != "task-queues" && name != "rate" {
+			t.Errorf("--%s has the variables %q, want one", name, envs)
+		}
+	}
+	return variables
+}
+
+// same reports whether a field of options has a value. Functions are the same if their code is.
+func same(field reflect.Value, want any) bool {
+	if field.Kind() == reflect.Func {
+		return field.Pointer() == reflect.ValueOf(want).Pointer()
+	}
+	return reflect.DeepEqual(field.Interface(), want)
+}
+
+// What a program passes holds, and a flag or a variable that is given replaces it. Each option has a case, and each flag is in one, so that
+// none is forgotten.
+func TestFlagsOverOptions(t *testing.T) {
+	withoutVariables(t)
 	typ := reflect.TypeFor[Options]()
-	flagged := reflect.TypeFor[Flags]()
 	if typ.NumField() != len(optionCases) {
 		t.Errorf("there are %d options and %d cases", typ.NumField(), len(optionCases))
 	}
@@ -80,28 +135,94 @@ func TestFlagsOverOptions(t *testing.T) {
 			t.Errorf("%s has no case", name)
 			continue
 		}
-		if _, has := flagged.FieldByName(name); has && c.flags == "" {
-			t.Errorf("%s has a flag that no case gives", name)
-		}
 		var o Options
 		reflect.ValueOf(&o).Elem().Field(i).Set(reflect.ValueOf(c.passed).Convert(typ.Field(i).Type))
-		none := parse(t, "").Over(o)
-		if got := reflect.ValueOf(none).Field(i); typ.Field(i).Type.Kind() == reflect.Func {
-			if got.Pointer() != reflect.ValueOf(o).Field(i).Pointer() {
-				t.Errorf("%s is replaced by nothing", name)
-			}
-		} else if !reflect.DeepEqual(got.Interface(), c.passed) {
+		if got := reflect.ValueOf(parse(t, "").Over(o)).Field(i); !same(got, c.passed) {
 			t.Errorf("%s: the program passes %v, and without a flag it is %v", name, c.passed, got)
 		}
-		if c.flags != "" {
-			if got := reflect.ValueOf(parse(t, c.flags).Over(o)).Field(i).Interface(); !reflect.DeepEqual(got, c.given) {
-				t.Errorf("%s: with %s it is %v, want %v", name, c.flags, got, c.given)
+		if c.flags == "" {
+			continue
+		}
+		if got := reflect.ValueOf(parse(t, c.flags).Over(o)).Field(i); !same(got, c.given) {
+			t.Errorf("%s: with %s it is %v, want %v", name, c.flags, got, c.given)
+		}
+		variables := variablesOf(t, c.flags)
+		if len(variables) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			for variable, value := range variables {
+				t.Setenv(variable, value)
 			}
+			if got := reflect.ValueOf(parse(t, "").Over(o)).Field(i); !same(got, c.given) {
+				t.Errorf("with variables for %s it is %v, want %v", c.flags, got, c.given)
+			}
+		})
+	}
+	for flag, c := range zeroCases {
+		if got := parse(t, flag).Over(c.passed); !reflect.DeepEqual(got, c.given) {
+			t.Errorf("with %s it is %+v, want %+v", flag, got, c.given)
 		}
 	}
+}
+
+// Each flag is in a case.
+func TestFlagsHaveCases(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&Flags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]bool{"help": true}
+	for _, c := range optionCases {
+		for _, flag := range strings.Fields(c.flags) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(flag, "--"), "no-"), "=")
+			given[name] = true
+		}
+	}
+	for _, f := range parser.Model.Flags {
+		if !given[f.Name] {
+			t.Errorf("no case gives --%s", f.Name)
+		}
+	}
+}
+
+// An option that a program passes reaches the server.
+func TestOptionsReachTheServer(t *testing.T) {
+	t.Parallel()
+	bound := &net.TCPAddr{IP: net.IPv4zero, Port: 80} // which demands a token by itself
+	typ := reflect.TypeFor[Options]()
+	for i := range typ.NumField() {
+		c := optionCases[typ.Field(i).Name]
+		var without, with Options
+		reflect.ValueOf(&with).Elem().Field(i).Set(reflect.ValueOf(c.passed).Convert(typ.Field(i).Type))
+		at := net.Addr(bound)
+		if typ.Field(i).Name == "Auth" {
+			at = &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80}
+		}
+		if arrives := !reflect.DeepEqual(with.local(at, nil, nil), without.local(at, nil, nil)); arrives != (c.local == "") {
+			t.Errorf("%s: it reaches the server: %v; %s", typ.Field(i).Name, arrives, c.local)
+		}
+	}
+}
+
+// A variable that is empty is none for a text.
+func TestEmptyVariable(t *testing.T) {
+	withoutVariables(t)
 	t.Setenv("WEFT_KEY_FILE", "")
 	t.Setenv("WEFT_DATA", "given")
 	if o := parse(t, "").Over(Options{KeyFile: "passed", Data: "passed"}); o.KeyFile != "passed" || o.Data != "given" {
 		t.Errorf("with variables it is %+v", o)
+	}
+}
+
+// A default that the program has given to slog is its log.
+func TestGoDefault(t *testing.T) {
+	t.Parallel()
+	if isGoDefault(slog.New(slog.DiscardHandler)) || isGoDefault(slog.New(slog.NewTextHandler(io.Discard, nil))) {
+		t.Error("a handler of the program's is taken for Go's default")
+	}
+	if !isGoDefault(slog.Default()) {
+		t.Errorf("Go's default is a %T", slog.Default().Handler())
 	}
 }

@@ -32,9 +32,9 @@ import (
 // reason, if the server could not run. What the options say holds, unless a flag or a variable of Flags was given in its place. Of several
 // sets of options, a field that a later set gives replaces that of an earlier one.
 //
-// Without a Log, a line of text for each message goes to the standard error, from the level in WEFT_LOG_LEVEL on (debug, info, warn or
-// error; info). Unless GOGC or GOMEMLIMIT are set, the garbage collector runs when the heap has grown by 400 %, and more often above half
-// of the memory of the machine or the container.
+// Without a Log, and without a default that the program has given to slog, a line of text for each message goes to the standard error, from
+// the level in WEFT_LOG_LEVEL on (debug, info, warn or error; info). The garbage collector runs when the heap has grown by 400 %, and more
+// often above half of the memory of the machine or the container, unless GOGC or GOMEMLIMIT are set or the program has set others.
 func Main(r *Registry, sets ...Options) {
 	var f Flags
 	kong.Parse(&f, kong.Description("Runs the workflows of this program: the HTTP API, the workers and the timers, in one process."))
@@ -47,15 +47,20 @@ func Main(r *Registry, sets ...Options) {
 	}
 }
 
-// serveTelling is Serve with a log for people, where the options have none.
+// serveTelling is Serve with a log for people, if neither the options nor the program have one.
 func serveTelling(ctx context.Context, r *Registry, o Options) (err error) {
-	if o.Log == nil {
+	if o.Log == nil && isGoDefault(slog.Default()) {
 		if o.Log, err = observe.TextLogger(os.Stderr, os.Getenv); err != nil {
 			return err
 		}
 		slog.SetDefault(o.Log) // for what workflows and activities log
 	}
 	return Serve(ctx, r, o)
+}
+
+// isGoDefault reports whether a logger is the one that slog has until a program gives it another.
+func isGoDefault(log *slog.Logger) bool {
+	return fmt.Sprintf("%T", log.Handler()) == "*slog.defaultHandler"
 }
 
 // Options are the settings of a local server. The zero value serves at 127.0.0.1:8080 and keeps everything in .weft.
@@ -112,8 +117,11 @@ type Options struct {
 	// Log takes what operators should know; nil is slog.Default. No payload is ever logged.
 	Log *slog.Logger
 	// Telemetry opens what exports spans and metrics: weftotel.Open, which the program has to import. nil exports nothing.
-	Telemetry observe.Open
+	Telemetry Telemetry
 }
+
+// Telemetry opens what exports spans and metrics: weftotel.Open is one.
+type Telemetry = observe.Open
 
 // Isolation is how code is isolated: Children is the number of child processes, 0 for none, MemoryMiB the hard limit of the memory of each
 // in MiB, 0 for half of the machine's divided by Children, and CPUs the GOMAXPROCS of each, 0 for Go's default.

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -31,7 +32,7 @@ type Registry struct {
 func Register(registrations ...workflow.Registration) *Registry {
 	r := &Registry{types: &engine.Registry{}}
 	for _, registration := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		if err := registration.Register(r.types); err != nil {
+		if err := bridge.Register(r.types, registration); err != nil {
 			r.wrong = append(r.wrong, err.Error())
 		}
 	}

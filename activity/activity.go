@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
@@ -68,16 +69,27 @@ const (
 
 // Activity is an activity type: its name, its code, and the options with which workflows start it.
 type Activity[In, Out any] struct {
+	part
 	name    string
 	where   string
 	run     func(context.Context, In) (Out, error)
 	options Options
 }
 
+// part makes an activity a workflow.Registration. It has the options that the activity had when it was made.
+type part = bridge.Part
+
 // New declares an activity. Declare each once, as a package variable, and register it with weft.Register. Of several sets of options, a
 // field that a later set gives replaces that of an earlier one.
 func New[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...Options) Activity[In, Out] {
-	return Activity[In, Out]{name: name, run: run, where: where.Caller(), options: options.Of(sets)}
+	return Activity[In, Out]{name: name, run: run, where: where.Caller()}.tuned(options.Of(sets))
+}
+
+// tuned returns the activity with other options, which are registered with it.
+func (a Activity[In, Out]) tuned(o Options) Activity[In, Out] {
+	a.options, a.part = o, part{}
+	a.part = bridge.PartOf(a.register)
+	return a
 }
 
 // Name is the activity's name.
@@ -86,14 +98,14 @@ func (a Activity[In, Out]) Name() string { return a.name }
 // With returns the activity with the options that are given here, for one call or for many. A field that is zero keeps the value that
 // the activity has, so With changes only what it names: With(Options{Retry: Retry{MaxAttempts: 3}}) keeps the other fields of Retry, too.
 func (a Activity[In, Out]) With(changed Options) Activity[In, Out] {
-	a.options = options.Merge(a.options, changed)
-	return a
+	return a.tuned(options.Merge(a.options, changed))
 }
 
 // On returns the activity on another task queue, its other options as they are; "" is the default queue.
 func (a Activity[In, Out]) On(taskQueue string) Activity[In, Out] {
-	a.options.TaskQueue = taskQueue
-	return a
+	o := a.options
+	o.TaskQueue = taskQueue
+	return a.tuned(o)
 }
 
 // Run starts the activity from workflow code and waits for its result. It returns a *workflow.ActivityError that wraps
@@ -104,17 +116,17 @@ func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 
 // Start starts the activity from workflow code and returns the future of its result. When ctx is canceled the activity
 // is asked to end, and the future says that it was canceled; see Options.WaitCancellation.
-func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
+func (a Activity[In, Out]) Start(ctx workflow.Context, in In) (result workflow.Future[Out]) {
 	if err := a.check(); err != nil { // With may have brought other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	return workflow.StartActivity[Out](ctx, engine.ActivityCall{
-		ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation,
-	}, in)
+	call := engine.ActivityCall{ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation}
+	bridge.StartActivity(ctx, call, in, &result)
+	return result
 }
 
-// Register adds the activity to the registry.
-func (a Activity[In, Out]) Register(r *engine.Registry) error {
+// register adds the activity to the registry.
+func (a Activity[In, Out]) register(r *engine.Registry) error {
 	if err := cmp.Or(a.check(), r.AddTaskQueue(a.options.TaskQueue)); err != nil {
 		return err
 	}
@@ -151,23 +163,20 @@ func code[In, Out any](name string, run func(context.Context, In) (Out, error)) 
 
 // TaskQueues is a registration of task queues that only calls name (see On): the local server and weftest have those, and the
 // ones that activities are declared with.
-func TaskQueues(names ...string) workflow.Registration { return taskQueues(names) }
-
-type taskQueues []string
-
-// Register adds the task queues to the registry.
-func (names taskQueues) Register(r *engine.Registry) error {
-	for _, name := range names {
-		if err := r.AddTaskQueue(name); err != nil {
-			return err
+func TaskQueues(names ...string) workflow.Registration {
+	return bridge.PartOf(func(r *engine.Registry) error {
+		for _, name := range names {
+			if err := r.AddTaskQueue(name); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // scheduled is the event with which the options are recorded, with the defaults filled in.
 func (o Options) scheduled(name string) history.ActivityTaskScheduled {
-	retry, _ := engine.CompleteRetry(o.Retry.Policy()) // check has found it right
+	retry, _ := engine.CompleteRetry(bridge.Retry(o.Retry).Policy()) // check has found it right
 	return history.ActivityTaskScheduled{
 		ActivityType:    name,
 		Inline:          o.Inline,
@@ -201,7 +210,7 @@ func (o Options) check() error {
 	if o.StartToClose < 0 || o.ScheduleToClose < 0 || o.ScheduleToStart < 0 || o.Heartbeat < 0 || o.Pending < 0 {
 		return errors.New("a time in its options is negative")
 	}
-	_, err := engine.CompleteRetry(o.Retry.Policy())
+	_, err := engine.CompleteRetry(bridge.Retry(o.Retry).Policy())
 	return cmp.Or(err, engine.CheckTaskQueue(o.TaskQueue))
 }
 
@@ -209,5 +218,16 @@ func (o Options) check() error {
 type Error = failure.Error
 
 // NewError returns an application error. Declare those that callers branch on once, as variables. Final() makes one that
-// ends the attempts.
-func NewError(typ, message string) *Error { return failure.New(typ, message) }
+// ends the attempts. It panics for the types NotFound, AlreadyStarted, Invalid and TooLarge and those that begin with "weft.": they are
+// Weft's own.
+func NewError(typ, message string) *Error { return failure.Declare(typ, message) }
+
+// The conditions that activities meet, besides [ErrPending]. Each is the value that packages client and workflow have under the same name.
+var (
+	// ErrCanceled is what Heartbeat and Beat return if the workflow no longer waits for the activity.
+	ErrCanceled error = failure.ErrCanceled
+	// ErrActivityEnded matches what Complete, Fail and Beat return if the attempt has ended otherwise.
+	ErrActivityEnded error = failure.ErrActivityEnded
+	// ErrInvalid matches what Complete, Fail and Beat return for a token that is none, and a result that is none of the activity's.
+	ErrInvalid error = failure.ErrInvalid
+)

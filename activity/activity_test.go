@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/proof/stage"
 	"github.com/seed-41655fb1/weft/proof/turntest"
@@ -105,7 +106,7 @@ func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for text, options := range badOptions {
 		good := activity.New("double", double)
-		err := good.With(options).Register(&engine.Registry{})
+		err := bridge.Register(&engine.Registry{}, good.With(options))
 		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "activity_test.go:") {
 			t.Errorf("registered: %v, want an error with %q and the place", err, text)
 		}
@@ -121,7 +122,7 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	for name, ok := range map[string]bool{"double": true, "": false, strings.Repeat("a", 256): false} {
 		a := activity.New(name, double)
-		err := a.Register(&engine.Registry{})
+		err := bridge.Register(&engine.Registry{}, a)
 		if a.Name() != name || ok != (err == nil) || !ok && !strings.Contains(err.Error(), "activity_test.go:") {
 			t.Errorf("%q: %v, want that it is good: %v", name, err, ok)
 		}

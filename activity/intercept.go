@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/header"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -17,16 +18,13 @@ type Interceptor func(ctx context.Context, next func(context.Context) error) err
 // the outermost.
 //
 //	weft.Register(activity.Intercept(timed), cart.Charge)
-func Intercept(interceptors ...Interceptor) workflow.Registration { return intercepted(interceptors) }
-
-type intercepted []Interceptor
-
-// Register adds the interceptors to the registry.
-func (all intercepted) Register(r *engine.Registry) error {
-	for _, i := range all {
-		r.AroundActivities(i.around)
-	}
-	return nil
+func Intercept(interceptors ...Interceptor) workflow.Registration {
+	return bridge.PartOf(func(r *engine.Registry) error {
+		for _, i := range interceptors {
+			r.AroundActivities(i.around)
+		}
+		return nil
+	})
 }
 
 // around calls next within the interceptor.

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/where"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -45,6 +46,7 @@ const (
 // go on outside. It runs at least once: a task whose commit another writer forestalls, or whose process dies, runs it again,
 // so give what it does outside a key that follows from its input.
 type Local[In, Out any] struct {
+	part
 	name    string
 	where   string
 	run     func(context.Context, In) (Out, error)
@@ -54,7 +56,14 @@ type Local[In, Out any] struct {
 // NewLocal declares a local activity. Declare each once, as a package variable, and register it where the workflow is
 // registered that calls it. Of several sets of options, a field that a later set gives replaces that of an earlier one.
 func NewLocal[In, Out any](name string, run func(context.Context, In) (Out, error), sets ...LocalOptions) Local[In, Out] {
-	return Local[In, Out]{name: name, run: run, where: where.Caller(), options: options.Of(sets)}
+	return Local[In, Out]{name: name, run: run, where: where.Caller()}.tuned(options.Of(sets))
+}
+
+// tuned returns the activity with other options, which are registered with it.
+func (a Local[In, Out]) tuned(o LocalOptions) Local[In, Out] {
+	a.options, a.part = o, part{}
+	a.part = bridge.PartOf(a.register)
+	return a
 }
 
 // Name is the activity's name.
@@ -63,8 +72,7 @@ func (a Local[In, Out]) Name() string { return a.name }
 // With returns the activity with the options that are given here, for one call or for many. A field that is zero keeps the value that
 // the activity has.
 func (a Local[In, Out]) With(changed LocalOptions) Local[In, Out] {
-	a.options = options.Merge(a.options, changed)
-	return a
+	return a.tuned(options.Merge(a.options, changed))
 }
 
 // Run has the activity run from workflow code, and waits for its result. It returns a *workflow.ActivityError that wraps
@@ -75,16 +83,17 @@ func (a Local[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 
 // Start has the activity run from workflow code, once all of the workflow's coroutines wait, and returns the future of its result. Those
 // that were started together run at the same time.
-func (a Local[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
+func (a Local[In, Out]) Start(ctx workflow.Context, in In) (result workflow.Future[Out]) {
 	call, err := a.call()
 	if err != nil { // With may have brought other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	return workflow.StartLocalActivity[Out](ctx, call, in)
+	bridge.StartLocalActivity(ctx, call, in, &result)
+	return result
 }
 
-// Register adds the activity to the registry.
-func (a Local[In, Out]) Register(r *engine.Registry) error {
+// register adds the activity to the registry.
+func (a Local[In, Out]) register(r *engine.Registry) error {
 	if _, err := a.call(); err != nil {
 		return err
 	}
@@ -95,7 +104,7 @@ func (a Local[In, Out]) Register(r *engine.Registry) error {
 func (a Local[In, Out]) call() (engine.LocalCall, error) {
 	call, err := engine.CompleteLocal(engine.LocalCall{
 		ActivityTaskScheduled: history.ActivityTaskScheduled{
-			ActivityType: a.name, Retry: a.options.Retry.Policy(),
+			ActivityType: a.name, Retry: bridge.Retry(a.options.Retry).Policy(),
 			StartToClose: history.Duration(a.options.StartToClose), ScheduleToClose: history.Duration(a.options.ScheduleToClose),
 		},
 		WaitInTask: a.options.WaitInTask, Speculative: a.options.Speculative,

@@ -28,8 +28,8 @@ func Token(ctx context.Context) (string, error) {
 }
 
 // Complete ends the attempt at this activity that a token names, from anywhere: it has succeeded. The result is durable when
-// Complete returns nil. The same again is no error; where the attempt has ended otherwise the error is client.ErrActivityEnded,
-// and for a token that is none client.ErrInvalid.
+// Complete returns nil. The same again is no error; where the attempt has ended otherwise the error is ErrActivityEnded,
+// and for a token that is none ErrInvalid.
 func (a Activity[In, Out]) Complete(ctx context.Context, c *client.Client, token string, out Out) error {
 	result, err := payload.Encode(out)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a Activity[In, Out]) Fail(ctx context.Context, c *client.Client, token str
 }
 
 // Beat is Heartbeat for the attempt that a token names, from anywhere: it says that the attempt is alive, and keeps details,
-// of at most 16 KiB, for the next one. Each call is a write. It returns workflow.ErrCanceled where the workflow no longer waits for
+// of at most 16 KiB, for the next one. Each call is a write. It returns ErrCanceled where the workflow no longer waits for
 // the activity: end it then, with Fail. Its other errors are those of Complete.
 func Beat[T any](ctx context.Context, c *client.Client, token string, details T) error {
 	body, err := payload.Encode(details)

@@ -31,7 +31,7 @@ func (c *Client) FailActivity(ctx context.Context, token string, cause error) er
 }
 
 // HeartbeatActivity says that the attempt at an activity which a token names is alive, and keeps details, of at most 16 KiB,
-// for the next one. Each is a write. It returns failure.ErrCanceled where the workflow no longer waits for the activity: end it, with
+// for the next one. Each is a write. It returns ErrCanceled where the workflow no longer waits for the activity: end it, with
 // FailActivity; and ErrActivityEnded where the attempt has ended.
 func (c *Client) HeartbeatActivity(ctx context.Context, token string, details history.Payload) error {
 	var answer api.HeartbeatResponse

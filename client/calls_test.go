@@ -422,7 +422,7 @@ func updateWithStartOpen(s *stand) {
 	if got, err := turntest.Add.Call(background, s.Client, "a", 3, with("")); err != nil || got != 3 {
 		s.t.Errorf("an open run is used: %d, %v", got, err)
 	}
-	if _, err := turntest.Add.Call(background, s.Client, "a", 1, with("fail")); !errors.Is(err, client.ErrAlreadyOpen) {
+	if _, err := turntest.Add.Call(background, s.Client, "a", 1, with("fail")); !errors.Is(err, client.ErrAlreadyStarted) {
 		s.t.Errorf("the policy fail: %v", err)
 	}
 	if got, err := turntest.Add.Call(background, s.Client, "a", 1, with("terminateExisting")); err != nil || got != 1 {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/options"
 )
 
 // Client sends requests to one deployment of Weft. It is safe for concurrent use.
@@ -58,27 +60,22 @@ func manyConnections() http.RoundTripper {
 	return transport
 }
 
-// New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect.
-func New(address string, options ...Options) *Client {
-	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString}
-	for _, o := range options {
-		if o.HTTP != nil {
-			c.http = o.HTTP
+// New returns a client of the deployment at this address, for example "http://127.0.0.1:8080". It does not connect. Of several sets of
+// options, a field that a later set gives replaces that of an earlier one.
+func New(address string, sets ...Options) *Client {
+	o := options.Of(sets)
+	c := &Client{base: strings.TrimSuffix(address, "/"), http: shared, pause: sleep, newID: uuid.NewString, header: o.Header, around: o.Interceptors}
+	if o.HTTP != nil {
+		c.http = o.HTTP
+	}
+	if o.NewID != nil {
+		c.newID = o.NewID
+	}
+	if o.Token != "" {
+		if c.header = c.header.Clone(); c.header == nil {
+			c.header = http.Header{}
 		}
-		if o.Header != nil {
-			c.header = o.Header
-		}
-		if o.Token != "" {
-			c.header = c.header.Clone()
-			if c.header == nil {
-				c.header = http.Header{}
-			}
-			c.header.Set("Authorization", "Bearer "+o.Token)
-		}
-		c.around = append(c.around, o.Interceptors...)
-		if o.NewID != nil {
-			c.newID = o.NewID
-		}
+		c.header.Set("Authorization", "Bearer "+o.Token)
 	}
 	return c
 }
@@ -125,24 +122,50 @@ func runQuery(runID string) url.Values {
 	return q
 }
 
-// The refusals that callers branch on; errors.Is matches a Problem against them.
+// The conditions that callers branch on with errors.Is: refusals, and how runs, activities and updates end. Packages workflow and activity
+// have those that their code meets under the same names, with the same values; docs/semantics.md lists all of them.
 var (
-	ErrInvalid         error = api.Invalid
-	ErrUnauthorized    error = api.Unauthorized
-	ErrForbidden       error = api.Forbidden
-	ErrNotFound        error = api.NotFound
-	ErrAlreadyOpen     error = api.AlreadyOpen
-	ErrClosedRecently  error = api.ClosedRecently
-	ErrAlreadyUsed     error = api.AlreadyUsed
-	ErrNotReady        error = api.NotReady
-	ErrOtherBuild      error = api.OtherBuild
-	ErrActivityEnded   error = api.ActivityEnded
-	ErrTooLarge        error = api.TooLarge
-	ErrQueryFailed     error = api.QueryFailed
-	ErrUpdateLimit     error = api.UpdateLimit
-	ErrUpdatesInFlight error = api.UpdatesInFlight
-	ErrBusy            error = api.Busy
-	ErrOutcomeUnknown  error = api.OutcomeUnknown
+	// ErrCanceled matches a run that ended as canceled, and what HeartbeatActivity returns for an activity that nobody waits for any more.
+	ErrCanceled error = failure.ErrCanceled
+	// ErrTimeout matches a run, or what it waited for, that took too long.
+	ErrTimeout error = failure.ErrTimeout
+	// ErrTerminated matches a run that was terminated.
+	ErrTerminated error = failure.ErrTerminated
+	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
+	ErrRunClosed error = failure.ErrRunClosed
+	// ErrNotFound matches a workflow, run, update, query or schedule that does not exist, and a run that has closed and takes nothing more.
+	ErrNotFound error = failure.ErrNotFound
+	// ErrAlreadyStarted matches a start whose id is taken. The Type of the [Problem] ends in already-open if a run of the id is open, and
+	// in already-used if the id reuse policy forbids another.
+	ErrAlreadyStarted error = failure.ErrAlreadyStarted
+	// ErrInvalid matches a request that is wrong in itself.
+	ErrInvalid error = failure.ErrInvalid
+	// ErrTooLarge matches a request or a payload above a limit of size.
+	ErrTooLarge error = failure.ErrTooLarge
+	// ErrRejected matches every *[Rejected].
+	ErrRejected error = failure.ErrRejected
+	// ErrUnauthorized matches a request without a token that the server takes.
+	ErrUnauthorized error = failure.ErrUnauthorized
+	// ErrForbidden matches a request that the server does not allow.
+	ErrForbidden error = failure.ErrForbidden
+	// ErrClosedRecently matches the deletion of a run that closed too recently.
+	ErrClosedRecently error = failure.ErrClosedRecently
+	// ErrNotReady matches a request to a run whose workflow task fails; the error wraps why.
+	ErrNotReady error = failure.ErrNotReady
+	// ErrOtherBuild matches a request to a run that only another build may run, which cannot be reached.
+	ErrOtherBuild error = failure.ErrOtherBuild
+	// ErrActivityEnded matches what is reported of an attempt at an activity that has ended otherwise.
+	ErrActivityEnded error = failure.ErrActivityEnded
+	// ErrQueryFailed matches a query whose handler returned an error, which the error wraps.
+	ErrQueryFailed error = failure.ErrQueryFailed
+	// ErrUpdateLimit matches an update of a run that has accepted as many as it may.
+	ErrUpdateLimit error = failure.ErrUpdateLimit
+	// ErrUpdatesInFlight matches an update of a run that has as many unfinished ones as it may.
+	ErrUpdatesInFlight error = failure.ErrUpdatesInFlight
+	// ErrBusy matches a request that was refused because of load, until no time was left. It did nothing.
+	ErrBusy error = failure.ErrBusy
+	// ErrOutcomeUnknown matches a request that may have been carried out, or not.
+	ErrOutcomeUnknown error = failure.ErrOutcomeUnknown
 )
 
 // Problem is a refusal of a request.

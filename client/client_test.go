@@ -397,7 +397,7 @@ func TestAnswersOfOthers(t *testing.T) {
 }
 
 func isOurs(err error) bool {
-	for _, ours := range []error{client.ErrInvalid, client.ErrNotFound, client.ErrAlreadyOpen, client.ErrNotReady, client.ErrTooLarge, client.ErrBusy} {
+	for _, ours := range []error{client.ErrInvalid, client.ErrNotFound, client.ErrAlreadyStarted, client.ErrNotReady, client.ErrTooLarge, client.ErrBusy} {
 		if errors.Is(err, ours) {
 			return true
 		}

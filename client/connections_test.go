@@ -50,3 +50,16 @@ func TestConnectionsAreReused(t *testing.T) {
 		t.Errorf("%d connections for %d callers, each with %d calls; want one for each", n, callers, calls)
 	}
 }
+
+// Of several sets of options each field that one gives holds.
+func TestSetsOfOptions(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.Header }))
+	defer server.Close()
+	c := client.New(server.URL, client.Options{Token: "secret"}, client.Options{Header: http.Header{"X-Tenant": {"acme"}}}, client.Options{HTTP: server.Client()})
+	_ = c.Cancel(t.Context(), "w", "", "") // the answer is none
+	if got.Get("Authorization") != "Bearer secret" || got.Get("X-Tenant") != "acme" {
+		t.Errorf("it sends %v", got)
+	}
+}

@@ -10,7 +10,11 @@
 //
 // # Errors
 //
-// A refusal is a [Problem]; errors.Is tells the kinds apart ([ErrNotFound], [ErrAlreadyOpen], ...). An update that its
-// validator refused is a [Rejected]: nothing was written. What workflow code returned comes back as the error that it
-// was, as far as it travels: errors.Is finds the sentinel errors made by activity.NewError and workflow.NewError.
+// A refusal is a *[Problem], and an update that its validator refused is a *[Rejected]: nothing was written. What workflow code returned
+// comes back as the error that it was, as far as it travels: errors.Is finds the sentinel errors made by activity.NewError and
+// workflow.NewError.
+//
+// What Weft itself reports has one sentinel for each condition ([ErrNotFound], [ErrAlreadyStarted], ...), which errors.Is finds here, in
+// workflow code and in activities. A run that failed of such an error has it in its chain, too: a *Problem in the chain says that it was
+// this request that was refused.
 package client

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/proof/turntest"
@@ -44,10 +43,10 @@ func TestErrorsTravel(t *testing.T) {
 		if err := c.Terminate(ctx, "a", "", "enough"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := handle.Get(ctx); !errors.Is(err, failure.ErrRunClosed) {
+		if _, err := handle.Get(ctx); !errors.Is(err, client.ErrRunClosed) {
 			t.Errorf("an update whose run closed: %v", err)
 		}
-		if _, err := turntest.Counter.Get(c, "a").Result(ctx); !errors.Is(err, failure.ErrTerminated) || !strings.Contains(err.Error(), "enough") {
+		if _, err := turntest.Counter.Get(c, "a").Result(ctx); !errors.Is(err, client.ErrTerminated) || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("the result of a run that was terminated: %v", err)
 		}
 	})
@@ -66,7 +65,7 @@ func startParallel(t *testing.T, c *client.Client) string {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	all := []error{
-		client.ErrInvalid, client.ErrNotFound, client.ErrAlreadyOpen, client.ErrAlreadyUsed, client.ErrNotReady, client.ErrTooLarge,
+		client.ErrInvalid, client.ErrNotFound, client.ErrAlreadyStarted, client.ErrNotReady, client.ErrTooLarge,
 		client.ErrQueryFailed, client.ErrUpdateLimit, client.ErrUpdatesInFlight, client.ErrBusy, client.ErrOutcomeUnknown,
 	}
 	var o turn.Options
@@ -104,10 +103,10 @@ var refusals = map[string]struct {
 		return err
 	}},
 	"no id": {client.ErrNotFound, func(ctx context.Context, c *client.Client) error { return c.Terminate(ctx, "", "", "") }},
-	"an id that is in use": {client.ErrAlreadyOpen, func(ctx context.Context, c *client.Client) error {
+	"an id that is in use": {client.ErrAlreadyStarted, func(ctx context.Context, c *client.Client) error {
 		return startTwice(ctx, c, "open", client.StartOptions{}, "counter")
 	}},
-	"an id that was in use": {client.ErrAlreadyUsed, func(ctx context.Context, c *client.Client) error {
+	"an id that was in use": {client.ErrAlreadyStarted, func(ctx context.Context, c *client.Client) error {
 		return startTwice(ctx, c, "used", client.StartOptions{IDReusePolicy: "rejectDuplicate"}, "sleeper")
 	}},
 	"an input that is too large": {client.ErrTooLarge, func(ctx context.Context, c *client.Client) error {

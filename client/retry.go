@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 )
 
 // Retry says when what failed is tried again: an activity, or a whole workflow. The zero value tries for ever, after 1 s, 2 s,
@@ -24,26 +24,10 @@ type Retry struct {
 	NonRetryable []*failure.Error
 }
 
-// Policy is the retry policy as it is recorded, without the defaults.
-func (r Retry) Policy() history.RetryPolicy {
-	p := history.RetryPolicy{
-		InitialInterval: history.Duration(r.InitialInterval), BackoffCoefficient: r.BackoffCoefficient,
-		MaximumInterval: history.Duration(r.MaxInterval), MaximumAttempts: r.MaxAttempts,
-	}
-	for _, e := range r.NonRetryable {
-		typ := ""
-		if e != nil {
-			typ = e.Type
-		}
-		p.NonRetryableTypes = append(p.NonRetryableTypes, typ)
-	}
-	return p
-}
-
 // request is the retry policy in a request; nil where there is none.
 func (r *Retry) request() *api.RetryPolicy {
 	if r == nil {
 		return nil
 	}
-	return api.RetryOf(r.Policy())
+	return api.RetryOf(bridge.Retry(*r).Policy())
 }

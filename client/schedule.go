@@ -116,7 +116,7 @@ func (c *Client) Schedule(id string) Schedule { return Schedule{id, c} }
 func (s Schedule) workflowID() string { return api.SchedulePrefix + s.ID }
 
 // CreateSchedule creates a schedule that starts runs of a workflow type. It is durable when CreateSchedule returns. An id that
-// another schedule has is ErrAlreadyOpen.
+// another schedule has is ErrAlreadyStarted.
 func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, input history.Payload, o ScheduleOptions) (Schedule, error) {
 	s := c.Schedule(id)
 	if err := errShown(o.Memo, o.SearchAttributes); err != nil {

@@ -69,7 +69,7 @@ func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 		if !again(err, &wait) || ctx.Err() != nil || !bounded && attempt >= attempts {
 			return status, err
 		}
-		if r.unsure != nil && !errors.Is(err, ErrBusy) {
+		if r.unsure != nil && !errors.Is(err, api.Busy) {
 			*r.unsure = true
 		}
 		if ended := c.pause(ctx, backoff(attempt, wait)); ended != nil {

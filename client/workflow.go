@@ -115,7 +115,7 @@ func (c *Client) start(ctx context.Context, workflowID, workflowType string, inp
 // error. It is one request if the run ends within 20 s.
 //
 // A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
-// refused with ErrAlreadyOpen, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+// refused with ErrAlreadyStarted, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
 //
 // The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
 // that; Result waits for it again. See Start and Result.
@@ -124,7 +124,7 @@ func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input
 	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{query: q, bound: longPoll(q), unsure: &unsure})
 	var lost *lostAnswer
 	switch {
-	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, ErrOutcomeUnknown)):
+	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, api.OutcomeUnknown)):
 		return nil, fmt.Errorf("weft: it is not known whether the run was started: %w", err)
 	case err != nil:
 		return nil, err
@@ -266,13 +266,13 @@ func (c *Client) Move(ctx context.Context, workflowID string, o MoveOptions) (bu
 }
 
 // Delete deletes a closed run, with its history and result; runID says which. It is gone when Delete returns. An open run is
-// ErrAlreadyOpen; one that closed less than two hours ago ErrClosedRecently; and one that is not there ErrNotFound.
+// ErrAlreadyStarted; one that closed less than two hours ago ErrClosedRecently; and one that is not there ErrNotFound.
 func (c *Client) Delete(ctx context.Context, workflowID, runID string) error {
 	unsure := false
 	_, err := c.do(ctx, request{
 		Request: Request{"delete", workflowID, ""}, method: http.MethodDelete, path: path(workflowID), query: runQuery(runID), unsure: &unsure,
 	})
-	if unsure && errors.Is(err, ErrNotFound) {
+	if unsure && errors.Is(err, api.NotFound) {
 		return nil // an attempt whose answer was lost has deleted it
 	}
 	return err
@@ -288,7 +288,7 @@ func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string)
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), Request: Request{how, workflowID, ""}, body: api.EndRequest{Reason: reason}, unsure: &unsure,
 	})
-	if unsure && errors.Is(err, ErrNotFound) {
+	if unsure && errors.Is(err, api.NotFound) {
 		// An attempt whose answer was lost has probably ended the run. It is over in any case, if there was one.
 		if d, lookErr := c.Describe(ctx, workflowID, runID); lookErr == nil && d.Status.Closed() {
 			return nil
@@ -343,9 +343,28 @@ func (c *Client) result(ctx context.Context, workflowID, runID string) (result h
 	}
 }
 
+// Description is what is known of a run, and what it waits for.
+type Description = api.Description
+
+// What a Description lists.
+type (
+	// PendingActivity is an activity that has not been resolved.
+	PendingActivity = api.PendingActivity
+	// PendingTimer is a timer that has not fired.
+	PendingTimer = api.PendingTimer
+	// PendingChild is a child workflow whose outcome has not come.
+	PendingChild = api.PendingChild
+	// UpdateInFlight is an update that was accepted and has not completed.
+	UpdateInFlight = api.UpdateInFlight
+	// UnreadSignal is the signals of one name that have not reached a run's code.
+	UnreadSignal = api.UnreadSignal
+	// StuckTask is a workflow task that fails and is tried again.
+	StuckTask = api.StuckTask
+)
+
 // Describe returns what is known of a run.
-func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.Description, error) {
-	var answer api.Description
+func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*Description, error) {
+	var answer Description
 	_, err := c.do(ctx, request{
 		Request: Request{"describe", workflowID, ""}, method: http.MethodGet, path: path(workflowID), query: runQuery(runID), answer: &answer,
 	})
@@ -357,6 +376,9 @@ func (c *Client) Describe(ctx context.Context, workflowID, runID string) (*api.D
 
 // History is what has happened to a run so far, in events. It is exported as JSON, and weftest.Replay takes it.
 type History = api.HistoryResponse
+
+// HistoryEvent is an event of a History.
+type HistoryEvent = api.HistoryEvent
 
 // History returns the history of the latest run, or of the run with runID, with all of its pages.
 func (c *Client) History(ctx context.Context, workflowID, runID string) (*History, error) {
@@ -399,6 +421,9 @@ func (e *Rejected) Error() string {
 
 // Unwrap is the validator's error.
 func (e *Rejected) Unwrap() error { return e.Failure.Err() }
+
+// Is reports whether target is ErrRejected.
+func (e *Rejected) Is(target error) bool { return failure.ErrRejected.Is(target) }
 
 // Update is a handle of an update that was accepted.
 type Update struct {

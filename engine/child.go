@@ -45,7 +45,7 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 	in.sequence++
 	c.sequence = in.sequence
 	if bad := CheckID("workflow id of the child", initiated.WorkflowID); err == nil && bad != nil {
-		err = c.failed(failure.Newf("Invalid", "%v", bad))
+		err = c.failed(failure.Newf(failure.ErrInvalid.Type, "%v", bad))
 	}
 	if err != nil {
 		c.end(in, nil, err)

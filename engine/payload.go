@@ -39,7 +39,7 @@ func tooLarge(what string, size, limit int) *failure.Failure {
 	if size <= limit {
 		return nil
 	}
-	return failure.FromError(failure.Newf("TooLarge", "%s has %d bytes: the limit is %d; %s", what, size, limit, Advice(limit)).Final())
+	return failure.FromError(failure.Newf(failure.ErrTooLarge.Type, "%s has %d bytes: the limit is %d; %s", what, size, limit, Advice(limit)).Final())
 }
 
 // Oversize is the failure of an activity whose input was too large to be recorded; nil for others. limit is what the error

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -191,7 +192,7 @@ func scriptRegistry(build string) *engine.Registry {
 		registrations = append(registrations, workflow.Bind(workflow.Declare[string, string](name), code))
 	}
 	for _, reg := range registrations {
-		if err := reg.Register(r); err != nil {
+		if err := bridge.Register(r, reg); err != nil {
 			panic(err)
 		}
 	}

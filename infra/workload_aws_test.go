@@ -166,5 +166,5 @@ func (v *traveller) step(ctx workflow.Context, step string) (err error) {
 }
 
 func (v *traveller) registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(errand, v.run), workflow.Bind(pinned, v.run, workflow.Pinned()), working, hauling, failing, beating, asking}
+	return []workflow.Registration{workflow.Bind(errand, v.run), workflow.Bind(pinned, v.run, workflow.BindOptions{Pinned: true}), working, hauling, failing, beating, asking}
 }

@@ -17,6 +17,7 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
@@ -108,7 +109,7 @@ func registry(t testing.TB, registrations []workflow.Registration) *engine.Regis
 	t.Helper()
 	r := &engine.Registry{}
 	for _, registration := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		if err := registration.Register(r); err != nil {
+		if err := bridge.Register(r, registration); err != nil {
 			t.Fatalf("weftest: cannot use a registration: %v", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -39,8 +40,8 @@ type Mocked[In, Out any] struct {
 
 // Activity is an activity, local or not, as package activity declares it.
 type Activity[In, Out any] interface {
+	workflow.Registration
 	Name() string
-	Register(r *engine.Registry) error
 	Run(ctx workflow.Context, in In) (Out, error)
 }
 
@@ -63,7 +64,7 @@ func Watch[In, Out any](env *Env, a Activity[In, Out]) *Mocked[In, Out] {
 func install[In, Out any](env *Env, a Activity[In, Out], keeps bool) *Mocked[In, Out] {
 	env.t.Helper()
 	types := &engine.Registry{}
-	if err := a.Register(types); err != nil {
+	if err := bridge.Register(types, a); err != nil {
 		env.t.Fatalf("weftest: cannot mock: %v", err)
 	}
 	code := types.Activity(a.Name())

@@ -24,9 +24,15 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
+// Settings are what Weft tells an export of the process that it is for.
+type Settings = observe.Settings
+
+// Export is an export that was opened. Weft flushes it after each invocation of a function, and closes it.
+type Export = observe.Telemetry
+
 // Open opens the export that the environment asks for; see the package comment. It is nil, without an error, where the
 // environment names no endpoint. It sets OpenTelemetry's global providers and its propagator (W3C trace context).
-func Open(ctx context.Context, s observe.Settings) (observe.Telemetry, error) {
+func Open(ctx context.Context, s Settings) (Export, error) {
 	spans, metrics, err := wanted(os.Getenv, s)
 	if err != nil || !spans && !metrics {
 		return nil, err
@@ -129,7 +135,7 @@ type Providers struct {
 }
 
 // Open is what weft.Options and adapter.Settings take: weftotel.Providers{...}.Open.
-func (p Providers) Open(_ context.Context, s observe.Settings) (observe.Telemetry, error) {
+func (p Providers) Open(_ context.Context, s Settings) (Export, error) {
 	return p.open(s)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
 )
 
@@ -59,7 +60,7 @@ func (o *ChildOptions) retry() *history.RetryPolicy {
 	if o.Retry == nil {
 		return nil
 	}
-	p := o.Retry.Policy()
+	p := bridge.Retry(*o.Retry).Policy()
 	return &p
 }
 

@@ -118,15 +118,16 @@ func TestCoroutinesThatAreLeft(t *testing.T) {
 	}
 }
 
-// Who returns while handlers run is warned, but for those that were set with Abandon.
+// Who returns while handlers run is warned, but for those that were set with Abandon. A second set of options leaves what the first has set.
 func TestAbandon(t *testing.T) {
 	t.Parallel()
 	sleeps := func(ctx workflow.Context, _ none) (none, error) { return none{}, workflow.Sleep(ctx, time.Hour) }
 	kept, abandoned := workflow.NewUpdate[none, none]("kept"), workflow.NewUpdate[none, none]("abandoned")
 	for _, fails := range []bool{false, true} {
+		var refusal error = errNo
 		s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
 			kept.Handle(ctx, sleeps)
-			abandoned.Handle(ctx, sleeps, workflow.Abandon[none]())
+			abandoned.Handle(ctx, sleeps, workflow.HandlerOptions[none]{Abandon: true}, workflow.Validate(func(none) error { return refusal }))
 			if _, err := word.Receive(ctx); err != nil {
 				return none{}, err
 			}
@@ -135,6 +136,10 @@ func TestAbandon(t *testing.T) {
 			}
 			return none{}, nil
 		}, none{})
+		if result, _ := s.Update("refused", "abandoned", none{}); result.Verdict != engine.Rejected {
+			t.Errorf("%+v, want a refusal by the validator", result)
+		}
+		refusal = nil
 		for _, name := range []string{"kept", "abandoned"} {
 			if result, f := s.Update("the "+name, name, none{}); result.Verdict != engine.Accepted {
 				t.Fatalf("%+v, %v", result, f.Err())

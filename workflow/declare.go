@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
@@ -26,25 +27,22 @@ func Declare[In, Out any](name string) Type[In, Out] { return Type[In, Out]{name
 // Name is the name under which runs of the type are recorded: changing it strands those that are open.
 func (t Type[In, Out]) Name() string { return t.name }
 
-// Registration is what weft.Register takes: a workflow that was bound to its code, or an activity.
-type Registration interface {
-	// Register adds it to the registry.
-	Register(*engine.Registry) error
+// Registration is what weft.Register takes: a workflow that was bound to its code, an activity, task queues, or interceptors. Only Weft's
+// packages make one.
+type Registration interface{ bridge.Registration }
+
+// BindOptions tunes a binding. The zero value is the default.
+type BindOptions struct {
+	// Pinned keeps each run with the build that started it, however often code is deployed while it is open: its code may change as it
+	// likes, without Patched. The build has to stay deployed until its last run has closed, or has been moved to another (Run.Move); see
+	// docs/operations.md. A run that continues another stays with that one's build. Changing the option changes no run that is open.
+	Pinned bool
 }
 
-// BindOption tunes a binding.
-type BindOption func(*engine.Workflow)
-
-// Pinned keeps each run with the build that started it, however often code is deployed while it is open: its code may change
-// as it likes, without Patched. The build has to stay deployed until its last run has closed, or has been moved to another
-// (Run.Move); see docs/operations.md. A run that continues another stays with that one's build. Changing the option changes
-// no run that is open.
-func Pinned() BindOption { return func(w *engine.Workflow) { w.Pinned = true } }
-
 // Bind binds a workflow type to its code.
-func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), options ...BindOption) Registration {
+func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets ...BindOptions) Registration {
 	w := &engine.Workflow{
-		Name: t.name, Where: where.Caller(),
+		Name: t.name, Where: where.Caller(), Pinned: options.Of(sets).Pinned,
 		CheckInput: func(p history.Payload) error {
 			_, err := payload.DecodeOrZero[In](p)
 			return err
@@ -66,16 +64,8 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), opti
 			return mustEncode(result), nil
 		},
 	}
-	for _, o := range options {
-		o(w)
-	}
-	return binding{w}
+	return bridge.PartOf(func(r *engine.Registry) error { return r.AddWorkflow(w) })
 }
-
-type binding struct{ workflow *engine.Workflow }
-
-// Register adds the workflow to the registry.
-func (b binding) Register(r *engine.Registry) error { return r.AddWorkflow(b.workflow) }
 
 // mustEncode encodes a value of workflow code. One that cannot be encoded fails the task: the code is wrong, and the run
 // goes on when it has been mended.
@@ -110,7 +100,7 @@ type Run[Out any] struct {
 }
 
 // Start starts a run under this workflow id; an empty one is made. The run is durable when Start returns. A workflow id
-// that has an open run is client.ErrAlreadyOpen.
+// that has an open run is client.ErrAlreadyStarted.
 func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID string, in In, sets ...StartOptions) (Run[Out], error) {
 	input, err := payload.Encode(in)
 	if err != nil {
@@ -124,7 +114,7 @@ func (t Type[In, Out]) Start(ctx context.Context, c *client.Client, workflowID s
 // Result in one request, if the run ends within 20 s.
 //
 // A second Run under the id of a run that has closed starts another run, unless IDReusePolicy forbids it. If a run of the id is open, Run is
-// refused with client.ErrAlreadyOpen, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
+// refused with client.ErrAlreadyStarted, unless IDConflictPolicy is "useExisting", by which Run waits for that run, or "terminateExisting".
 //
 // The run goes on if the context ends before it has closed. The error says then whether it was started, and its ids, if the client knows
 // that. Type.Get and Result wait for it again.

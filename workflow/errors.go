@@ -19,22 +19,34 @@ type (
 	PanicError = failure.PanicError
 )
 
-// ErrCanceled matches every *CanceledError in errors.Is.
-var ErrCanceled error = failure.ErrCanceled
-
-// What workflow code meets when it deals with other workflows.
+// The conditions that workflow code and callers branch on with errors.Is. Each is the value that package client has under the same name,
+// which has the others; docs/semantics.md lists all of them.
 var (
-	// ErrAlreadyStarted matches a child that could not be started because its workflow id is taken.
-	ErrAlreadyStarted error = failure.ErrAlreadyStarted
-	// ErrNotFound matches a signal or a request to end that found no open run.
-	ErrNotFound error = failure.ErrNotFound
-	// ErrTerminated matches a child that was terminated.
+	// ErrCanceled matches every *CanceledError.
+	ErrCanceled error = failure.ErrCanceled
+	// ErrTimeout matches every *TimeoutError.
+	ErrTimeout error = failure.ErrTimeout
+	// ErrTerminated matches the end of a run, a child's too, that was terminated.
 	ErrTerminated error = failure.ErrTerminated
+	// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
+	ErrRunClosed error = failure.ErrRunClosed
+	// ErrNotFound matches what was sent to a workflow that does not exist, or has no open run: a signal or a request to end, from workflow
+	// code or from outside.
+	ErrNotFound error = failure.ErrNotFound
+	// ErrAlreadyStarted matches a start, a child's too, whose workflow id is taken.
+	ErrAlreadyStarted error = failure.ErrAlreadyStarted
+	// ErrInvalid matches what is wrong in itself: a name, an id or an option of what is started or sent.
+	ErrInvalid error = failure.ErrInvalid
+	// ErrTooLarge matches what is above a limit of size.
+	ErrTooLarge error = failure.ErrTooLarge
+	// ErrRejected matches every *client.Rejected.
+	ErrRejected error = failure.ErrRejected
 )
 
 // NewError returns an application error. Declare those that callers branch on once, as variables: errors.Is compares
-// their types, also in the client. Error.With attaches data.
-func NewError(typ, message string) *Error { return failure.New(typ, message) }
+// their types, also in the client. Error.With attaches data. NewError panics for the types NotFound, AlreadyStarted, Invalid and TooLarge
+// and those that begin with "weft.": they are Weft's own.
+func NewError(typ, message string) *Error { return failure.Declare(typ, message) }
 
 // DetailsOf returns the details (Error.With) of an error that is, or wraps, one of the type of declared: in workflow code as in a
 // client. ok is false where there is no such error, and where it has no details or none that are a T.

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/payload"
 )
 
@@ -93,20 +94,34 @@ func (f *result[T]) peek() (T, error) {
 	return f.value, nil
 }
 
-// StartActivity starts an activity; authors call the Start or Run of an activity instead.
-func StartActivity[Out any](ctx Context, call engine.ActivityCall, in any) Future[Out] {
+func init() { bridge.Connect(bridge.Starter{Activity: startActivity, Local: startLocal}) }
+
+// resulting is a *Future that package activity has.
+type resulting interface {
+	becomeResult(f *coro.Future[history.Payload], kind, name string, wait bool)
+}
+
+// becomeResult makes the future that of the result of an activity.
+func (f *Future[T]) becomeResult(raw *coro.Future[history.Payload], kind, name string, wait bool) {
+	f.pending = &result[T]{Future: raw, kind: kind, name: name, wait: wait}
+}
+
+// startActivity implements bridge.StartActivity.
+func startActivity(of any, call engine.ActivityCall, in, future any) {
+	ctx := of.(Context)
 	call.Header = ctx.starting(call.ActivityType, false)
 	call.Encode = func() history.Payload { return mustEncode(in) }
 	raw := ctx.instance().StartActivity(ctx.scope, call)
-	return Future[Out]{&result[Out]{Future: raw, kind: "activity", name: call.ActivityType, wait: call.WaitCancellation}}
+	future.(resulting).becomeResult(raw, "activity", call.ActivityType, call.WaitCancellation)
 }
 
-// StartLocalActivity has a local activity run; authors call the Start or Run of an activity.Local instead.
-func StartLocalActivity[Out any](ctx Context, call engine.LocalCall, in any) Future[Out] {
+// startLocal implements bridge.StartLocalActivity.
+func startLocal(of any, call engine.LocalCall, in, future any) {
+	ctx := of.(Context)
 	call.Header = ctx.starting(call.ActivityType, false)
 	call.Input = mustEncode(in) // also on replay: what is tried again needs it
 	raw := ctx.instance().StartLocalActivity(ctx.scope, call)
-	return Future[Out]{&result[Out]{Future: raw, kind: "local activity", name: call.ActivityType}}
+	future.(resulting).becomeResult(raw, "local activity", call.ActivityType, false)
 }
 
 // fired is the future of a timer.

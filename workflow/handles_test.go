@@ -60,8 +60,8 @@ func openShop(t *testing.T) (context.Context, *turntest.Process, workflow.Run[in
 func TestStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p, run := openShop(t)
-		if _, err := shop.Start(ctx, p.Client, "shop-1", 1); !errors.Is(err, client.ErrAlreadyOpen) {
-			t.Errorf("a second start: %v, want %v", err, client.ErrAlreadyOpen)
+		if _, err := shop.Start(ctx, p.Client, "shop-1", 1); !errors.Is(err, client.ErrAlreadyStarted) {
+			t.Errorf("a second start: %v, want %v", err, client.ErrAlreadyStarted)
 		}
 		again, err := shop.Start(ctx, p.Client, "shop-1", 1, workflow.StartOptions{IDConflictPolicy: "useExisting"})
 		if err != nil || again.RunID != run.RunID {
@@ -107,13 +107,13 @@ func TestEnd(t *testing.T) {
 		if err := second.Terminate(ctx, "fire"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := second.Result(ctx); !errors.Is(err, failure.ErrTerminated) || err.Error() != "the run was terminated: fire" {
+		if _, err := second.Result(ctx); !errors.Is(err, workflow.ErrTerminated) || err.Error() != "the run was terminated: fire" {
 			t.Errorf("%v, want that it was terminated, and why", err)
 		}
 		// Each handle is of its own run; Get is of the latest.
 		_, err = run.Result(ctx)
 		wantCanceled(t, err, "it rains")
-		if _, err := shop.Get(p.Client, "shop-1").Result(ctx); !errors.Is(err, failure.ErrTerminated) {
+		if _, err := shop.Get(p.Client, "shop-1").Result(ctx); !errors.Is(err, workflow.ErrTerminated) {
 			t.Errorf("the latest run: %v, want the second", err)
 		}
 		if _, err := shop.Get(p.Client, "shop-7").Result(ctx); !errors.Is(err, client.ErrNotFound) {
@@ -193,8 +193,8 @@ func TestUpdateWhoseRunCloses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := handle.Get(ctx); !errors.Is(err, failure.ErrRunClosed) {
-				t.Errorf("%v, want %v", err, failure.ErrRunClosed)
+			if _, err := handle.Get(ctx); !errors.Is(err, workflow.ErrRunClosed) {
+				t.Errorf("%v, want %v", err, workflow.ErrRunClosed)
 			}
 		}
 		if _, err := buy.Call(ctx, p.Client, "shop-1", 1); !errors.Is(err, client.ErrNotFound) {

@@ -4,6 +4,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/header"
 )
 
@@ -37,16 +38,13 @@ func (s *Starting) SetHeader(name string, value any) { s.header = with(s.header,
 // schedule starts, and not around the schedule.
 //
 //	weft.Register(workflow.Intercept(tenants), workflow.Bind(cart.Workflow, cart.Run), cart.Charge)
-func Intercept(interceptors ...Interceptor) Registration { return intercepted(interceptors) }
-
-type intercepted []Interceptor
-
-// Register adds the interceptors to the registry.
-func (all intercepted) Register(r *engine.Registry) error {
-	for _, i := range all {
-		r.AroundWorkflows(i)
-	}
-	return nil
+func Intercept(interceptors ...Interceptor) Registration {
+	return bridge.PartOf(func(r *engine.Registry) error {
+		for _, i := range interceptors {
+			r.AroundWorkflows(i)
+		}
+		return nil
+	})
 }
 
 // around calls run with all that stands around it.

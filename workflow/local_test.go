@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/proof/stage"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -173,7 +174,7 @@ func TestLocalOptions(t *testing.T) {
 		"its StartToClose is 1m0s":          {StartToClose: time.Minute},
 		"backoff coefficient":               {Retry: activity.Retry{BackoffCoefficient: 0.5}},
 	} {
-		if err := lookUp.With(options).Register(&engine.Registry{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := bridge.Register(&engine.Registry{}, lookUp.With(options)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", options, err, want)
 		}
 	}

@@ -16,7 +16,7 @@ type ScheduleOptions = client.ScheduleOptions
 //		Cron: []string{"30 2 * * *"}, TimeZone: "Europe/Berlin",
 //	})
 //
-// An id that another schedule has is client.ErrAlreadyOpen.
+// An id that another schedule has is client.ErrAlreadyStarted.
 func (t Type[In, Out]) Schedule(ctx context.Context, c *client.Client, id string, in In, o ScheduleOptions) (client.Schedule, error) {
 	input, err := payload.Encode(in)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/where"
 	"github.com/seed-41655fb1/weft/proof/stage"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -80,10 +81,10 @@ func TestRegisteredTwice(t *testing.T) {
 		},
 	} {
 		r := &engine.Registry{}
-		if err := pair[0].Register(r); err != nil {
+		if err := bridge.Register(r, pair[0]); err != nil {
 			t.Fatal(err)
 		}
-		err := pair[1].Register(r)
+		err := bridge.Register(r, pair[1])
 		want := regexp.MustCompile(regexp.QuoteMeta(what) + ` is registered twice: at (workflow/\w+\.go:\d+) and at (workflow/\w+\.go:\d+)$`)
 		if err == nil || !want.MatchString(err.Error()) {
 			t.Errorf("%v, want an error that names both places", err)
@@ -102,7 +103,7 @@ func TestNames(t *testing.T) {
 		"cart": true, "cart/of ada": true, "Wägen": true, strings.Repeat("a", 255): true,
 		"": false, strings.Repeat("a", 256): false, "a\xff": false,
 	} {
-		err := workflow.Bind(workflow.Declare[none, none](name), code).Register(&engine.Registry{})
+		err := bridge.Register(&engine.Registry{}, workflow.Bind(workflow.Declare[none, none](name), code))
 		if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "twice_test.go:") {
 			t.Errorf("workflow type %q: %v, want that it is good: %v", name, err, ok)
 		}

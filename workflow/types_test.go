@@ -110,7 +110,7 @@ var snippets = []struct {
 	},
 	{
 		"bind a workflow",
-		`_ = workflow.Bind(pay, func(workflow.Context, order) (receipt, error) { return receipt{}, nil })`,
+		`_ = workflow.Bind(pay, func(workflow.Context, order) (receipt, error) { return receipt{}, nil }, workflow.BindOptions{Pinned: true})`,
 		[]string{
 			`_ = workflow.Bind(pay, func(workflow.Context, receipt) (receipt, error) { return receipt{}, nil })`,
 			`_ = workflow.Bind(pay, func(workflow.Context, order) (string, error) { return "", nil })`,
@@ -120,13 +120,14 @@ var snippets = []struct {
 	},
 	{
 		"handle an update",
-		`add.Handle(ctx, func(workflow.Context, order) (int, error) { return 0, nil }, workflow.Validate(func(order) error { return nil }), workflow.Abandon[order]())`,
+		`add.Handle(ctx, func(workflow.Context, order) (int, error) { return 0, nil }, workflow.Validate(func(order) error { return nil }), workflow.HandlerOptions[order]{Abandon: true})`,
 		[]string{
 			`add.Handle(ctx, func(workflow.Context, int) (int, error) { return 0, nil })`,
 			`add.Handle(ctx, func(workflow.Context, order) (string, error) { return "", nil })`,
 			`add.Handle(ctx, func(order) (int, error) { return 0, nil })`,
 			`add.Handle(ctx, func(workflow.Context, order) (int, error) { return 0, nil }, workflow.Validate(func(string) error { return nil }))`,
 			`add.Handle(ctx, func(workflow.Context, order) (int, error) { return 0, nil }, workflow.Validate(func(workflow.Context, order) error { return nil }))`,
+			`add.Handle(ctx, func(workflow.Context, order) (int, error) { return 0, nil }, workflow.HandlerOptions[string]{Abandon: true})`,
 		},
 	},
 	{

@@ -22,36 +22,30 @@ func NewUpdate[In, Out any](name string) Update[In, Out] { return Update[In, Out
 // Name is the update's name.
 func (u Update[In, Out]) Name() string { return u.name }
 
-// UpdateOption tunes an update handler.
-type UpdateOption[In any] func(*updateOptions[In])
-
-type updateOptions[In any] struct {
-	validate func(In) error
-	abandon  bool
+// HandlerOptions tunes the handler of an update. The zero value is the default.
+type HandlerOptions[In any] struct {
+	// Validate is the validator: an error refuses the update, and nothing is written. It gets no Context: it depends on the workflow's
+	// state and the input alone, and changes nothing. It runs when the update arrives, perhaps several times, and never on replay, so it
+	// may be changed at any time. nil refuses nothing.
+	Validate func(In) error
+	// Abandon says that the workflow may end while the handler runs. Without it, a warning is logged then.
+	Abandon bool
 }
 
-// Validate sets the validator: an error refuses the update, and nothing is written. It gets no Context: it depends on
-// the workflow's state and the input alone, and changes nothing. It runs when the update arrives, perhaps several times,
-// and never on replay, so it may be changed at any time.
-func Validate[In any](fn func(In) error) UpdateOption[In] {
-	return func(o *updateOptions[In]) { o.validate = fn }
-}
-
-// Abandon says that the workflow may end while the handler runs. Without it, a warning is logged then.
-func Abandon[In any]() UpdateOption[In] {
-	return func(o *updateOptions[In]) { o.abandon = true }
+// Validate returns the options with this validator. It is short for HandlerOptions[In]{Validate: fn}, whose type is inferred here:
+//
+//	AddItem.Handle(ctx, c.add, workflow.Validate(c.canAdd))
+func Validate[In any](fn func(In) error) HandlerOptions[In] {
+	return HandlerOptions[In]{Validate: fn}
 }
 
 // Handle sets the handler of the update. It runs in a coroutine of its own and may wait; its error is the update's
 // outcome, and the workflow goes on. Set it before the workflow first waits. Setting it twice fails the task with an
-// error that names both places.
-func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), options ...UpdateOption[In]) {
-	var o updateOptions[In]
-	for _, option := range options {
-		option(&o)
-	}
+// error that names both places. Of several sets of options, a field that a later set gives replaces that of an earlier one.
+func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), sets ...HandlerOptions[In]) {
+	o := options.Of(sets)
 	h := &engine.UpdateHandler{
-		Where: where.Caller(), Abandon: o.abandon,
+		Where: where.Caller(), Abandon: o.Abandon,
 		Decode: func(p history.Payload) (any, error) { return payload.Decode[In](p) },
 		Handle: func(scope *coro.Scope, input any) (history.Payload, error) {
 			inner := ctx
@@ -67,8 +61,8 @@ func (u Update[In, Out]) Handle(ctx Context, fn func(Context, In) (Out, error), 
 			return mustEncode(out), nil
 		},
 	}
-	if o.validate != nil {
-		h.Validate = func(input any) error { return o.validate(as[In](input)) }
+	if o.Validate != nil {
+		h.Validate = func(input any) error { return o.Validate(as[In](input)) }
 	}
 	ctx.instance().HandleUpdate(u.name, h)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/weftest"
@@ -24,7 +25,7 @@ func serve(t *testing.T, others ...workflow.Registration) string {
 	t.Helper()
 	var types engine.Registry
 	for _, r := range slices.Concat(tickets.Registrations(), others, []workflow.Registration{flow.Registration()}) {
-		if err := r.Register(&types); err != nil {
+		if err := bridge.Register(&types, r); err != nil {
 			t.Fatal(err)
 		}
 	}

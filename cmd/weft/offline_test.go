@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/examples/tickets"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/local"
 )
 
@@ -21,7 +22,7 @@ func types(t *testing.T) *engine.Registry {
 	t.Helper()
 	var types engine.Registry
 	for _, r := range append(tickets.Registrations(), cart.Registrations()...) {
-		if err := r.Register(&types); err != nil {
+		if err := bridge.Register(&types, r); err != nil {
 			t.Fatal(err)
 		}
 	}

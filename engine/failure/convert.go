@@ -124,7 +124,7 @@ func (w *walk) alone(err error) *Failure {
 		w.ended = true
 		return &Failure{Kind: KindCanceled}
 	}
-	return &Failure{Kind: KindApplication, Type: typeName(err), Message: err.Error()}
+	return &Failure{Kind: KindApplication, Type: typeOf(err), Message: err.Error()}
 }
 
 // wrappedBy returns what err wraps.

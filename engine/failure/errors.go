@@ -95,6 +95,12 @@ type TimeoutError struct {
 // Error is the message.
 func (e *TimeoutError) Error() string { return e.Message }
 
+// Is reports whether target is a TimeoutError of the same limit, or ErrTimeout.
+func (e *TimeoutError) Is(target error) bool {
+	t, ok := target.(*TimeoutError)
+	return ok && (t.Limit == "" || t.Limit == e.Limit)
+}
+
 // Unwrap returns the last failure before the limit passed.
 func (e *TimeoutError) Unwrap() error { return e.Cause }
 
@@ -103,9 +109,6 @@ type CanceledError struct {
 	// Reason is what the caller who asked for it gave.
 	Reason string
 }
-
-// ErrCanceled matches every CanceledError in errors.Is.
-var ErrCanceled = &CanceledError{}
 
 // Error names the reason.
 func (e *CanceledError) Error() string {
@@ -202,16 +205,3 @@ func (e *OtherError) Is(target error) bool {
 	t, ok := target.(*OtherError)
 	return ok && e.Kind == t.Kind
 }
-
-// ErrRunClosed matches the outcome of an accepted update whose run closed before its handler finished.
-var ErrRunClosed = &OtherError{Kind: KindRunClosed, Message: "the run closed before the update finished"}
-
-// ErrAlreadyStarted matches a child that could not be started because its workflow id has a run already, open or not to be
-// used again.
-var ErrAlreadyStarted = New("AlreadyStarted", "the workflow id of the child has been used already")
-
-// ErrNotFound matches a signal or a request to end that found no open run of the workflow that it was for.
-var ErrNotFound = New("NotFound", "there is no open run of that workflow")
-
-// ErrTerminated matches the outcome of a run that was terminated.
-var ErrTerminated = &OtherError{Kind: KindTerminated, Message: "terminated"}

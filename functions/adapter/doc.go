@@ -5,7 +5,7 @@
 //	}
 //
 // Built for provided.al2023 as the file bootstrap, it is deployed once for each [Role], with the role in the variable
-// WEFT_ROLE; or each role has a main of its own, as the folders beside this package do.
+// WEFT_ROLE; or each role has a main of its own, as the folders beside this package do. [Main] lists all variables.
 //
 //	event                                      role      what the function does
 //	─────────────────────────────────────────  ────────  ──────────────────────────────────────────────────
@@ -36,7 +36,7 @@
 //
 // # Versions
 //
-// A run that is pinned to another build (workflow.Pinned) is not for this process. Where versions of the function are
+// A run that is pinned to another build (workflow.BindOptions.Pinned) is not for this process. Where versions of the function are
 // published at each deployment, and WEFT_PINNING is on, the function hands the event to the version of itself that has the
 // build, and answers what that one answers: a request as it came, and of a batch the messages of such runs. Nothing is handed
 // on twice. The version has as long as this invocation has left. Everything else costs what it costs without. Where there is

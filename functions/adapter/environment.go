@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,8 @@ import (
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/awstry"
+	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -36,47 +37,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// environment is what the variables of a function say:
-//
-//	WEFT_TABLE             the name of the DynamoDB table
-//	WEFT_QUEUE_WORKFLOW    the URLs of the queues
-//	WEFT_QUEUE_TIMERS
-//	WEFT_QUEUE_ACTIVITIES
-//	WEFT_ROLE              read by FromEnvironment
-//
-// and, where they are set,
-//
-//	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the same in all
-//	                       functions, or one would not know where to send an activity. Else there is the default one alone
-//	WEFT_RATE              how many attempts at the activities of the queue that this function consumes may begin in a second, as
-//	                       50 or 0.5, over all of its instances; 0, or else, any number
-//	WEFT_BURST             how many of them at once after a while in which none has begun; 0, or else, those of a second, and 1 at least
-//	WEFT_NAMESPACE         what of the table this deployment has; else "default"
-//	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run
-//	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
-//	WEFT_PINNING           "on" hands what another build has to do to the version of this function whose WEFT_BUILD that is
-//	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a stage
-//	WEFT_TIMEOUT           the function's time-out, as in 60s; see Options.Timeout
-//	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m; else messages are never shortened
-//	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
-//	WEFT_METRICS           where metrics go: emf, the log, in CloudWatch's embedded metric format; otlp; or off; else emf
-//	WEFT_LOG_LEVEL         read by Main: debug, info, warn or error; else what Lambda lets through, or info
-//	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts what is kept and sent; or several, parted by commas: the first
-//	                       encrypts, all of them open. "none" in the first place encrypts nothing new; else nothing is
-//	WEFT_COMPRESS          "zstd" compresses what is kept and sent, from 1 KiB on; else off
-//	WEFT_BUCKET            the S3 bucket of payloads, commits and messages that are too large for the table and the queues; else
-//	                       payloads of more than 256 KiB are refused
-//	WEFT_GRACE             how long a message waits for the commit that it names before the place of that is taken; else 1m
-//	WEFT_RETENTION_DAYS    how long a run is kept after its deadline or, where it has none, after it has closed; else 7
-//	WEFT_CHECK_COMMITS     how many commits each sweep's part of the slow check over all runs looks at; else 20000
-//
-// the limits of updates, which are those of package limits,
-//
-//	WEFT_UPDATES_IN_FLIGHT         how many updates of a run may be accepted and not completed; else 10
-//	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait; else 20 MiB
-//	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; else any number
-//
-// The SDK reads its own: credentials, AWS_REGION, AWS_ENDPOINT_URL.
+// environment is what the variables that Main lists say.
 type environment struct {
 	table, namespace      string
 	noList, pinning       bool
@@ -245,7 +206,7 @@ const sendsAtOnce = 8
 
 // Open is the function Open with settings.
 func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(string) string, log *slog.Logger, registrations ...workflow.Registration) (*Function, error) {
-	if err := role.check(); err != nil {
+	if err := function.CheckRole(role); err != nil {
 		return nil, err
 	}
 	registry, err := register(registrations)
@@ -275,32 +236,19 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if role == Activity && e.timeout > 0 {
 		tellLong(registry, e.timeout-Reserve, log)
 	}
-	var forward Forward
+	var forward function.Forward
 	if e.pinning {
 		forward = newVersions(c, e.function).Forward
 	}
-	return New(role, service, Options{
+	f, err := function.New(role, service, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
-		QueueOf: QueueOf(e.urls), BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		QueueOf: function.QueueOf(e.urls), BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
-}
-
-// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same as URLs do. It is empty for one that
-// is none of these.
-func QueueOf(urls map[string]string) func(arn string) string {
-	return func(arn string) string {
-		name := nameOf(arn)
-		for q, url := range urls {
-			if _, is := queue.IsForTasks(q); is && path.Base(url) == name {
-				return q
-			}
-		}
-		return ""
+	if err != nil {
+		return nil, err
 	}
+	return &Function{f}, nil
 }
-
-// nameOf is the name of the queue that has an ARN.
-func nameOf(arn string) string { return arn[strings.LastIndex(arn, ":")+1:] }
 
 // triesOfKMS gives each try of a request to KMS a timeout of its own. The other clients have theirs from the adapters that use them.
 func triesOfKMS(o *kms.Options) {
@@ -336,7 +284,7 @@ func register(registrations []workflow.Registration) (*engine.Registry, error) {
 	types := &engine.Registry{}
 	var wrong []error
 	for _, r := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		wrong = append(wrong, r.Register(types))
+		wrong = append(wrong, bridge.Register(types, r))
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return nil, fmt.Errorf("cannot use these registrations: %w", err)

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -66,7 +68,7 @@ func TestEnvironment(t *testing.T) {
 	for name, is := range map[string]string{
 		"weft-activities": queue.Activities, "weft-tasks-reports": queue.ForTasks("reports"), "slow-lane": queue.ForTasks("slow"), "lane": "", "weft-timers": "",
 	} {
-		if got := QueueOf(want.urls)("arn:aws:sqs:us-east-1:123456789012:" + name); got != is {
+		if got := function.QueueOf(want.urls)("arn:aws:sqs:us-east-1:123456789012:" + name); got != is {
 			t.Errorf("the queue %s is %s, want %s", name, got, is)
 		}
 	}
@@ -121,17 +123,17 @@ func TestOpen(t *testing.T) {
 		"one name twice": {API, append(cart.Registrations(), cart.Registrations()...), "registered twice"},
 		"wrong options":  {API, []workflow.Registration{cart.Charge.With(twice)}, "negative"},
 	} {
-		f, err := Settings{}.open(t.Context(), c.role, get, quiet(), c.registrations)
+		f, err := Settings{}.open(t.Context(), c.role, get, slog.New(slog.DiscardHandler), c.registrations)
 		if c.text == "" && (err != nil || f == nil) || c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) {
 			t.Errorf("%s: %v, want %q", what, err, c.text)
 		}
 	}
 	vars["WEFT_NAMESPACE"] = "a namespace"
-	if _, err := (Settings{}).open(t.Context(), API, get, quiet(), nil); err == nil {
+	if _, err := (Settings{}).open(t.Context(), API, get, slog.New(slog.DiscardHandler), nil); err == nil {
 		t.Error("a namespace that cannot be is no error")
 	}
 	delete(vars, "WEFT_TABLE")
-	if _, err := (Settings{}).open(t.Context(), API, get, quiet(), nil); err == nil {
+	if _, err := (Settings{}).open(t.Context(), API, get, slog.New(slog.DiscardHandler), nil); err == nil {
 		t.Error("no table is no error")
 	}
 }

@@ -9,32 +9,66 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Main runs a Lambda function in a role, with these workflows and activities, on the table and the queues that its
-// environment names. It does not return: where the function cannot run, it ends the process with status 1 and the reason
-// in the log.
+// Main runs a Lambda function in a role, with these workflows and activities, on the table and the queues that its environment names. It does
+// not return:
 //
-// These variables are required: WEFT_TABLE, the name of the DynamoDB table; WEFT_QUEUE_WORKFLOW, WEFT_QUEUE_TIMERS and
-// WEFT_QUEUE_ACTIVITIES, the URLs of the queues. These are not: WEFT_NAMESPACE, what of the table this deployment has
-// (default); WEFT_LIST, off to keep no list of workflows (on); WEFT_BUILD, the name of the code (its commit, or a hash);
-// WEFT_PINNING, on to hand what another build has to do to the published version of the function that has it (off);
-// WEFT_TIMEOUT, the function's time-out (what an invocation has left); WEFT_BASE_PATH, what stands before /v1/workflows in the paths of requests besides a stage (nothing); WEFT_VISIBILITY,
-// the visibility of the activity queue, for ShortenFrom (unknown); WEFT_LONG_TIMER, the delay from which timers are kept in
-// the table (15m); WEFT_METRICS, where metrics go: emf, otlp or off (emf); WEFT_LOG_LEVEL, debug, info, warn or error
-// (info); WEFT_PAYLOAD_KEY, the ARN of the KMS key that encrypts what is kept and sent, or several, of which the first
-// encrypts (none: it is kept as it is); WEFT_COMPRESS, zstd to compress it (off); WEFT_BUCKET, the
-// S3 bucket of large payloads (none: those of more than 256 KiB are refused); WEFT_GRACE, how long a message waits for the commit that it names before it is given up (1m; no clock is
-// trusted with it, so that only cost depends on it).
+//   - If the function cannot run, it ends the process with status 1. The log has all that is wrong with the variables, or with what is
+//     registered. Nothing is asked of AWS before the first event.
+//   - It makes slog.Default the function's logger: lines of JSON on the standard error, with the id of the request.
+//   - It answers one event after the other. When Lambda has the answer it hands on metrics, and spans for at most half a second.
+//   - If workflow code has hung, it ends the process with status 1 when Lambda has the answer.
+//
+// It reads these variables, in all roles; the first four are required. WEFT_ROLE is what FromEnvironment reads.
+//
+//	WEFT_TABLE             the name of the DynamoDB table
+//	WEFT_QUEUE_WORKFLOW    the URLs of the queues
+//	WEFT_QUEUE_TIMERS
+//	WEFT_QUEUE_ACTIVITIES
+//	WEFT_ROLE              api, workflow, activity, timer or dead
+//	WEFT_TASK_QUEUES       the URLs of the queues of task queues, as in reports=https://...,slow=https://...; the same in all
+//	                       functions, or one would not know where to send an activity. Else there is the default one alone
+//	WEFT_RATE              how many attempts at the activities of the queue that this function consumes may begin in a second, as
+//	                       50 or 0.5, over all of its instances; 0, or else, any number
+//	WEFT_BURST             how many of them at once after a while in which none has begun; 0, or else, those of a second, and 1 at least
+//	WEFT_NAMESPACE         what of the table this deployment has; else "default"
+//	WEFT_LIST              "off" keeps no list of workflows, which saves two index writes a run; else on
+//	WEFT_BUILD             the name of the code; else its commit, or a hash of the program
+//	WEFT_PINNING           "on" hands what another build has to do to the published version of this function whose WEFT_BUILD that
+//	                       is, and WEFT_BUILD is required then; else off
+//	WEFT_BASE_PATH         what stands before /v1/workflows in the paths of requests, besides a stage; else nothing
+//	WEFT_TIMEOUT           the function's time-out, as in 60s; else what an invocation has left. With it the activity role logs, when
+//	                       it starts, which activities may take longer
+//	WEFT_VISIBILITY        the visibility of the activity queue, as in 15m, for ShortenFrom; else messages are never shortened
+//	WEFT_LONG_TIMER        the delay from which timers are kept in the table, as in 30s; else 15m
+//	WEFT_METRICS           where metrics go: emf, the log, in CloudWatch's embedded metric format on the standard output; otlp, with
+//	                       Settings.Telemetry; or off; else emf
+//	WEFT_LOG_LEVEL         debug, info, warn or error; else what Lambda lets through (AWS_LAMBDA_LOG_LEVEL), or info
+//	WEFT_PAYLOAD_KEY       the ARN of the KMS key that encrypts what is kept and sent; or several, separated by commas: the first
+//	                       encrypts, all of them open. "none" in the first place encrypts nothing new; else nothing is encrypted
+//	WEFT_COMPRESS          "zstd" compresses what is kept and sent, from 1 KiB on; else off
+//	WEFT_BUCKET            the S3 bucket of payloads, commits and messages that are too large for the table and the queues; else
+//	                       payloads of more than 256 KiB are refused
+//	WEFT_GRACE             how long a message waits for the commit that it names before it is given up; else 1m. No clock is trusted
+//	                       with it: only cost depends on it
+//	WEFT_RETENTION_DAYS    how long a run is kept after its deadline or, where it has none, after it has closed; else 7
+//	WEFT_CHECK_COMMITS     how many commits each sweep's part of the slow check over all runs looks at; else 20000
+//	WEFT_UPDATES_IN_FLIGHT         how many updates of a run may be accepted and not completed, or none for no limit; else 10
+//	WEFT_UPDATE_BYTES_IN_FLIGHT    from how many bytes of their inputs on another one has to wait, or none; else 20 MiB
+//	WEFT_UPDATES_IN_TOTAL          how many updates a run accepts in its life; else any number
+//
+// Lambda sets AWS_LAMBDA_LOG_LEVEL, AWS_LAMBDA_FUNCTION_NAME, by which versions are found, and AWS_LAMBDA_FUNCTION_MEMORY_SIZE, a quarter of
+// which is for the cache of runs. The SDK reads its own: credentials, AWS_REGION, AWS_ENDPOINT_URL. weftotel.Open reads those of
+// OpenTelemetry.
 func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(role, registrations...) }
 
 // Settings are what a program may set that its environment cannot. The zero value is what the function Main takes.
 type Settings struct {
 	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open, which the program has to
 	// import. nil exports nothing.
-	Telemetry observe.Open
+	Telemetry Telemetry
 }
 
 // Main is the function Main with settings.
@@ -59,7 +93,7 @@ func (s Settings) Main(role Role, registrations ...workflow.Registration) {
 		// holds nobody up.
 		return &answer{body: bytes.NewReader(body), sent: func() {
 			f.Flush()
-			exitIfHung(f, os.Exit)
+			exitIfHung(f, log, os.Exit)
 		}}, nil
 	})
 }
@@ -81,13 +115,4 @@ func (*answer) ContentType() string { return "application/json" }
 func (a *answer) Close() error {
 	a.sent()
 	return nil
-}
-
-// exitIfHung ends a process whose workflow code hangs: it holds a goroutine, and perhaps a core, for ever. What was
-// answered is in the log of its run; the next process begins with an empty cache.
-func exitIfHung(f *Function, exit func(int)) {
-	if f.Hung() {
-		f.log.Error("the process exits: workflow code does not return")
-		exit(1)
-	}
 }

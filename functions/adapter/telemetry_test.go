@@ -98,7 +98,7 @@ func TestOpenTelemetry(t *testing.T) {
 		{metricsOTLP, nil, false, false, "exports nothing"},
 	} {
 		var out bytes.Buffer
-		opened, err := openTelemetry(t.Context(), &environment{metrics: test.metrics}, &out, quiet(), test.export)
+		opened, err := openTelemetry(t.Context(), &environment{metrics: test.metrics}, &out, slog.New(slog.DiscardHandler), test.export)
 		if err != nil {
 			if test.text == "" || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("%s: %v", test.metrics, err)

@@ -1,17 +1,23 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/seed-41655fb1/weft/internal/function"
 )
 
 // variableBuild is the variable by which a version tells its build.
@@ -45,13 +51,13 @@ func newVersions(c aws.Config, function string) *versions {
 	}
 }
 
-// Forward is a Forward.
+// Forward is a function.Forward.
 func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]byte, error) {
 	version, err := v.find(ctx, build)
 	if err != nil {
 		return nil, err
 	}
-	mark, err := encodeMark(Mark(build, deadlineOf(ctx)))
+	mark, err := encodeMark(function.Mark(build, deadlineOf(ctx)))
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +68,9 @@ func (v *versions) Forward(ctx context.Context, build string, event []byte) ([]b
 	switch {
 	case errors.As(err, &gone):
 		v.forget(build)
-		return nil, fmt.Errorf("%w %q: version %s is gone", ErrNoVersion, build, version)
+		return nil, fmt.Errorf("%w %q: version %s is gone", function.ErrNoVersion, build, version)
 	case notBegun(err):
-		return nil, fmt.Errorf("%w: build %q: %w", ErrNotForwarded, build, err)
+		return nil, fmt.Errorf("%w: build %q: %w", function.ErrNotForwarded, build, err)
 	case err != nil:
 		return nil, fmt.Errorf("version %s with build %q: %w", version, build, err)
 	case answer.FunctionError != nil:
@@ -94,7 +100,7 @@ func (v *versions) find(ctx context.Context, build string) (string, error) {
 	}
 	if at, ok := v.missed[build]; !ok || v.now().Sub(at) >= missedFor {
 		if err := v.list(ctx); err != nil {
-			return "", fmt.Errorf("%w: the versions of %s: %w", ErrNotForwarded, v.function, err)
+			return "", fmt.Errorf("%w: the versions of %s: %w", function.ErrNotForwarded, v.function, err)
 		}
 	}
 	if version := v.known[build]; version != "" {
@@ -102,7 +108,7 @@ func (v *versions) find(ctx context.Context, build string) (string, error) {
 		return version, nil
 	}
 	v.missed[build] = v.now()
-	return "", fmt.Errorf("%w %q", ErrNoVersion, build)
+	return "", fmt.Errorf("%w %q", function.ErrNoVersion, build)
 }
 
 // list reads all published versions.
@@ -131,3 +137,18 @@ func (v *versions) forget(build string) {
 	defer v.mu.Unlock()
 	delete(v.known, build)
 }
+
+// encodeMark is a mark as Invoke takes it.
+func encodeMark(mark lambdacontext.ClientContext) (string, error) {
+	text, err := json.Marshal(mark)
+	return base64.StdEncoding.EncodeToString(text), err
+}
+
+// deadlineOf is when a context ends; zero is never.
+func deadlineOf(ctx context.Context) time.Time {
+	deadline, _ := ctx.Deadline()
+	return deadline
+}
+
+// newer reports whether a version's number is the greater one.
+func newer(a, b string) bool { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) > 0 }

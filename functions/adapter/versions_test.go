@@ -15,6 +15,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/seed-41655fb1/weft/internal/function"
 )
 
 // lambdaAPI plays the two operations of Lambda's API that a function calls on itself.
@@ -39,13 +41,13 @@ func (l *lambdaAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (l *lambdaAPI) list(w http.ResponseWriter, marker string) {
-	all := []object{{"Version": "$LATEST", "Environment": object{"Variables": object{"WEFT_BUILD": "build-9"}}}, {"Version": "99"}}
+	all := []map[string]any{{"Version": "$LATEST", "Environment": map[string]any{"Variables": map[string]any{"WEFT_BUILD": "build-9"}}}, {"Version": "99"}}
 	for i, build := range l.builds {
-		all = append(all, object{"Version": fmt.Sprint(i + 1), "Environment": object{"Variables": object{"WEFT_BUILD": build}}})
+		all = append(all, map[string]any{"Version": fmt.Sprint(i + 1), "Environment": map[string]any{"Variables": map[string]any{"WEFT_BUILD": build}}})
 	}
 	at := 0
 	_, _ = fmt.Sscan(marker, &at) // none is the beginning
-	page := object{"Versions": all[at:min(at+2, len(all))]}
+	page := map[string]any{"Versions": all[at:min(at+2, len(all))]}
 	if at+2 < len(all) {
 		page["NextMarker"] = fmt.Sprint(at + 2)
 	}
@@ -105,7 +107,7 @@ func TestMissingVersions(t *testing.T) {
 	v.now = func() time.Time { return now }
 	missing := func(lists int) {
 		t.Helper()
-		if _, err := v.Forward(t.Context(), "build-2", nil); !errors.Is(err, ErrNoVersion) {
+		if _, err := v.Forward(t.Context(), "build-2", nil); !errors.Is(err, function.ErrNoVersion) {
 			t.Errorf("%v", err)
 		}
 		if l.lists != lists {
@@ -123,7 +125,7 @@ func TestMissingVersions(t *testing.T) {
 		t.Errorf("after it was published: %v", err)
 	}
 	l.invoke = fail(404, "ResourceNotFoundException")
-	if _, err := v.Forward(t.Context(), "build-2", nil); !errors.Is(err, ErrNoVersion) {
+	if _, err := v.Forward(t.Context(), "build-2", nil); !errors.Is(err, function.ErrNoVersion) {
 		t.Errorf("a version that is gone: %v", err)
 	}
 	l.builds, l.lists = l.builds[:1], 0
@@ -139,10 +141,10 @@ func TestInvokeFails(t *testing.T) {
 		invoke http.HandlerFunc
 		is     error // nil is neither
 	}{
-		{"throttled", fail(429, "TooManyRequestsException"), ErrNotForwarded},
-		{"being updated", fail(409, "ResourceConflictException"), ErrNotForwarded},
-		{"inactive", fail(502, "ResourceNotReadyException"), ErrNotForwarded},
-		{"no addresses left", fail(502, "SubnetIPAddressLimitReachedException"), ErrNotForwarded},
+		{"throttled", fail(429, "TooManyRequestsException"), function.ErrNotForwarded},
+		{"being updated", fail(409, "ResourceConflictException"), function.ErrNotForwarded},
+		{"inactive", fail(502, "ResourceNotReadyException"), function.ErrNotForwarded},
+		{"no addresses left", fail(502, "SubnetIPAddressLimitReachedException"), function.ErrNotForwarded},
 		{"broken", fail(500, "ServiceException"), nil},
 		{"a function that fails", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Amz-Function-Error", "Unhandled")
@@ -155,7 +157,7 @@ func TestInvokeFails(t *testing.T) {
 			c.invoke(w, r)
 		}
 		_, err := v.Forward(t.Context(), "build-1", []byte("{}"))
-		known := errors.Is(err, ErrNotForwarded) || errors.Is(err, ErrNoVersion)
+		known := errors.Is(err, function.ErrNotForwarded) || errors.Is(err, function.ErrNoVersion)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || known != (c.is != nil) || strings.Contains(err.Error(), "secret") || calls != 1 {
 			t.Errorf("%s: %v, in %d calls", c.name, err, calls)
 		}

@@ -26,7 +26,7 @@ func kind(name string, status int, title string) *Problem {
 	return &Problem{Type: "urn:weft:problem:" + name, Title: title, Status: status}
 }
 
-// The kinds of refusal. Each is matched by errors.Is, whatever its detail.
+// The kinds of refusal. Each is matched by errors.Is, whatever its detail, and so is what conditions has for it.
 var (
 	// Invalid is a request that is wrong in itself.
 	Invalid = kind("invalid", http.StatusBadRequest, "The request is invalid")
@@ -96,10 +96,33 @@ func (p *Problem) Error() string {
 	return p.Title + ": " + p.Detail
 }
 
-// Is reports whether target is a problem of the same kind.
+// Is reports whether target is a problem of the same kind, or the condition that the kind stands for.
 func (p *Problem) Is(target error) bool {
-	t, ok := target.(*Problem)
-	return ok && p.Type == t.Type
+	if t, ok := target.(*Problem); ok {
+		return p.Type == t.Type
+	}
+	condition := conditions[p.Type]
+	return condition != nil && condition.Is(target)
+}
+
+// conditions are those that the kinds of refusal stand for. A kind that is not here is one that no caller branches on.
+var conditions = map[string]*failure.Error{
+	Invalid.Type:         failure.ErrInvalid,
+	Unauthorized.Type:    failure.ErrUnauthorized,
+	Forbidden.Type:       failure.ErrForbidden,
+	NotFound.Type:        failure.ErrNotFound,
+	AlreadyOpen.Type:     failure.ErrAlreadyStarted,
+	AlreadyUsed.Type:     failure.ErrAlreadyStarted,
+	ClosedRecently.Type:  failure.ErrClosedRecently,
+	NotReady.Type:        failure.ErrNotReady,
+	OtherBuild.Type:      failure.ErrOtherBuild,
+	ActivityEnded.Type:   failure.ErrActivityEnded,
+	UpdateLimit.Type:     failure.ErrUpdateLimit,
+	TooLarge.Type:        failure.ErrTooLarge,
+	QueryFailed.Type:     failure.ErrQueryFailed,
+	UpdatesInFlight.Type: failure.ErrUpdatesInFlight,
+	Busy.Type:            failure.ErrBusy,
+	OutcomeUnknown.Type:  failure.ErrOutcomeUnknown,
 }
 
 // Unwrap is the failure of the code that the request ran, as an error.

@@ -125,7 +125,7 @@ func (s *story) tellOfTrouble(d *turntest.Deployment) {
 // tellOfBuilds plays a run that is pinned to a build, and moved to another.
 func (s *story) tellOfBuilds(d *turntest.Deployment) {
 	process := func(build string) *turntest.Process {
-		return d.Idle(turn.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.Pinned()))
+		return d.Idle(turn.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Pinned: true}))
 	}
 	process("build-1").Do(http.MethodPost, workflows, `{"workflowId":"cart-42","type":"cart"}`)
 	s.tell(process("build-2"),

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -18,14 +19,14 @@ func TestLongChain(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	link, lap := workflow.Declare[int, int]("link"), workflow.NewUpdate[workflow.None, int]("lap")
 	types := &engine.Registry{}
-	if err := workflow.Bind(link, func(ctx workflow.Context, n int) (int, error) {
+	if err := bridge.Register(types, workflow.Bind(link, func(ctx workflow.Context, n int) (int, error) {
 		over := false
 		lap.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { over = true; return n, nil })
 		if err := workflow.Await(ctx, func() bool { return over }); err != nil {
 			return 0, err
 		}
 		return link.ContinueAsNew(ctx, n+1)
-	}).Register(types); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	open := func() (*Server, *client.Client) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -34,9 +35,9 @@ func signaledWith(t *testing.T, o Options, signals int, ids ...string) {
 	t.Helper()
 	types := &engine.Registry{}
 	waits := workflow.Declare[workflow.None, workflow.None]("waits")
-	err := workflow.Bind(waits, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
+	err := bridge.Register(types, workflow.Bind(waits, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 		return workflow.None{}, workflow.Await(ctx, func() bool { return false })
-	}).Register(types)
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

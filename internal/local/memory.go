@@ -26,13 +26,18 @@ const (
 	memoryShare = 0.5
 )
 
-// TuneMemory sets the garbage collector of a process that is a server and nothing else, unless GOGC or GOMEMLIMIT say otherwise. The limit
-// is no bound: what is live stays.
+// goPercent is the percentage that Go has by itself.
+const goPercent = 100
+
+// TuneMemory sets the garbage collector of a process that is a server and nothing else, unless GOGC or GOMEMLIMIT, or the program before,
+// say otherwise. The limit is no bound: what is live stays.
 func TuneMemory(getenv func(string) string) {
 	if getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		if before := debug.SetGCPercent(gcPercent); before != goPercent {
+			debug.SetGCPercent(before)
+		}
 	}
-	if getenv("GOMEMLIMIT") == "" {
+	if getenv("GOMEMLIMIT") == "" && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		// Without a limit that can be found, there is none, as without this.
 		_, _ = memlimit.Set(
 			memlimit.WithRatio(memoryShare),

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A server takes settings of its own, and leaves those that the environment has. It is not parallel: the settings are the process's.
+// A server takes settings of its own, and leaves those that the environment or the program has. It is not parallel: the settings are the process's.
 func TestTuneMemory(t *testing.T) {
 	percent, limit := debug.SetGCPercent(100), debug.SetMemoryLimit(math.MaxInt64)
 	defer func() {
@@ -24,6 +24,13 @@ func TestTuneMemory(t *testing.T) {
 		t.Errorf("GOGC and GOMEMLIMIT are set, and were replaced: %d, %d", got, debug.SetMemoryLimit(-1))
 	}
 	clear(environment)
+	debug.SetGCPercent(70)
+	debug.SetMemoryLimit(1 << 30)
+	TuneMemory(getenv)
+	if got := debug.SetGCPercent(100); got != 70 || debug.SetMemoryLimit(-1) != 1<<30 {
+		t.Errorf("the program has set others, and they were replaced: %d, %d", got, debug.SetMemoryLimit(-1))
+	}
+	debug.SetMemoryLimit(math.MaxInt64)
 	TuneMemory(getenv)
 	if got := debug.SetGCPercent(100); got != gcPercent {
 		t.Errorf("the percentage is %d; want %d", got, gcPercent)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -34,7 +35,7 @@ func registry(t *testing.T) *engine.Registry {
 	t.Helper()
 	types := &engine.Registry{}
 	nothing := workflow.Declare[workflow.None, workflow.None]("nothing")
-	if err := workflow.Bind(nothing, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil }).Register(types); err != nil {
+	if err := bridge.Register(types, workflow.Bind(nothing, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })); err != nil {
 		t.Fatal(err)
 	}
 	return types

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
@@ -94,8 +95,10 @@ func (h *heard) String() string {
 func running(t *testing.T, dir string, log *heard, keys seal.Keys) (c *client.Client, stop func()) {
 	t.Helper()
 	types := &engine.Registry{}
-	if err := errors.Join(workflow.Bind(vault, keep).Register(types), inspect.Register(types), workflow.Bind(errand, outside.Run).Register(types), outside.Register(types)); err != nil {
-		t.Fatal(err)
+	for _, r := range []workflow.Registration{workflow.Bind(vault, keep), inspect, workflow.Bind(errand, outside.Run), outside} {
+		if err := bridge.Register(types, r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	s, err := Open(types, Options{Dir: dir, Keys: keys, Log: logger, Turn: turn.Options{Observe: observe.New(observe.Log(logger))}})

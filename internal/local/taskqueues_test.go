@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -26,7 +27,7 @@ func TestTaskQueues(t *testing.T) {
 	open := func(o Options, registrations ...workflow.Registration) (*Server, error) {
 		types := &engine.Registry{}
 		for _, r := range registrations {
-			if err := r.Register(types); err != nil {
+			if err := bridge.Register(types, r); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -134,7 +135,7 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 	}
 	types := &engine.Registry{}
 	for _, r := range registrations() {
-		if err := r.Register(types); err != nil {
+		if err := bridge.Register(types, r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -287,7 +287,7 @@ func (s *Service) carryOutAttempt(ctx context.Context, w *work) (result history.
 	case o.Failure != nil && limited.Err() != nil:
 		return nil, runner.TimedOut(w.limited, "the attempt took longer than "+w.limit.String(), o.Failure)
 	case o.Failure == nil && len(o.Result) > s.options.MaxPayload:
-		return nil, failure.FromError(failure.Newf("TooLarge", "the result has %d bytes, and may have %d: %s", len(o.Result), s.options.MaxPayload, engine.Advice(s.options.MaxPayload)).Final())
+		return nil, failure.FromError(failure.Newf(failure.ErrTooLarge.Type, "the result has %d bytes, and may have %d: %s", len(o.Result), s.options.MaxPayload, engine.Advice(s.options.MaxPayload)).Final())
 	}
 	return o.Result, o.Failure
 }

@@ -201,7 +201,7 @@ func (s *Service) ensureChild(ctx context.Context, e *errand) (history.Attribute
 		var err error
 		r = startOf(child)
 		if started, err = s.checkStart(ctx, r); err != nil {
-			return fails(failure.FromError(failure.New("Invalid", err.Error()).Final()))
+			return fails(failure.FromError(failure.New(failure.ErrInvalid.Type, err.Error()).Final()))
 		}
 		started.Parent = &history.Parent{WorkflowID: e.message.WorkflowID, RunID: e.message.RunID, InitiatedEventID: child.EventID}
 	}

@@ -65,7 +65,7 @@ func checkExternal(p *engine.PendingExternal, limit int) *failure.Failure {
 		}
 	}
 	if err != nil {
-		return failure.FromError(failure.New("Invalid", err.Error()))
+		return failure.FromError(failure.New(failure.ErrInvalid.Type, err.Error()))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/proof/turntest"
@@ -131,12 +132,12 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 // A history of before, in which the code took the error of such a signal, replays.
 func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	types := &engine.Registry{}
-	if err := workflow.Bind(listener, func(ctx workflow.Context, _ time.Duration) (got []string, err error) {
+	if err := bridge.Register(types, workflow.Bind(listener, func(ctx workflow.Context, _ time.Duration) (got []string, err error) {
 		if _, err := spoken.Receive(ctx); err != nil {
 			return got, workflow.Sleep(ctx, time.Hour)
 		}
 		return got, nil
-	}).Register(types); err != nil {
+	})); err != nil {
 		t.Fatal(err)
 	}
 	fireAt := history.At(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))

@@ -3,10 +3,14 @@ package archtest
 import (
 	"errors"
 	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -114,4 +118,192 @@ func lineAt(lines []string, i int) string {
 		return "(no line)"
 	}
 	return lines[i]
+}
+
+// Options are structs whose zero value works, and which are merged if there are several. There are no functional options.
+func TestOptionsAreStructs(t *testing.T) {
+	t.Parallel()
+	option := regexp.MustCompile(`(?m)^type \w*Options?(\[.*\])? func.*|^func \w+(\[.*\])?\(.*\) \w*Option(\[.*\])?$`)
+	for _, name := range publicPackages(t) {
+		golden, err := os.ReadFile(filepath.Join(apiDir, goldenName(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range option.FindAllString(string(golden), -1) {
+			t.Errorf("%s has a functional option: %s", name, line)
+		}
+	}
+}
+
+// notConditions are the exported errors of the authors' packages that only their own functions return, and why they are no conditions of
+// package failure.
+var notConditions = map[string]string{
+	"activity.ErrPending": "an activity returns it; nobody meets it",
+	"workflow.ErrClosed":  "of a channel of workflow code, which does not leave it",
+}
+
+// A condition has one value: an exported error of client, workflow or activity is that of package failure with the same name, and client
+// exports all of them.
+func TestOneErrorForEachCondition(t *testing.T) {
+	t.Parallel()
+	conditions := errorsOf(t, "engine/failure")
+	for _, name := range []string{"client", "workflow", "activity"} {
+		exported := errorsOf(t, name)
+		for e, value := range exported {
+			if _, ok := conditions[e]; notConditions[name+"."+e] == "" && (!ok || value != "failure."+e) {
+				t.Errorf("%s.%s is %s: make it failure.%s", name, e, value, e)
+			}
+		}
+		for e := range conditions {
+			if _, ok := exported[e]; name == "client" && !ok {
+				t.Errorf("client does not export failure.%s", e)
+			}
+		}
+	}
+	if len(conditions) < 10 {
+		t.Errorf("package failure has only %d conditions", len(conditions))
+	}
+}
+
+// errorsOf returns the exported variables of a package that are called Err..., each with the text of its value.
+func errorsOf(t *testing.T, name string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, p := range packages(t) {
+		if in, _ := ours(p.ImportPath); in != name {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			source, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, match := range errorVar.FindAllSubmatch(source, -1) {
+				found[string(match[1])] = string(match[2])
+			}
+		}
+	}
+	return found
+}
+
+// errorVar is the declaration of an exported error.
+var errorVar = regexp.MustCompile(`(?m)^(?:var |\t)(Err[A-Z]\w*)(?: error)? +=[ \t]*(.+)$`)
+
+// ownedByWeft are public packages, and names of others as "package.Name", that have types of internal packages without an alias, and why.
+var ownedByWeft = map[string]string{
+	"engine":                "what calls the engine is Weft's own",
+	"engine/failure":        "its codec is the engine's",
+	"engine/history":        "its codec is the engine's",
+	"blob/embedded":         "only the local server opens a data directory",
+	"queue/embedded":        "only the local server opens a data directory",
+	"store/embedded":        "only the local server opens a data directory",
+	"weft.Flags":            "it embeds the flags of several packages, whose fields are its own then",
+	"workflow.Registration": "only Weft's packages make one: its method has no name outside of internal/bridge",
+}
+
+// A type of an internal package has an alias where a program meets it: a program cannot name it otherwise.
+func TestInternalTypesHaveAliases(t *testing.T) {
+	t.Parallel()
+	public := publicPackages(t)
+	for _, p := range packages(t) {
+		name, _ := ours(p.ImportPath)
+		if !slices.Contains(public, name) || ownedByWeft[name] != "" {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			internal := internalImports(parsed)
+			for _, d := range parsed.Decls {
+				for exported, signature := range signatures(d) {
+					full := p.Name + "." + exported
+					if met := mentioned(signature, internal); met != "" && ownedByWeft[full] == "" {
+						t.Errorf("%s mentions %s: give that an alias, or make the name one of an internal package", full, met)
+					}
+				}
+			}
+		}
+	}
+}
+
+// internalImports returns the names under which a file imports internal packages.
+func internalImports(f *ast.File) map[string]bool {
+	names := map[string]bool{}
+	for _, i := range f.Imports {
+		path := strings.Trim(i.Path.Value, `"`)
+		if in, ok := ours(path); !ok || !slices.Contains(strings.Split(in, "/"), "internal") {
+			continue
+		}
+		name := path[strings.LastIndex(path, "/")+1:]
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		names[name] = true
+	}
+	return names
+}
+
+// signatures returns what a declaration exports, by name: types of parameters and results, and of exported fields and methods. An alias of a
+// type is none.
+func signatures(d ast.Decl) map[string][]ast.Node {
+	found := map[string][]ast.Node{}
+	if f, ok := d.(*ast.FuncDecl); ok {
+		if f.Name.IsExported() && (f.Recv == nil || ast.IsExported(receiverName(f.Recv.List[0].Type))) {
+			found[f.Name.Name] = []ast.Node{f.Type}
+		}
+		return found
+	}
+	group, _ := d.(*ast.GenDecl)
+	for _, spec := range group.Specs {
+		s, ok := spec.(*ast.TypeSpec)
+		if !ok || !s.Name.IsExported() || s.Assign.IsValid() {
+			continue
+		}
+		fields, ok := s.Type.(*ast.StructType)
+		if !ok {
+			found[s.Name.Name] = []ast.Node{s.Type}
+			continue
+		}
+		for _, field := range fields.Fields.List {
+			if len(field.Names) == 0 || slices.ContainsFunc(field.Names, (*ast.Ident).IsExported) {
+				found[s.Name.Name] = append(found[s.Name.Name], field.Type)
+			}
+		}
+	}
+	return found
+}
+
+// receiverName returns the name of the type of a receiver.
+func receiverName(e ast.Expr) string {
+	for {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.IndexListExpr:
+			e = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// mentioned returns the first name of one of these packages in a signature; empty if there is none.
+func mentioned(signature []ast.Node, packages map[string]bool) (name string) {
+	for _, n := range signature {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && name == "" {
+				if p, ok := s.X.(*ast.Ident); ok && packages[p.Name] {
+					name = p.Name + "." + s.Sel.Name
+				}
+			}
+			return true
+		})
+	}
+	return name
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/coro"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/weftest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -109,7 +110,7 @@ func registrations() []workflow.Registration {
 func registry() *engine.Registry {
 	r := &engine.Registry{}
 	for _, registration := range registrations() {
-		if err := registration.Register(r); err != nil {
+		if err := bridge.Register(r, registration); err != nil {
 			panic(err)
 		}
 	}

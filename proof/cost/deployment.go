@@ -22,7 +22,7 @@ import (
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
 	"github.com/seed-41655fb1/weft/internal/seal"
@@ -89,7 +89,7 @@ func deploy(ctx context.Context, s settings, registry *engine.Registry) (*deploy
 	if d.ports, err = d.counted(); err != nil {
 		return nil, err
 	}
-	d.Client = client.ForHandler(lambdahost.Gateway(d, string(adapter.API)))
+	d.Client = client.ForHandler(lambdahost.Gateway(d, string(function.API)))
 	d.startMappings()
 	return d, nil
 }
@@ -129,7 +129,7 @@ func (d *deployment) sealer(log *slog.Logger) *seal.Sealer {
 
 // function makes the function of a role and a build, as a process that has just begun has it: it knows of no run. That is the
 // dearest that an invocation can find.
-func (d *deployment) function(role, build string) (f *adapter.Function, end func() (logged int64, err error), err error) {
+func (d *deployment) function(role, build string) (f *function.Function, end func() (logged int64, err error), err error) {
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	lines := &bytes.Buffer{}
 	metrics := emf.New(lines, "default", nil)
@@ -137,8 +137,8 @@ func (d *deployment) function(role, build string) (f *adapter.Function, end func
 	service := turn.New(sealer.Ports(d.ports), d.registry, host.Machine{}, sealer.Options(turn.Options{
 		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
 	}))
-	f, err = adapter.New(adapter.Role(role), service, adapter.Options{
-		Log: log, Open: sealer.Deliveries, QueueOf: adapter.QueueOf(d.urls),
+	f, err = function.New(function.Role(role), service, function.Options{
+		Log: log, Open: sealer.Deliveries, QueueOf: function.QueueOf(d.urls),
 		Forward: func(ctx context.Context, build string, event []byte) ([]byte, error) {
 			return d.invoke(ctx, role, build, event)
 		},
@@ -158,12 +158,12 @@ func (d *deployment) startMappings() {
 	poller := &poller{Client: sqs.NewFromConfig(counted), d: d}
 	var all sync.WaitGroup
 	mappings := []lambdahost.Mapping{
-		{Function: string(adapter.Activity), URL: d.urls[queue.Activities], BatchSize: 1, Concurrency: 100},
-		{Function: string(adapter.Workflow), URL: d.urls[queue.Timers], Concurrency: 2},
-		{Function: string(adapter.Workflow), URL: d.urls[queue.Workflow], Concurrency: 2},
+		{Function: string(function.Activity), URL: d.urls[queue.Activities], BatchSize: 1, Concurrency: 100},
+		{Function: string(function.Workflow), URL: d.urls[queue.Timers], Concurrency: 2},
+		{Function: string(function.Workflow), URL: d.urls[queue.Workflow], Concurrency: 2},
 	}
 	for _, name := range taskQueues() {
-		mappings = append(mappings, lambdahost.Mapping{Function: string(adapter.Activity), URL: d.urls[queue.ForTasks(name)], BatchSize: 1, Concurrency: 2})
+		mappings = append(mappings, lambdahost.Mapping{Function: string(function.Activity), URL: d.urls[queue.ForTasks(name)], BatchSize: 1, Concurrency: 2})
 	}
 	for _, m := range mappings {
 		m.Functions, m.Queues = d, poller
@@ -176,27 +176,27 @@ func (d *deployment) startMappings() {
 }
 
 // Invoke implements lambdahost.Invoker: it invokes the newest build.
-func (d *deployment) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
+func (d *deployment) Invoke(ctx context.Context, role string, event []byte) ([]byte, error) {
 	const timeout = time.Minute
 	ctx, cancel := context.WithTimeout(d.metered.Counting(ctx), timeout)
 	defer cancel()
 	d.invocations.RLock()
 	defer d.invocations.RUnlock()
-	if function == string(adapter.API) {
-		answer, err := d.invoke(ctx, function, d.build.Load().(string), event)
+	if role == string(function.API) {
+		answer, err := d.invoke(ctx, role, d.build.Load().(string), event)
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.bill.APIRequests++
 		return answer, err
 	}
-	return d.invoke(ctx, function, d.build.Load().(string), event)
+	return d.invoke(ctx, role, d.build.Load().(string), event)
 }
 
 // invoke counts an invocation of a build and what it costs.
-func (d *deployment) invoke(ctx context.Context, function, build string, event []byte) ([]byte, error) {
+func (d *deployment) invoke(ctx context.Context, role, build string, event []byte) ([]byte, error) {
 	d.active.Add(1)
 	defer d.active.Add(-1)
-	f, end, err := d.function(function, build)
+	f, end, err := d.function(role, build)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -295,12 +296,8 @@ func registry(s *simulation, build int) *engine.Registry {
 
 func (l *code) registry() *engine.Registry {
 	r := &engine.Registry{}
-	var how []workflow.BindOption
-	if l.pinned {
-		how = append(how, workflow.Pinned())
-	}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, how...), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin), flow.Registration(), l.work(program{}, ""), l.local(program{})} {
-		if err := registration.Register(r); err != nil {
+	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin), flow.Registration(), l.work(program{}, ""), l.local(program{})} {
+		if err := bridge.Register(r, registration); err != nil {
 			panic(err)
 		}
 	}

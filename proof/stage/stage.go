@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/replay"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -63,7 +64,7 @@ type Stage struct {
 func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Stage {
 	t.Helper()
 	types := &engine.Registry{}
-	if err := workflow.Bind(workflow.Declare[In, Out](Type), code).Register(types); err != nil {
+	if err := bridge.Register(types, workflow.Bind(workflow.Declare[In, Out](Type), code)); err != nil {
 		t.Fatalf("%v", err)
 	}
 	s := &Stage{

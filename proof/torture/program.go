@@ -17,6 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -228,7 +229,7 @@ func serveShifted(addr, dir string, first time.Duration) error {
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	var types engine.Registry
 	for _, r := range append(registry(), flow.Registration()) {
-		if err := r.Register(&types); err != nil {
+		if err := bridge.Register(&types, r); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
@@ -202,7 +203,7 @@ func Registry(t testing.TB, registrations ...workflow.Registration) *engine.Regi
 	t.Helper()
 	r := &engine.Registry{}
 	for _, reg := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		if err := reg.Register(r); err != nil {
+		if err := bridge.Register(r, reg); err != nil {
 			t.Fatal(err)
 		}
 	}

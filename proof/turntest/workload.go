@@ -252,7 +252,7 @@ func (c *counter) handleEnding(ctx workflow.Context) {
 		return workflow.None{}, workflow.Await(ctx, func() bool { return false })
 	}
 	Leave.Handle(ctx, leave)
-	Desert.Handle(ctx, leave, workflow.Abandon[workflow.None]())
+	Desert.Handle(ctx, leave, workflow.HandlerOptions[workflow.None]{Abandon: true})
 }
 
 // handleBroken sets the handlers that do what they should not.
@@ -390,13 +390,13 @@ func Workload(build string) []workflow.Registration {
 		}),
 		workflow.Bind(Pinned, func(ctx workflow.Context, limit int) (int, error) {
 			return (&counter{build: build}).run(ctx, limit)
-		}, workflow.Pinned()),
+		}, workflow.BindOptions{Pinned: true}),
 		workflow.Bind(Watcher, watcher(build)), workflow.Bind(Registrar, registrar(build)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
 		workflow.Bind(leaver, runLeaver), workflow.Bind(Family, runFamily), workflow.Bind(Member, runMember), workflow.Bind(meddler, runMeddler), workflow.Bind(flaky, runFlaky),
 		workflow.Bind(Shower, runShower),
-		workflow.Bind(waiter, runWaiter, workflow.Pinned()), workflow.Bind(patient, runPatient), approve,
+		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}), workflow.Bind(patient, runPatient), approve,
 		workflow.Bind(Courier, courier),
 	)
 }

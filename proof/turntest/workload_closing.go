@@ -16,7 +16,7 @@ func runLeaver(ctx workflow.Context, _ workflow.None) (int, error) {
 		return 0, workflow.Await(workflow.Disconnected(ctx), func() bool { return false })
 	}
 	stay.Handle(ctx, forever)
-	linger.Handle(ctx, forever, workflow.Abandon[workflow.None]())
+	linger.Handle(ctx, forever, workflow.HandlerOptions[workflow.None]{Abandon: true})
 	part.Handle(ctx, func(_ workflow.Context, as string) (int, error) { how = as; return 0, nil })
 	if err := workflow.Await(ctx, func() bool { return how != "" }); err != nil {
 		return 0, err

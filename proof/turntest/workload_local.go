@@ -20,7 +20,7 @@ type looks struct {
 var (
 	looker = workflow.Declare[looks, string]("looker")
 	lookup = activity.NewLocal("lookup", work, activity.LocalOptions{Retry: activity.Retry{NonRetryable: []*activity.Error{ErrBroken}}})
-	once   = lookup.With(activity.LocalOptions{StartToClose: 10 * time.Second, Retry: activity.Retry{MaxAttempts: 1}})
+	once   = activity.NewLocal(lookup.Name(), work, activity.LocalOptions{StartToClose: 10 * time.Second, Retry: activity.Retry{MaxAttempts: 1}})
 	ask    = workflow.NewUpdate[Job, string]("ask")    // once it is accepted
 	glance = workflow.NewUpdate[Job, string]("glance") // at once
 	peep   = workflow.NewUpdate[Job, string]("peep")   // in its validator, where it may not
@@ -32,9 +32,10 @@ func runLooker(ctx workflow.Context, l looks) (string, error) {
 	var seen []string
 	asked := 0
 	look := func(options activity.LocalOptions) func(workflow.Context, Job) (string, error) {
+		local := activity.NewLocal(lookup.Name(), work, options) // with none of lookup's options
 		return func(ctx workflow.Context, job Job) (string, error) {
 			asked++
-			return activity.NewLocal(lookup.Name(), work, options).Run(ctx, job) // with the defaults for the rest
+			return local.Run(ctx, job)
 		}
 	}
 	enough := workflow.Validate(func(Job) error {

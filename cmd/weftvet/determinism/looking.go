@@ -24,21 +24,49 @@ func (p *pkg) findLooking(c inspector.Cursor) {
 	if fn == nil || fn.Pkg() == nil || fn.Pkg().Path() != workflowPath {
 		return
 	}
-	cb, ok := callbacks[localName(fn)]
-	if !ok || cb.arg >= len(n.Args) {
+	if cb, ok := callbacks[localName(fn)]; ok && cb.arg < len(n.Args) {
+		p.markLooking(c.ChildAt(edge.CallExpr_Args, cb.arg), n.Args[cb.arg], cb)
+	}
+}
+
+// findLookingField marks the functions that options give to Weft as those that may only look.
+func (p *pkg) findLookingField(c inspector.Cursor) {
+	n := c.Node().(*ast.CompositeLit)
+	t := named(p.info.TypeOf(n))
+	if t == nil || t.Obj().Pkg() == nil || t.Obj().Pkg().Path() != workflowPath {
 		return
 	}
-	for _, s := range p.literals(c.ChildAt(edge.CallExpr_Args, cb.arg)) {
+	fields, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for i, element := range n.Elts {
+		at := c.ChildAt(edge.CompositeLit_Elts, i)
+		name := ""
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			name, element, at = types.ExprString(pair.Key), pair.Value, at.ChildAt(edge.KeyValueExpr_Value, -1)
+		} else if i < fields.NumFields() {
+			name = fields.Field(i).Name()
+		}
+		if cb, ok := options[t.Obj().Name()+"."+name]; ok {
+			p.markLooking(at, element, cb)
+		}
+	}
+}
+
+// markLooking marks the function that an expression stands for, at a cursor, as one that may only look.
+func (p *pkg) markLooking(c inspector.Cursor, e ast.Expr, cb callback) {
+	for _, s := range p.literals(c) {
 		s.who, s.free, s.workflow = cb.who, cb.free, true
 	}
-	given, ok := p.object(n.Args[cb.arg]).(*types.Func)
+	given, ok := p.object(e).(*types.Func)
 	if !ok {
 		return
 	}
 	if s := p.decls[given.Origin()]; s != nil && !cb.free {
 		s.who, s.workflow = cb.who, true
 	} else {
-		p.lookups = append(p.lookups, lookup{given.Origin(), cb.who, n.Args[cb.arg].Pos()})
+		p.lookups = append(p.lookups, lookup{given.Origin(), cb.who, e.Pos()})
 	}
 }
 

@@ -63,7 +63,7 @@ func isWeft(path string) bool {
 	if !ok || rest == "" {
 		return ok
 	}
-	for _, p := range []string{"/workflow", "/activity", "/client", "/engine", "/internal/header", "/internal/payload", "/internal/where", "/internal/attempt"} {
+	for _, p := range []string{"/workflow", "/activity", "/client", "/engine", "/internal/bridge", "/internal/header", "/internal/options", "/internal/payload", "/internal/where", "/internal/attempt"} {
 		if rest == p || strings.HasPrefix(rest, p+"/") {
 			return true
 		}
@@ -109,6 +109,9 @@ var callbacks = map[string]callback{
 	"OnCondition":  {0, "a condition", false},
 	"SideEffect":   {1, "a side effect", true},
 }
+
+// options are the fields of options of package workflow that hold a function which may only look, by type and name.
+var options = map[string]callback{"HandlerOptions.Validate": {who: "a validator"}}
 
 // harmless are the functions of package workflow that take a Context and only look.
 var harmless = map[string]bool{"Context.Err": true, "InfoOf": true, "Header": true, "LastResult": true, "LastFailure": true, "DetailsOf": true, "Logger": true, "AllHandlersFinished": true, "Attribute.Get": true, "Memo.Get": true}

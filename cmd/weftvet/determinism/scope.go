@@ -148,6 +148,9 @@ func (p *pkg) findScopes() {
 	for c := range p.root.Preorder((*ast.CallExpr)(nil)) {
 		p.findLooking(c)
 	}
+	for c := range p.root.Preorder((*ast.CompositeLit)(nil)) {
+		p.findLookingField(c)
+	}
 }
 
 // packageVars are the package-level variables that a specification declares.

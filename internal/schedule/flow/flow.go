@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/schedule"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -29,15 +30,13 @@ var (
 )
 
 // Registration is what each registry has, besides what a program registers.
-func Registration() workflow.Registration { return registration{} }
+func Registration() workflow.Registration { return bridge.PartOf(register) }
 
-type registration struct{}
-
-// Register adds the workflow to the registry. What a schedule is created with is checked, with the types that the registry has
+// register adds the workflow to the registry. What a schedule is created with is checked, with the types that the registry has
 // then.
-func (registration) Register(r *engine.Registry) error {
+func register(r *engine.Registry) error {
 	bound := workflow.Bind(Workflow, func(ctx workflow.Context, s State) (workflow.None, error) { return run(ctx, s, r) })
-	if err := bound.Register(r); err != nil {
+	if err := bridge.Register(r, bound); err != nil {
 		return err
 	}
 	code := r.Workflow(Workflow.Name())

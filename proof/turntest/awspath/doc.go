@@ -21,7 +21,7 @@
 //     queue/sqs makes of them is held to the same suite, and what is in an event is what it would have sent.
 //   - Of the schedule events, which come each minute, those are left out whose sweep would find nothing.
 //   - Invocations have no deadline: the activities of the scripts take up to two hours, which no Lambda function may. The
-//     functions' deadlines have tests of their own in functions/adapter.
+//     functions' deadlines have tests of their own in internal/function.
 //   - All functions of a process share a service, and so a cache; on AWS each has its own. A scene has several processes.
 //   - The slow check over all runs (turn.Service.Maintain) is left out, as it is in the bubble.
 package awspath

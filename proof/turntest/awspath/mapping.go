@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
@@ -23,24 +23,24 @@ import (
 // mapping is the event source mapping of a queue, as infra declares it.
 type mapping struct {
 	queue string
-	role  adapter.Role
+	role  function.Role
 	batch int
 }
 
 var mappings = append(taskQueues(), []mapping{
-	{queue.Activities, adapter.Activity, 1},
-	{queue.Timers, adapter.Workflow, queue.MaxBatch},
-	{queue.Workflow, adapter.Workflow, queue.MaxBatch},
-	{queue.DeadLetters(queue.Activities), adapter.Dead, 1},
-	{queue.DeadLetters(queue.Timers), adapter.Dead, 1},
-	{queue.DeadLetters(queue.Workflow), adapter.Dead, 1},
+	{queue.Activities, function.Activity, 1},
+	{queue.Timers, function.Workflow, queue.MaxBatch},
+	{queue.Workflow, function.Workflow, queue.MaxBatch},
+	{queue.DeadLetters(queue.Activities), function.Dead, 1},
+	{queue.DeadLetters(queue.Timers), function.Dead, 1},
+	{queue.DeadLetters(queue.Workflow), function.Dead, 1},
 }...)
 
 // taskQueues are the mappings of task queues.
 func taskQueues() (all []mapping) {
 	for _, name := range turntest.TaskQueues {
 		q := queue.ForTasks(name)
-		all = append(all, mapping{q, adapter.Activity, 1}, mapping{queue.DeadLetters(q), adapter.Dead, 1})
+		all = append(all, mapping{q, function.Activity, 1}, mapping{queue.DeadLetters(q), function.Dead, 1})
 	}
 	return all
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
@@ -25,7 +25,7 @@ type process struct {
 	build     string
 	registry  *engine.Registry
 	service   *turn.Service
-	functions map[adapter.Role]*adapter.Function
+	functions map[function.Role]*function.Function
 	hooks     *turntest.Hooks
 	delivered meter.Meter // what it was handed besides requests
 	sweepAt   time.Time   // the next schedule event
@@ -43,35 +43,35 @@ func (s *Scene) boot(build string) *process {
 	ports := s.store.Ports
 	p := &process{
 		build: build, registry: turntest.Registry(s.t, turntest.Workload(build)...), hooks: turntest.NewHooks(ports.Log),
-		functions: map[adapter.Role]*adapter.Function{}, sweepAt: s.clock.Now(),
+		functions: map[function.Role]*function.Function{}, sweepAt: s.clock.Now(),
 	}
 	ports.Log, ports.Queue = p.hooks, s.sender()
 	o := s.options
 	o.Engine.TaskQueues = turntest.TaskQueues
 	o.Build, o.Logger = build, slog.New(slog.NewMultiHandler(s.warnings.Logger().Handler(), s.log))
 	p.service = turn.New(ports, p.registry, s.clock, o)
-	for _, role := range []adapter.Role{adapter.API, adapter.Workflow, adapter.Activity, adapter.Timer, adapter.Dead} {
-		f, err := adapter.New(role, p.service, adapter.Options{QueueOf: queueOf, Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(p, role)})
+	for _, role := range []function.Role{function.API, function.Workflow, function.Activity, function.Timer, function.Dead} {
+		f, err := function.New(role, p.service, function.Options{QueueOf: queueOf, Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(p, role)})
 		if err != nil {
 			s.t.Fatal(err)
 		}
 		p.functions[role] = f
 	}
-	p.api = s.gateway(p, string(adapter.API))
+	p.api = s.gateway(p, string(function.API))
 	return p
 }
 
 // Invoke implements lambdahost.Invoker: functions are called by their roles.
-func (p *process) Invoke(ctx context.Context, function string, event []byte) ([]byte, error) {
-	role := adapter.Role(function)
+func (p *process) Invoke(ctx context.Context, name string, event []byte) ([]byte, error) {
+	role := function.Role(name)
 	return p.functions[role].Invoke(context.WithValue(ctx, roleKey{}, role), event)
 }
 
 type roleKey struct{}
 
 // Role is the role of the function that makes a call with this context; it is empty for calls of the test itself.
-func Role(ctx context.Context) adapter.Role {
-	role, _ := ctx.Value(roleKey{}).(adapter.Role)
+func Role(ctx context.Context) function.Role {
+	role, _ := ctx.Value(roleKey{}).(function.Role)
 	return role
 }
 
@@ -116,7 +116,7 @@ func (p *process) tick(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if _, err := p.Invoke(p.delivered.Counting(ctx), string(adapter.Timer), event); err != nil {
+	if _, err := p.Invoke(p.delivered.Counting(ctx), string(function.Timer), event); err != nil {
 		return fmt.Errorf("the schedule: %w", err)
 	}
 	return nil

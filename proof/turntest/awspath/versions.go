@@ -9,24 +9,24 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/seed-41655fb1/weft/functions/adapter"
+	"github.com/seed-41655fb1/weft/internal/function"
 )
 
 // forwarder is how a function of a process hands events to its versions; nil in a scene that has none.
-func (s *Scene) forwarder(p *process, role adapter.Role) adapter.Forward {
+func (s *Scene) forwarder(p *process, role function.Role) function.Forward {
 	if s.versions == nil {
 		return nil
 	}
 	return func(ctx context.Context, build string, event []byte) ([]byte, error) {
 		version := s.versions[build]
 		if version == nil {
-			return nil, fmt.Errorf("%w %q", adapter.ErrNoVersion, build)
+			return nil, fmt.Errorf("%w %q", function.ErrNoVersion, build)
 		}
 		s.forwarded++
 		if n := parts(event); n > 0 { // its messages are handled side by side again: see Clock.batch
 			ctx = s.clock.batch(p.delivered.Counting(context.Background()), n)
 		}
-		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{ClientContext: adapter.Mark(build, time.Time{})})
+		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{ClientContext: function.Mark(build, time.Time{})})
 		return version.Invoke(ctx, string(role), event)
 	}
 }

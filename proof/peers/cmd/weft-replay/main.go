@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/proof/peers/measure"
 	"github.com/seed-41655fb1/weft/proof/peers/shop"
 	"github.com/seed-41655fb1/weft/weftest"
@@ -39,7 +40,7 @@ func must(err error) {
 func registry() *engine.Registry {
 	r := &engine.Registry{}
 	for _, registration := range shop.Registrations() {
-		must(registration.Register(r))
+		must(bridge.Register(r, registration))
 	}
 	return r
 }

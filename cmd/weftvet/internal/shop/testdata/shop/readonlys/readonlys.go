@@ -55,6 +55,11 @@ func run(ctx workflow.Context, in int) (int, error) {
 		return errors.Join(err, c.canAdd(n)) // reported there
 	}))
 	add.Handle(ctx, handle, workflow.Validate(c.canAdd))
+	add.Handle(ctx, handle, workflow.HandlerOptions[int]{Abandon: true, Validate: c.canTake})
+	add.Handle(ctx, handle, workflow.HandlerOptions[int]{Validate: func(n int) error {
+		sum += n // want `a validator changes sum`
+		return nil
+	}}, workflow.HandlerOptions[int]{limits.Check, false}) // want `workflow code calls limits.Check, which calls time.Now`
 	total.Handle(ctx, c.total)
 	total.Handle(ctx, answer[workflow.None](ctx))
 	total.Handle(ctx, func(workflow.None) (int, error) {
@@ -90,6 +95,11 @@ func (c *cart) canAdd(n int) error {
 		return workflow.Sleep(c.ctx, time.Second) // want `a validator calls workflow.Sleep`
 	}
 	return errFull
+}
+
+func (c *cart) canTake(int) error {
+	c.asked++ // want `a validator changes c.asked`
+	return nil
 }
 
 func (c *cart) total(workflow.None) (int, error) {

@@ -1,4 +1,4 @@
-package adapter
+package function
 
 import (
 	"context"
@@ -35,7 +35,8 @@ func builds(t *testing.T) (d *turntest.Deployment, one, two *turntest.Process) {
 func forwarding(f *Function, events *[]string) Forward {
 	return func(ctx context.Context, build string, event []byte) ([]byte, error) {
 		*events = append(*events, build+" "+string(event))
-		lc := &lambdacontext.LambdaContext{ClientContext: Mark(build, deadlineOf(ctx))}
+		deadline, _ := ctx.Deadline()
+		lc := &lambdacontext.LambdaContext{ClientContext: Mark(build, deadline)}
 		return f.Invoke(lambdacontext.NewContext(context.Background(), lc), event)
 	}
 }
@@ -197,10 +198,12 @@ func TestForwardedDeadline(t *testing.T) {
 		_, _, two := builds(t)
 		var left time.Duration
 		f := function(t, API, two.Service, Options{Forward: func(ctx context.Context, build string, _ []byte) ([]byte, error) {
-			lc := &lambdacontext.LambdaContext{ClientContext: Mark(build, deadlineOf(ctx))}
+			deadline, _ := ctx.Deadline()
+			lc := &lambdacontext.LambdaContext{ClientContext: Mark(build, deadline)}
 			inner, cancel := waitedFor(lambdacontext.NewContext(context.Background(), lc))
 			defer cancel()
-			left = time.Until(deadlineOf(inner))
+			deadline, _ = inner.Deadline()
+			left = time.Until(deadline)
 			return nil, ErrNoVersion
 		}})
 		ctx, cancel := context.WithTimeout(t.Context(), timeOut)

@@ -1,4 +1,4 @@
-package adapter
+package function
 
 import (
 	"context"
@@ -420,38 +420,6 @@ func TestSweep(t *testing.T) {
 		}
 		if d.Queue.Ready(queue.Timers) {
 			t.Error("a timer is left")
-		}
-	})
-}
-
-// A process whose workflow code hangs answers, and exits then.
-func TestHung(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		defer close(release)
-		hangs := workflow.Bind(workflow.Declare[int, int]("hangs"), func(workflow.Context, int) (int, error) {
-			<-release //weftvet:ignore channel it hangs, as it must not
-			return 0, nil
-		})
-		d := turntest.New(t)
-		p := d.Idle(turn.Options{}, append(cart.Registrations(), hangs)...)
-		f := function(t, API, p.Service, Options{})
-		var exits []int
-		send := func(body string) {
-			e := requested(t, "rest.json", "POST", "/v1/workflows", "", body)
-			if a := ask(t, f, e); a.StatusCode != http.StatusCreated {
-				t.Errorf("%+v", a)
-			}
-			(&answer{sent: func() { exitIfHung(f, func(status int) { exits = append(exits, status) }) }}).Close()
-		}
-		send(`{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}`)
-		if exits != nil {
-			t.Error("a process without hung code exits")
-		}
-		send(`{"workflowId":"hung","type":"hangs","input":1}`)
-		if !slices.Equal(exits, []int{1}) {
-			t.Errorf("a process with hung code exits with %v", exits)
 		}
 	})
 }

@@ -1,15 +1,14 @@
-package adapter
+package function
 
 import (
 	"fmt"
-	"os"
 	"slices"
 )
 
 // Role is what a function is there for.
 type Role string
 
-// The roles. Each takes other events; see the package comment.
+// The roles. Each takes other events; package adapter says which.
 const (
 	API      Role = "api"
 	Workflow Role = "workflow"
@@ -18,10 +17,8 @@ const (
 	Dead     Role = "dead"
 )
 
-// FromEnvironment is the role in WEFT_ROLE, for one binary that serves all of them.
-func FromEnvironment() Role { return Role(os.Getenv("WEFT_ROLE")) }
-
-func (r Role) check() error {
+// CheckRole returns an error for what is no role.
+func CheckRole(r Role) error {
 	all := []Role{API, Workflow, Activity, Timer, Dead}
 	if !slices.Contains(all, r) {
 		return fmt.Errorf("the role %q is none of %q: set WEFT_ROLE", string(r), all)

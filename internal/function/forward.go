@@ -1,10 +1,7 @@
-package adapter
+package function
 
 import (
-	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -15,9 +12,9 @@ import (
 
 var (
 	// ErrNoVersion is wrapped by what a Forward returns that finds no version with the build. Nothing was done.
-	ErrNoVersion = errors.New("adapter: no version of this function has the build")
+	ErrNoVersion = errors.New("function: no version of this function has the build")
 	// ErrNotForwarded is wrapped by what a Forward returns for an event that no other function has begun with.
-	ErrNotForwarded = errors.New("adapter: the event could not be handed on")
+	ErrNotForwarded = errors.New("function: the event could not be handed on")
 )
 
 // Forward hands an event to the version of this function that has a build, and returns its answer. An error that wraps none of
@@ -41,12 +38,6 @@ func Mark(build string, deadline time.Time) lambdacontext.ClientContext {
 		custom[markDeadline] = strconv.FormatInt(deadline.UnixMilli(), 10)
 	}
 	return lambdacontext.ClientContext{Custom: custom}
-}
-
-// encodeMark is a mark as Invoke takes it.
-func encodeMark(mark lambdacontext.ClientContext) (string, error) {
-	text, err := json.Marshal(mark)
-	return base64.StdEncoding.EncodeToString(text), err
 }
 
 // marked returns the build for which an event was handed on; it is empty for one that came from elsewhere.
@@ -87,12 +78,3 @@ func (f *Function) forward(ctx context.Context, a allowance, build string, event
 	}
 	return f.options.Forward(ctx, build, event)
 }
-
-// deadlineOf is when a context ends; zero is never.
-func deadlineOf(ctx context.Context) time.Time {
-	deadline, _ := ctx.Deadline()
-	return deadline
-}
-
-// newer reports whether a version's number is the greater one.
-func newer(a, b string) bool { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) > 0 }

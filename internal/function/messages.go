@@ -1,11 +1,13 @@
-package adapter
+package function
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -144,3 +146,20 @@ func (f *Function) shorten() func(ctx context.Context, name, receipt string, d t
 		return nil
 	}
 }
+
+// QueueOf tells, by the URLs of queues, which queue of activities has an ARN: they end in the same as URLs do. It is empty for one that
+// is none of these.
+func QueueOf(urls map[string]string) func(arn string) string {
+	return func(arn string) string {
+		name := nameOf(arn)
+		for q, url := range urls {
+			if _, is := queue.IsForTasks(q); is && path.Base(url) == name {
+				return q
+			}
+		}
+		return ""
+	}
+}
+
+// nameOf is the name of the queue that has an ARN.
+func nameOf(arn string) string { return arn[strings.LastIndex(arn, ":")+1:] }

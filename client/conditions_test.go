@@ -1,0 +1,111 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/proof/apitest"
+)
+
+// conditions are those of the problem types of the HTTP API; after a dash stands why there is none.
+var conditions = map[string]any{
+	"invalid":            client.ErrInvalid,
+	"unauthorized":       client.ErrUnauthorized,
+	"forbidden":          client.ErrForbidden,
+	"not-found":          client.ErrNotFound,
+	"method-not-allowed": "- no client sends such a request",
+	"already-open":       client.ErrAlreadyStarted,
+	"already-used":       client.ErrAlreadyStarted,
+	"closed-recently":    client.ErrClosedRecently,
+	"not-ready":          client.ErrNotReady,
+	"other-build":        client.ErrOtherBuild,
+	"activity-ended":     client.ErrActivityEnded,
+	"update-limit":       client.ErrUpdateLimit,
+	"too-large":          client.ErrTooLarge,
+	"query-failed":       client.ErrQueryFailed,
+	"updates-in-flight":  client.ErrUpdatesInFlight,
+	"busy":               client.ErrBusy,
+	"outcome-unknown":    client.ErrOutcomeUnknown,
+	"not-serving":        "- only /readyz answers it, which no client asks",
+	"internal":           "- a defect of the server: no caller can branch on it",
+}
+
+// problemTypes returns the problem types that the document and the code have, without what all of them begin with.
+func problemTypes(t *testing.T) (types []string) {
+	t.Helper()
+	described, err := apitest.Names("Problem/properties/type/enum")
+	if err != nil || len(described) == 0 {
+		t.Fatal(described, err)
+	}
+	for _, typ := range described {
+		types = append(types, typ[len("urn:weft:problem:"):])
+	}
+	source, err := os.ReadFile("../internal/api/problem.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`= kind\("([^"]+)"`).FindAllSubmatch(source, -1) {
+		types = append(types, string(found[1]))
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// Each problem type has its condition and no other, for the client that is refused and for the workflow whose activity returns the
+// refusal. A new problem type needs an entry in conditions.
+func TestProblemsAreConditions(t *testing.T) {
+	t.Parallel()
+	for _, typ := range problemTypes(t) {
+		entry, ok := conditions[typ]
+		if !ok {
+			t.Errorf("the problem type %s has no condition: add one to engine/failure and internal/api, or say here why it needs none", typ)
+			continue
+		}
+		want, _ := entry.(error)
+		synctest.Test(t, func(t *testing.T) {
+			refused := client.ForHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.WriteHeader(http.StatusConflict)
+				_, _ = fmt.Fprintf(w, `{"type":"urn:weft:problem:%s","title":"No","status":409,"detail":"because"}`, typ)
+			})).Cancel(t.Context(), "w", "", "")
+			for where, err := range map[string]error{
+				"to the caller":                refused,
+				"wrapped":                      fmt.Errorf("could not cancel: %w", refused),
+				"in a workflow":                failure.FromError(&failure.ActivityError{ActivityType: "cancel", Cause: refused}).Err(),
+				"of an activity that is ended": failure.Flat(refused).Err(),
+			} {
+				for other, condition := range conditions {
+					if condition, ok := condition.(error); ok && errors.Is(err, condition) != (condition == want) {
+						t.Errorf("%s %s: errors.Is(%v, that of %s) is %v", typ, where, err, other, condition != want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What a program declares cannot be taken for what Weft reports.
+func TestOwnTypesAreRefused(t *testing.T) {
+	t.Parallel()
+	for typ, refused := range map[string]bool{
+		"NotFound": true, "AlreadyStarted": true, "Invalid": true, "TooLarge": true, "weft.Busy": true, "weft.": true,
+		"notFound": false, "order.NotFound": false, "weft": false, "": false,
+	} {
+		func() {
+			defer func() {
+				if panicked := recover() != nil; panicked != refused {
+					t.Errorf("%q: refused: %v, want %v", typ, panicked, refused)
+				}
+			}()
+			_ = failure.Declare(typ, "")
+		}()
+	}
+}

@@ -1,0 +1,69 @@
+package adapter
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/function"
+	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// process is a Lambda process that answers an event, and does then what it does once Lambda has the answer.
+type process struct {
+	f    *Function
+	then func()
+}
+
+// Invoke implements lambdahost.Invoker.
+func (p *process) Invoke(ctx context.Context, _ string, event []byte) ([]byte, error) {
+	defer func() { _ = (&answer{sent: p.then}).Close() }()
+	return p.f.Invoke(ctx, event)
+}
+
+// A process whose workflow code hangs answers, and exits then.
+func TestHung(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		hangs := workflow.Bind(workflow.Declare[int, int]("hangs"), func(workflow.Context, int) (int, error) {
+			<-release //weftvet:ignore channel it hangs, as it must not
+			return 0, nil
+		})
+		service := turntest.New(t).Idle(turn.Options{}, append(cart.Registrations(), hangs)...).Service
+		inner, err := function.New(API, service, function.Options{Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var exits []int
+		f := &Function{inner}
+		gateway := lambdahost.Gateway(&process{f, func() {
+			exitIfHung(f, slog.New(slog.DiscardHandler), func(status int) { exits = append(exits, status) })
+		}}, string(API))
+		send := func(body string) {
+			w := httptest.NewRecorder()
+			gateway.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/workflows", strings.NewReader(body)))
+			if w.Code != http.StatusCreated {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		}
+		send(`{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}`)
+		if exits != nil {
+			t.Error("a process without hung code exits")
+		}
+		send(`{"workflowId":"hung","type":"hangs","input":1}`)
+		if !slices.Equal(exits, []int{1}) {
+			t.Errorf("a process with hung code exits with %v", exits)
+		}
+	})
+}

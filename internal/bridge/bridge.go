@@ -1,0 +1,56 @@
+// Package bridge is how Weft's packages reach what packages workflow, activity and client keep from programs: what an activity is to the
+// engine, how workflow code starts one, and how a retry policy is recorded. A program cannot import it, so none of that is part of the API.
+//
+//	activity.New, workflow.Bind ── embed or return a Part ──▶ Registration ── Register ──▶ engine.Registry
+//	activity.Activity.Start ── StartActivity ──▶ what package workflow has given to Connect ──▶ engine.Instance
+package bridge
+
+import (
+	"errors"
+
+	"github.com/seed-41655fb1/weft/engine"
+)
+
+// Registration is what a program registers. Its method has no name outside of this package: only a Part makes one.
+type Registration interface {
+	register(r *engine.Registry) error
+}
+
+// Part is a Registration. A type that embeds one is a Registration, too.
+type Part struct{ add func(*engine.Registry) error }
+
+// PartOf returns the part that add adds to a registry.
+func PartOf(add func(*engine.Registry) error) Part { return Part{add} }
+
+func (p Part) register(r *engine.Registry) error {
+	if p.add == nil {
+		return errors.New("a zero value was registered: make it with the function of its package that declares it")
+	}
+	return p.add(r)
+}
+
+// Register adds what a program registers to a registry.
+func Register(r *engine.Registry, registration Registration) error { return registration.register(r) }
+
+// Starter is how workflow code starts activities. ctx is a workflow.Context, and future points to the workflow.Future[Out] that becomes
+// that of the result: package activity can make none.
+type Starter struct {
+	Activity func(ctx any, call engine.ActivityCall, in, future any)
+	Local    func(ctx any, call engine.LocalCall, in, future any)
+}
+
+// starter is that of package workflow, which sets it before any code of a program runs.
+var starter Starter
+
+// Connect sets the starter. Only package workflow calls it, while it is initialized.
+func Connect(s Starter) { starter = s }
+
+// StartActivity starts an activity.
+func StartActivity(ctx any, call engine.ActivityCall, in, future any) {
+	starter.Activity(ctx, call, in, future)
+}
+
+// StartLocalActivity has a local activity run.
+func StartLocalActivity(ctx any, call engine.LocalCall, in, future any) {
+	starter.Local(ctx, call, in, future)
+}
