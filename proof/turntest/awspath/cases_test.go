@@ -15,7 +15,7 @@ import (
 func TestCases(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range []string{"http", "rest"} {
-		for _, path := range turntest.Scripts(t, filepath.Join("..", "..", "turn", "testdata")) {
+		for _, path := range turntest.Scripts(t, filepath.Join("..", "..", "..", "internal", "turn", "testdata")) {
 			folder, name := filepath.Split(path)
 			t.Run(filepath.Join(gateway, filepath.Base(folder), name), func(t *testing.T) {
 				t.Parallel()
