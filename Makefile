@@ -23,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet switches check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,7 +66,7 @@ localstack: ## run the examples on LocalStack, deployed by the template that AWS
 localstack-down: ## stop what make localstack started
 	@localstack/down
 
-lint: weftvet ## vet, staticcheck, formatting, and weftvet
+lint: weftvet switches ## vet, staticcheck, formatting, weftvet, and switches over events and messages
 	go vet -tags aws,deploycheck ./...
 	@# What is only built with the race detector, or only without.
 	@if [ -n "$(RACE)" ]; then go vet $(RACE) -tags aws,deploycheck ./...; fi
@@ -79,6 +79,12 @@ weftvet: ## look for what workflow code must not do, in the examples and in the 
 	@mkdir -p bin && go build -C cmd/weftvet -o '$(CURDIR)/bin/weftvet' .
 	go vet -vettool='$(CURDIR)/bin/weftvet' -tags aws,deploycheck ./...
 	@for e in hello deploy; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
+
+# Proofs look at the events that they are about, and at no others.
+switches: ## look for switches over events or messages that leave some out (tools/switches)
+	@mkdir -p bin && go build -C tools -o '$(CURDIR)/bin/switches' ./switches
+	cd tools && go vet ./... && go test ./...
+	go vet -vettool='$(CURDIR)/bin/switches' -tags aws,deploycheck $$(go list -tags aws,deploycheck ./... | grep -v '/proof/')
 
 check: lint test ## the linters, and the tests that need no server
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
@@ -347,64 +346,4 @@ func (in *Instance) run() ([]*LocalActivity, error) {
 		// The code waits, or has returned, and has not set their handlers: they run now and find none.
 		in.releaseUpdates(func(*update) bool { return true })
 	}
-}
-
-// deliver applies an event without running any code.
-func (in *Instance) deliver(id int64, e history.Event) error {
-	switch a := e.Attributes.(type) {
-	case *history.WorkflowExecutionStarted:
-		in.start(a)
-	case *history.WorkflowExecutionSignaled:
-		in.forgetSignals()
-		in.signaled, in.signaledIDs = append(in.signaled, e), append(in.signaledIDs, id)
-		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
-	case *history.WorkflowExecutionUpdateAdmitted:
-		in.updates.admitted = append(in.updates.admitted, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input, sequencing: id})
-	case *history.WorkflowExecutionCancelRequested:
-		in.cancel = a
-	case *history.WorkflowExecutionUpdateFailed: // see failUpdates
-	case *history.WorkflowExecutionOptionsUpdated: // says who runs the code, which cannot tell
-	case *history.ActivityTaskCompleted:
-		return in.resolveActivity(a.ScheduledEventID, a.Result, nil)
-	case *history.ActivityTaskFailed:
-		return in.resolveActivity(a.ScheduledEventID, nil, a.Failure)
-	case *history.ActivityTaskTimedOut:
-		return in.resolveActivity(a.ScheduledEventID, nil, a.Failure)
-	case *history.ActivityTaskCanceled:
-		return in.resolveActivity(a.ScheduledEventID, nil, canceledFailure(a.Failure))
-	case *history.TimerFired:
-		return in.fireTimer(a.StartedEventID)
-	default:
-		return in.news(e)
-	}
-	return nil
-}
-
-// news delivers what comes from another workflow.
-func (in *Instance) news(e history.Event) error {
-	switch a := e.Attributes.(type) {
-	case *history.ChildWorkflowExecutionStarted:
-		return in.childStarted(a)
-	case *history.StartChildWorkflowExecutionFailed:
-		return in.resolveChild(&outcome{event: a.InitiatedEventID, failure: a.Failure})
-	case *history.ExternalWorkflowExecutionSignaled:
-		return in.resolveExternal(a.InitiatedEventID, nil)
-	case *history.ExternalWorkflowExecutionCancelRequested:
-		return in.resolveExternal(a.InitiatedEventID, nil)
-	case *history.SignalExternalWorkflowExecutionFailed:
-		return in.resolveExternal(a.InitiatedEventID, a.Failure)
-	case *history.RequestCancelExternalWorkflowExecutionFailed:
-		return in.resolveExternal(a.InitiatedEventID, a.Failure)
-	}
-	if o := outcomeOf(e); o != nil {
-		return in.resolveChild(o)
-	}
-	return corrupt("event %s was brought by a task", e.Type())
-}
-
-func canceledFailure(f *failure.Failure) *failure.Failure {
-	if f == nil {
-		return &failure.Failure{Kind: failure.KindCanceled}
-	}
-	return f
 }

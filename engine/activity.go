@@ -48,7 +48,7 @@ func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall) *coro.Fu
 		a.future.Set(&in.s, nil, err)
 		return &a.future
 	}
-	a.command = command{typ: history.TypeActivityTaskScheduled, name: scheduled.ActivityType, event: scheduled, starts: a}
+	a.command = command{event: scheduled, starts: a}
 	in.issue(&a.command)
 	in.unnumbered = append(in.unnumbered, a)
 	return &a.future

@@ -163,11 +163,13 @@ func (r *Run) nextTime(w *Writer, c *history.Commit, next *history.WorkflowExecu
 		}
 		return at
 	case *history.WorkflowExecutionTimedOut:
-		at := r.nextAttempt(w, c, next, timedOut(a))
+		at := r.nextAttempt(w, c, next, history.EndOf(a).Failure)
 		if at != 0 {
 			a.NewRunID = w.NextRunID
 		}
 		return at
+	case *history.WorkflowExecutionCanceled, *history.WorkflowExecutionTerminated: // somebody wanted that
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record: // close no run
 	}
 	return 0
 }

@@ -51,9 +51,7 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 		c.end(in, nil, err)
 		return c
 	}
-	c.command = in.issue(&command{
-		typ: history.TypeStartChildWorkflowExecutionInitiated, name: childName(initiated), event: initiated, starts: c,
-	})
+	c.command = in.issue(&command{event: initiated, starts: c})
 	in.unnumbered = append(in.unnumbered, c)
 	return c
 }
@@ -61,10 +59,6 @@ func (in *Instance) StartChild(scope *coro.Scope, call ChildCall) *Child {
 func (c *Child) numbered(in *Instance, id int64) {
 	c.id = id
 	in.children[id] = c
-}
-
-func childName(a *history.StartChildWorkflowExecutionInitiated) string {
-	return a.WorkflowType + " " + a.WorkflowID
 }
 
 // callID is a request id for what the code asks another workflow: the same on replay, also where a reset has copied the
@@ -89,6 +83,8 @@ func (in *Instance) renew(a history.Attributes) {
 		}
 	case *history.SignalExternalWorkflowExecutionInitiated:
 		in.renewID(&a.RequestID)
+	case *history.RequestCancelExternalWorkflowExecutionInitiated, *history.ActivityTaskScheduled, *history.TimerStarted: // have no such id
+	case history.Arrival, history.News, history.TaskStep, history.Record, history.Closing: // start nothing
 	}
 }
 
@@ -189,16 +185,16 @@ func (in *Instance) childStarted(a *history.ChildWorkflowExecutionStarted) error
 }
 
 // resolveChild gives the outcome of a child to the code that waits for it.
-func (in *Instance) resolveChild(o *outcome) error {
-	c := in.children[o.event]
+func (in *Instance) resolveChild(r history.Resolution) error {
+	c := in.children[r.Child]
 	if c == nil {
-		return corrupt("the outcome of a child that event %d did not initiate", o.event)
+		return corrupt("the outcome of a child that event %d did not initiate", r.Child)
 	}
-	delete(in.children, o.event)
+	delete(in.children, r.Child)
 	var err error
-	if o.failure != nil {
-		err = c.failed(o.failure.Err())
+	if r.Failure != nil {
+		err = c.failed(r.Failure.Err())
 	}
-	c.end(in, o.result, err)
+	c.end(in, r.Result, err)
 	return nil
 }

@@ -52,13 +52,15 @@ func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
 				}
 			case *history.SignalExternalWorkflowExecutionInitiated, *history.RequestCancelExternalWorkflowExecutionInitiated:
 				externals = append(externals, id)
+			case *history.ActivityTaskScheduled, *history.TimerStarted: // end with the run
+			case history.Arrival, history.News, history.TaskStep, history.Record, history.Closing: // start nothing
 			}
 			id++
 		}
 	}
 	resolved := map[int64]bool{}
 	for _, e := range c.Brought {
-		resolved[Resolves(e).ID()] = true
+		resolved[history.ResolutionOf(e.Attributes).ID()] = true
 	}
 	gone := func(id int64) bool { return resolved[id] }
 	return slices.DeleteFunc(ordered(children), gone), slices.DeleteFunc(ordered(externals), gone)

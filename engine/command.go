@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -13,11 +12,11 @@ import (
 // code started and took back within one activation leaves no trace.
 type command struct {
 	typ history.Type
-	// name and ref are what must be the same on replay: the type of an activity, the id of an update, the id of the
-	// event that is being canceled.
+	// name and ref are what must be the same on replay (history.Identity): the type of an activity, the id of an update, the id of
+	// the event that is being canceled. issue sets typ and name if there is an event.
 	name string
 	ref  func() int64
-	// event is what it becomes; nil where attributes makes it.
+	// event is what it becomes; nil if attributes makes it.
 	event history.Attributes
 	// attributes makes the event; it is called only live.
 	attributes func() history.Attributes
@@ -35,6 +34,10 @@ type started interface {
 
 // issue adds a command to the current activation.
 func (in *Instance) issue(c *command) *command {
+	if c.event != nil {
+		c.typ = c.event.Type()
+		c.name, _ = history.Identity(c.event)
+	}
 	if !in.s.Closed() { // code that is being unwound may say what it likes
 		in.commands = append(in.commands, c)
 	}
@@ -115,7 +118,7 @@ func nonDeterminism(id int64, recorded, code string) error {
 }
 
 func (c *command) matches(e history.Event) bool {
-	name, ref := identity(e)
+	name, ref := history.Identity(e.Attributes)
 	return c.typ == e.Type() && c.name == name && (c.ref == nil || c.ref() == ref)
 }
 
@@ -128,7 +131,7 @@ func (c *command) describe() string {
 }
 
 func describe(e history.Event) string {
-	name, ref := identity(e)
+	name, ref := history.Identity(e.Attributes)
 	return label(e.Type(), name, ref)
 }
 
@@ -140,33 +143,4 @@ func label(typ history.Type, name string, ref int64) string {
 		return fmt.Sprintf("%s(of event %d)", typ, ref)
 	}
 	return typ.String()
-}
-
-// identity is what makes a command event the one that code must issue again on replay.
-func identity(e history.Event) (name string, ref int64) {
-	switch a := e.Attributes.(type) {
-	case *history.ActivityTaskScheduled:
-		return a.ActivityType, 0
-	case *history.ActivityTaskCancelRequested:
-		return "", a.ScheduledEventID
-	case *history.TimerCanceled:
-		return "", a.StartedEventID
-	case *history.StartChildWorkflowExecutionInitiated:
-		return childName(a), 0
-	case *history.SignalExternalWorkflowExecutionInitiated:
-		return a.SignalName + " " + a.WorkflowID, 0
-	case *history.RequestCancelExternalWorkflowExecutionInitiated:
-		return a.WorkflowID, 0
-	case *history.WorkflowExecutionUpdateAccepted:
-		return a.UpdateID, 0
-	case *history.WorkflowExecutionUpdateCompleted:
-		return a.UpdateID, 0
-	case *history.WorkflowExecutionContinuedAsNew:
-		return a.WorkflowType, 0
-	case *history.UpsertWorkflowSearchAttributes, *history.WorkflowPropertiesModified:
-		return shownNames(a), 0
-	case *history.MarkerRecorded:
-		return strings.TrimRight(a.MarkerName+" "+a.ID+" "+a.ActivityType, " "), 0
-	}
-	return "", 0
 }

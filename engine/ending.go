@@ -13,18 +13,16 @@ import (
 // close issues the command that closes the run, after all others, and lists the handlers that still run where the
 // author probably did not mean that.
 func (in *Instance) close(nextRunID history.RunID) (history.Status, []string) {
-	a, status, name := in.closing(nextRunID)
-	in.issue(&command{typ: a.Type(), name: name, event: a})
+	a := in.closing(nextRunID)
+	in.issue(&command{event: a})
+	status := history.EndOf(a).Status
 	return status, in.unfinished(status)
 }
 
 // closes reports whether an event is one by which code closes its run.
 func closes(e history.Event) bool {
-	switch e.Attributes.(type) {
-	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled, *history.WorkflowExecutionContinuedAsNew:
-		return true
-	}
-	return false
+	_, ok := e.Attributes.(history.Closing)
+	return ok
 }
 
 // closesNext reports whether the run closes in the next task because its end does not fit into this one. None of the code runs after
@@ -38,7 +36,7 @@ func (in *Instance) closesNext() bool {
 	case in.markers.recorded && (s.closes || s.recorded == 0):
 		return false
 	case !in.markers.recorded:
-		a, _, _ := in.closing("")
+		a := in.closing("")
 		if n := sizeOf(a) + eventBytes; in.unanswered() || s.limit == 0 || s.bytes+n <= s.limit || n > s.limit-eventBytes {
 			return false
 		}
@@ -69,9 +67,8 @@ func (in *Instance) unanswered() bool {
 	return in.active != nil && slices.ContainsFunc(in.active.delivered, func(u *update) bool { return u.result.Verdict == Unanswered })
 }
 
-// closing returns the event that closes the run, the run's status, and the name that the event has for the replay.
-func (in *Instance) closing(nextRunID history.RunID) (a history.Attributes, status history.Status, name string) {
-	status = history.Completed
+// closing returns the event that closes the run.
+func (in *Instance) closing(nextRunID history.RunID) history.Closing {
 	var canceled *failure.CanceledError
 	var next *ContinueAsNew
 	large := in.tooLarge("the result of the workflow", len(in.result))
@@ -80,18 +77,15 @@ func (in *Instance) closing(nextRunID history.RunID) (a history.Attributes, stat
 	}
 	switch {
 	case large != nil:
-		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: large}
+		return &history.WorkflowExecutionFailed{Failure: large}
 	case next != nil:
-		status, name = history.ContinuedAsNew, next.WorkflowType
-		a = &history.WorkflowExecutionContinuedAsNew{NewRunID: nextRunID, WorkflowType: next.WorkflowType, Input: next.Input}
+		return &history.WorkflowExecutionContinuedAsNew{NewRunID: nextRunID, WorkflowType: next.WorkflowType, Input: next.Input}
 	case in.err == nil:
-		a = &history.WorkflowExecutionCompleted{Result: in.result}
+		return &history.WorkflowExecutionCompleted{Result: in.result}
 	case in.root.Err() != nil && errors.As(in.err, &canceled):
-		status, a = history.Canceled, &history.WorkflowExecutionCanceled{Failure: failure.FromError(in.err)}
-	default:
-		status, a = history.Failed, &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
+		return &history.WorkflowExecutionCanceled{Failure: failure.FromError(in.err)}
 	}
-	return a, status, name
+	return &history.WorkflowExecutionFailed{Failure: failure.FromError(in.err)}
 }
 
 // ContinueAsNew is the error that a workflow's code ends with to go on in another run.

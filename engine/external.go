@@ -47,7 +47,7 @@ func (in *Instance) EndExternal(scope *coro.Scope, workflowID, reason string, te
 	in.s.MustRun("end another workflow")
 	a := &history.RequestCancelExternalWorkflowExecutionInitiated{WorkflowID: workflowID, Reason: reason, Terminate: terminate}
 	_ = in.splitUnder(scope, a)
-	return &in.tell(scope, &command{typ: a.Type(), name: workflowID, event: a}).future
+	return &in.tell(scope, &command{event: a}).future
 }
 
 // tell issues a command that reaches out to another workflow.

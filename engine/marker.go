@@ -108,8 +108,7 @@ func (in *Instance) issueEvent(a history.Attributes) {
 
 // issueWritten is issueEvent for an event that is counted already.
 func (in *Instance) issueWritten(a history.Attributes) {
-	name, _ := identity(history.Of(a))
-	in.issue(&command{typ: a.Type(), name: name, event: a})
+	in.issue(&command{event: a})
 }
 
 // isPatch reports whether an event is the marker of a patch.
@@ -131,7 +130,7 @@ func withForgotten(commands []*command, recorded []history.Event) []*command {
 		}
 		switch {
 		case isPatch(e) && (len(commands) == 0 || !commands[0].matches(e)):
-			name, _ := identity(e)
+			name, _ := history.Identity(e.Attributes)
 			all = append(all, &command{typ: e.Type(), name: name})
 		case len(commands) > 0:
 			all, commands = append(all, commands[0]), commands[1:]

@@ -189,6 +189,7 @@ func (o *outbox) scheduling() {
 				add(SettleChild, id).Scheduled = c.Time
 			case *history.SignalExternalWorkflowExecutionInitiated, *history.RequestCancelExternalWorkflowExecutionInitiated:
 				add(ReachOut, id).Scheduled = c.Time
+			case history.Arrival, history.News, history.TaskStep, history.Record, history.Closing: // start nothing
 			}
 			id++
 		}
@@ -198,30 +199,26 @@ func (o *outbox) scheduling() {
 // Needed reports whether what a message asks for still has to be done: the run is open, and its activity or timer is
 // pending, or its task is still the last one. What a run does to others outlives it.
 func (r *Run) Needed(m *Message) bool {
+	open := !r.State.Status.Closed()
 	switch m.Kind {
 	case ReportChild:
-		return r.State.Status.Closed()
+		return !open
 	case SettleChild:
 		return r.State.Children[m.EventID] != nil && r.owns(m.EventID)
 	case ReachOut:
 		return r.State.Externals[m.EventID] != nil && r.owns(m.EventID)
-	}
-	if r.State.Status.Closed() {
-		return false
-	}
-	switch m.Kind {
 	case RunActivity, CloseActivity, CloseAttempt:
-		return r.State.Activities[m.EventID] != nil
+		return open && r.State.Activities[m.EventID] != nil
 	case TakeResult:
-		return len(r.Awaited(*m.Result)) > 0
+		return open && len(r.Awaited(*m.Result)) > 0
 	case FireTimer:
-		return r.State.Timers[m.EventID] != nil
+		return open && r.State.Timers[m.EventID] != nil
 	case RetryTask:
-		return r.State.Pending == history.PendingRetry && r.State.LastTask.ID == m.Commit
+		return open && r.State.Pending == history.PendingRetry && r.State.LastTask.ID == m.Commit
 	case StartTask:
-		return r.State.Pending == history.PendingStart || r.State.Pending == history.PendingTask
+		return open && (r.State.Pending == history.PendingStart || r.State.Pending == history.PendingTask)
 	case EndRun:
-		return true
+		return open
 	}
 	return false
 }

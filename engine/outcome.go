@@ -3,34 +3,8 @@ package engine
 import (
 	"cmp"
 
-	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 )
-
-// outcome is how a child ended, as its parent's history has it.
-type outcome struct {
-	event   int64 // that initiated it
-	run     history.RunID
-	result  history.Payload
-	failure *failure.Failure
-}
-
-// outcomeOf is the outcome that an event brings; nil where it brings none.
-func outcomeOf(e history.Event) *outcome {
-	switch a := e.Attributes.(type) {
-	case *history.ChildWorkflowExecutionCompleted:
-		return &outcome{a.InitiatedEventID, a.RunID, a.Result, nil}
-	case *history.ChildWorkflowExecutionFailed:
-		return &outcome{a.InitiatedEventID, a.RunID, nil, a.Failure}
-	case *history.ChildWorkflowExecutionCanceled:
-		return &outcome{a.InitiatedEventID, a.RunID, nil, canceledFailure(a.Failure)}
-	case *history.ChildWorkflowExecutionTimedOut:
-		return &outcome{a.InitiatedEventID, a.RunID, nil, a.Failure}
-	case *history.ChildWorkflowExecutionTerminated:
-		return &outcome{a.InitiatedEventID, a.RunID, nil, a.Failure}
-	}
-	return nil
-}
 
 // FirstRunID is the first run of the chain that a run belongs to.
 func (s *State) FirstRunID() history.RunID { return cmp.Or(s.Started.FirstRunID, s.RunID) }
@@ -72,12 +46,12 @@ func (r *Run) Awaited(events ...history.Event) (awaited []history.Event) {
 			}
 			continue
 		}
-		what := Resolves(e)
+		what := history.ResolutionOf(e.Attributes)
 		if what.ID() == 0 || !r.State.pending(what) || resolved[what.ID()] {
 			continue
 		}
-		if o := outcomeOf(e); o != nil && starts(o.event) {
-			awaited = append(awaited, history.Of(&history.ChildWorkflowExecutionStarted{InitiatedEventID: o.event, RunID: o.run}))
+		if what.Run != "" && starts(what.Child) {
+			awaited = append(awaited, history.Of(&history.ChildWorkflowExecutionStarted{InitiatedEventID: what.Child, RunID: what.Run}))
 		}
 		resolved[what.ID()] = true
 		awaited = append(awaited, e)

@@ -61,46 +61,8 @@ func Command(c *history.Commit, event int64) history.Attributes {
 	return nil
 }
 
-// Resolved names what an event resolves, by the id of the event that scheduled it: one field is set, or none.
-type Resolved struct{ Activity, Timer, Child, External int64 }
-
-// ID is the id that is set; 0 is none.
-func (r Resolved) ID() int64 { return r.Activity + r.Timer + r.Child + r.External }
-
-// Resolves says what an event resolves: an activity, a timer, a child, or what was sent to another workflow.
-func Resolves(e history.Event) Resolved {
-	switch a := e.Attributes.(type) {
-	case *history.ActivityTaskCompleted:
-		return Resolved{Activity: a.ScheduledEventID}
-	case *history.ActivityTaskFailed:
-		return Resolved{Activity: a.ScheduledEventID}
-	case *history.ActivityTaskTimedOut:
-		return Resolved{Activity: a.ScheduledEventID}
-	case *history.ActivityTaskCanceled:
-		return Resolved{Activity: a.ScheduledEventID}
-	case *history.TimerFired:
-		return Resolved{Timer: a.StartedEventID}
-	case *history.TimerCanceled:
-		return Resolved{Timer: a.StartedEventID}
-	case *history.StartChildWorkflowExecutionFailed:
-		return Resolved{Child: a.InitiatedEventID}
-	case *history.SignalExternalWorkflowExecutionFailed:
-		return Resolved{External: a.InitiatedEventID}
-	case *history.ExternalWorkflowExecutionSignaled:
-		return Resolved{External: a.InitiatedEventID}
-	case *history.RequestCancelExternalWorkflowExecutionFailed:
-		return Resolved{External: a.InitiatedEventID}
-	case *history.ExternalWorkflowExecutionCancelRequested:
-		return Resolved{External: a.InitiatedEventID}
-	}
-	if o := outcomeOf(e); o != nil {
-		return Resolved{Child: o.event}
-	}
-	return Resolved{}
-}
-
 // pending reports whether what an event resolves has not been resolved; also where it resolves nothing.
-func (s *State) pending(r Resolved) bool {
+func (s *State) pending(r history.Resolution) bool {
 	switch {
 	case r.Activity != 0:
 		return s.Activities[r.Activity] != nil
@@ -116,7 +78,7 @@ func (s *State) pending(r Resolved) bool {
 
 // resolve folds in what resolves something that is pending: each resolves exactly once.
 func (s *State) resolve(id int64, e history.Event) error {
-	r := Resolves(e)
+	r := history.ResolutionOf(e.Attributes)
 	if r.ID() == 0 || !s.pending(r) {
 		return corrupt("event %d (%s) resolves nothing that is pending", id, e.Type())
 	}
@@ -147,35 +109,6 @@ func (s *State) childStarted(id int64, a *history.ChildWorkflowExecutionStarted)
 func (s *State) awaitsStart(child int64) bool {
 	p := s.Children[child]
 	return p != nil && p.RunID == ""
-}
-
-// scheduled folds in a command that schedules something, or takes it back. It returns false where the event is none.
-func (s *State) scheduled(c *history.Commit, id int64, e history.Event) bool {
-	switch a := e.Attributes.(type) {
-	case *history.ActivityTaskScheduled:
-		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
-		s.payloads += len(a.Input)
-	case *history.ActivityTaskCancelRequested:
-		if p := s.Activities[a.ScheduledEventID]; p != nil {
-			p.CancelRequested = true
-		}
-	case *history.TimerStarted:
-		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt, Point: a.Point}
-	case *history.StartChildWorkflowExecutionInitiated:
-		s.Children[id] = newChild(c, id, a)
-		s.payloads += len(a.Input)
-	case *history.SignalExternalWorkflowExecutionInitiated:
-		s.Externals[id] = &PendingExternal{Signal: a, EventID: id, Slot: c.Slot, Commit: c.ID}
-		s.payloads += len(a.Input)
-	case *history.RequestCancelExternalWorkflowExecutionInitiated:
-		s.Externals[id] = &PendingExternal{Cancel: a, EventID: id, Slot: c.Slot, Commit: c.ID}
-		if p := s.Children[a.ChildEventID]; p != nil {
-			p.CancelRequested = true
-		}
-	default:
-		return false
-	}
-	return true
 }
 
 func newChild(c *history.Commit, id int64, a *history.StartChildWorkflowExecutionInitiated) *PendingChild {

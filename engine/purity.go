@@ -205,30 +205,13 @@ func (c *Check) commit(in *Instance, with bool) differences {
 	return found
 }
 
-// content returns what is compared of an event: what the code says in it. Headers are not compared, because interceptors may write what
-// differs each time; nor is what a replay has from history.
+// content returns what is compared of a command: what the code says in it.
 func content(a history.Attributes) string {
-	switch e := a.(type) {
-	case *history.ActivityTaskScheduled:
-		plain := *e
-		plain.Header = nil
-		a = &plain
-	case *history.StartChildWorkflowExecutionInitiated:
-		plain := *e
-		plain.Header = nil
-		a = &plain
-	case *history.TimerStarted:
-		a = &history.TimerStarted{FireAt: e.FireAt}
-	case *history.WorkflowExecutionCompleted:
-		a = &history.WorkflowExecutionCompleted{Result: e.Result}
-	case *history.WorkflowExecutionFailed:
-		a = &history.WorkflowExecutionFailed{Failure: e.Failure}
-	case *history.WorkflowExecutionContinuedAsNew:
-		a = &history.WorkflowExecutionContinuedAsNew{WorkflowType: e.WorkflowType, Input: e.Input}
-	case *history.MarkerRecorded:
+	said := history.Said(a)
+	if said == nil {
 		return ""
 	}
-	body, _ := history.EncodeBody(a) // one that does not encode cannot be committed
+	body, _ := history.EncodeBody(said) // one that does not encode cannot be committed
 	return string(body)
 }
 

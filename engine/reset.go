@@ -221,6 +221,10 @@ func (r *resetting) readmit(came ...[]history.Event) error {
 			if !r.admitted[a.SequencingEventID] { // one that an earlier reset has brought is there as that
 				r.admit(&history.WorkflowExecutionUpdateAdmitted{UpdateID: a.UpdateID, UpdateName: a.UpdateName, Input: a.Input})
 			}
+		case *history.WorkflowExecutionStarted, *history.WorkflowExecutionCancelRequested, *history.WorkflowExecutionUpdateFailed,
+			*history.WorkflowExecutionOptionsUpdated, *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut:
+			// are this run's alone
+		case history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // come from what the new run does anew
 		}
 	}
 	return r.grow(0)

@@ -70,7 +70,7 @@ func (r *Run) Accepts(c *history.Commit) error {
 	}
 	for _, e := range c.Brought {
 		started, ok := e.Attributes.(*history.ChildWorkflowExecutionStarted)
-		if !s.pending(Resolves(e)) || ok && !s.awaitsStart(started.InitiatedEventID) {
+		if !s.pending(history.ResolutionOf(e.Attributes)) || ok && !s.awaitsStart(started.InitiatedEventID) {
 			return corrupt("%s resolves nothing that is pending", e.Type())
 		}
 	}
@@ -164,7 +164,7 @@ func (r *Run) Defer(w *Writer, brought []history.Event) *history.Commit {
 // earliest is the first moment at which an event can have happened: a timer never fires, by the clock that workflow
 // code reads, before the moment that the code gave, however far the clocks of two writers are apart.
 func (r *Run) earliest(e history.Event) history.Timestamp {
-	if t := r.State.Timers[Resolves(e).Timer]; t != nil {
+	if t := r.State.Timers[history.ResolutionOf(e.Attributes).Timer]; t != nil {
 		return t.FireAt
 	}
 	return 0

@@ -142,6 +142,7 @@ func (s Shown) after(e history.Event) Shown {
 		for _, name := range a.Removed {
 			s.Memo = s.Memo.Without(name)
 		}
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // show nothing
 	}
 	return s
 }
@@ -175,23 +176,4 @@ func (in *Instance) Show(a history.Attributes) {
 	}
 	in.shown = shown
 	in.issueEvent(a)
-}
-
-// shownNames are the names that an event changes.
-func shownNames(a history.Attributes) string {
-	var names []string
-	switch a := a.(type) {
-	case *history.UpsertWorkflowSearchAttributes:
-		for _, attribute := range a.SearchAttributes {
-			names = append(names, attribute.Name)
-		}
-		names = append(names, a.Removed...)
-	case *history.WorkflowPropertiesModified:
-		for _, f := range a.UpsertedMemo {
-			names = append(names, f.Name)
-		}
-		names = append(names, a.Removed...)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
 }

@@ -172,100 +172,6 @@ func (s *State) fold(c, part *history.Commit) error {
 	return nil
 }
 
-// after folds in an event that stands after a task: a command of its code, or, where the task marks a reset, what the
-// reset brings.
-func (s *State) after(c, part *history.Commit, id int64, e history.Event) error {
-	if part.Task == nil || part.Task.Reset == nil {
-		return s.command(c, id, e)
-	}
-	switch a := e.Attributes.(type) {
-	case *history.WorkflowExecutionUpdateAdmitted:
-		s.Admitted[a.UpdateID] = len(a.Input)
-	case *history.WorkflowExecutionSignaled:
-		return s.bring(id, e)
-	default:
-		return corrupt("event %d (%s) is not what a reset brings", id, e.Type())
-	}
-	return nil
-}
-
-// bring folds in an event that a task brought.
-func (s *State) bring(id int64, e history.Event) error {
-	switch a := e.Attributes.(type) {
-	case *history.WorkflowExecutionStarted:
-		if id != 1 {
-			return corrupt("event %d starts the run again", id)
-		}
-		s.Started, s.Pinned, s.Shown = a, a.Build, s.Shown.after(e)
-	case *history.WorkflowExecutionOptionsUpdated:
-		s.Pinned = a.Build
-	case *history.WorkflowExecutionSignaled:
-		if a.RequestID != "" {
-			s.signals[a.RequestID] = true
-		}
-		if s.Unread[a.SignalName] == nil {
-			s.Unread[a.SignalName] = &history.Unread{Name: a.SignalName, EventID: id}
-		}
-		s.Unread[a.SignalName].Count++
-	case *history.WorkflowExecutionUpdateFailed:
-		u := s.accepted[a.AcceptedEventID]
-		if u == nil || u.Completed != nil {
-			return corrupt("event %d fails an update that is not in flight", id)
-		}
-		u.Completed = &history.WorkflowExecutionUpdateCompleted{UpdateID: a.UpdateID, AcceptedEventID: a.AcceptedEventID, Failure: a.Failure}
-		s.UpdatesInFlight--
-		s.UpdateBytesInFlight -= u.Bytes
-	case *history.WorkflowExecutionCancelRequested:
-		s.CancelRequested, s.asked[a.RequestID] = true, true
-	case *history.WorkflowExecutionTerminated:
-		s.Close, s.asked[a.RequestID] = a, true
-	case *history.WorkflowExecutionTimedOut:
-		s.Close = a
-	case *history.ChildWorkflowExecutionStarted:
-		return s.childStarted(id, a)
-	default:
-		return s.resolve(id, e)
-	}
-	return nil
-}
-
-// command folds in an event that a command became.
-func (s *State) command(c *history.Commit, id int64, e history.Event) error {
-	if s.scheduled(c, id, e) {
-		return nil
-	}
-	switch a := e.Attributes.(type) {
-	case *history.TimerCanceled:
-		return s.resolve(id, e)
-	case *history.WorkflowExecutionUpdateAccepted:
-		if s.Updates[a.UpdateID] != nil {
-			return corrupt("event %d accepts update %q a second time", id, a.UpdateID)
-		}
-		u := &Update{ID: a.UpdateID, Name: a.UpdateName, AcceptedEventID: id, Bytes: len(a.Input) + s.Admitted[a.UpdateID]}
-		s.Updates[a.UpdateID], s.accepted[id] = u, u
-		s.UpdatesInFlight++
-		s.UpdateBytesInFlight += u.Bytes
-	case *history.WorkflowExecutionUpdateCompleted:
-		u := s.accepted[a.AcceptedEventID]
-		if u == nil || u.Completed != nil {
-			return corrupt("event %d completes an update that is not in flight", id)
-		}
-		u.Completed = a
-		s.payloads += len(a.Result)
-		s.UpdatesInFlight--
-		s.UpdateBytesInFlight -= u.Bytes
-	case *history.MarkerRecorded: // the code's own
-	case *history.UpsertWorkflowSearchAttributes, *history.WorkflowPropertiesModified:
-		s.Shown = s.Shown.after(e)
-	case *history.WorkflowExecutionCompleted, *history.WorkflowExecutionFailed, *history.WorkflowExecutionCanceled,
-		*history.WorkflowExecutionContinuedAsNew:
-		s.Close = a
-	default:
-		return corrupt("event %d (%s) is not a command", id, e.Type())
-	}
-	return nil
-}
-
 // Signaled reports whether a signal with this request id has arrived.
 func (s *State) Signaled(requestID string) bool { return s.signals[requestID] }
 
@@ -282,19 +188,8 @@ func (s *State) Stuck() *failure.Failure {
 
 // Outcome is how the run ended: its result, or its failure. Both are nil while it is open.
 func (s *State) Outcome() (history.Payload, *failure.Failure) {
-	switch a := s.Close.(type) {
-	case *history.WorkflowExecutionCompleted:
-		return a.Result, nil
-	case *history.WorkflowExecutionFailed:
-		return nil, a.Failure
-	case *history.WorkflowExecutionCanceled:
-		return nil, canceledFailure(a.Failure)
-	case *history.WorkflowExecutionTerminated:
-		return nil, &failure.Failure{Kind: failure.KindTerminated, Message: terminatedText(a.Reason)}
-	case *history.WorkflowExecutionTimedOut:
-		return nil, timedOut(a)
-	}
-	return nil, nil
+	end := history.EndOf(s.Close)
+	return end.Result, end.Failure
 }
 
 // Next is the run that goes on where this one closed; empty where none does.
@@ -302,21 +197,6 @@ func (s *State) Next() history.RunID { return history.NextRun(s.Close) }
 
 // OpenedWith is the run that was opened in the put that closed this one, whether it continues this one or not; empty if there is none.
 func (s *State) OpenedWith() history.RunID { return history.OpenedWith(s.Close) }
-
-func timedOut(a *history.WorkflowExecutionTimedOut) *failure.Failure {
-	f := &failure.Failure{Kind: failure.KindTimeout, Timeout: failure.RunTimeout, Message: "the run was open for longer than its run timeout"}
-	if a.ExecutionTimeout > 0 {
-		f.Timeout, f.Message = failure.ExecutionTimeout, "the workflow took longer than its execution timeout, all its runs together"
-	}
-	return f
-}
-
-func terminatedText(reason string) string {
-	if reason == "" {
-		return "the run was terminated"
-	}
-	return "the run was terminated: " + reason
-}
 
 // UpdateOutcome is the outcome of an accepted update as its caller sees it: nil, nil while it is in flight. An update
 // whose run closed first has a failure that nobody stored: it follows from the log, and is the same for ever.

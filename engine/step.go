@@ -184,7 +184,7 @@ func (r *Run) Fail(w *Writer, task Task, f *failure.Failure) *Transition {
 func (r *Run) begin(w *Writer, task Task) *history.Commit {
 	c := r.draft(w, task.Brought)
 	for _, e := range task.Brought {
-		if t := r.State.Timers[Resolves(e).Timer]; t != nil {
+		if t := r.State.Timers[history.ResolutionOf(e.Attributes).Timer]; t != nil {
 			c.Time = max(c.Time, t.FireAt) // no timer fires early
 		}
 	}

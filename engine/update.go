@@ -385,9 +385,7 @@ func (in *Instance) accept(u *update) {
 		UpdateID: u.request.ID, UpdateName: u.request.Name, Input: input, SequencingEventID: sequencing,
 	}
 	in.wrote(accepted)
-	in.issue(&command{
-		typ: history.TypeWorkflowExecutionUpdateAccepted, name: u.request.ID, event: accepted, starts: u,
-	})
+	in.issue(&command{event: accepted, starts: u})
 }
 
 func (u *update) numbered(_ *Instance, id int64) { u.acceptedID = id }

@@ -7,9 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
 // transport takes the client's requests to the handler, and tells the loop when they come and go.
@@ -29,7 +29,7 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(e.given, func() { cancel(context.Cause(e.given)) })()
-	if changes(r) {
+	if httpapi.Changes(r) {
 		ctx = e.meter.Counting(ctx)
 	}
 	recorder, patient := httptest.NewRecorder(), r.Clone(ctx)
@@ -51,14 +51,10 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// changes reports whether a request may change anything. A query does not, although it is a POST.
-func changes(r *http.Request) bool {
-	return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/queries/")
-}
-
 // follows reports whether a request may be a wait that goes on, from run to run: the client sends it, and not the test.
 func follows(r *http.Request) bool {
-	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/result")
+	t := httpapi.Find(r)
+	return t != nil && t.ID == "getResult"
 }
 
 // refuse answers requests of a test that has failed for good.

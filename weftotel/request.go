@@ -85,11 +85,8 @@ func (t *telemetry) served(o *operation) {
 		o.span.End(trace.WithTimestamp(o.Ended))
 	}
 	// The run's own trace has the request too, unless it has it already: as the update that it was, or as the start.
-	switch o.Operation {
-	case "signal", "query", "cancel", "terminate":
-		if run != nil {
-			t.operation(o, run)
-		}
+	if o.InTrace && run != nil {
+		t.operation(o, run)
 	}
 }
 

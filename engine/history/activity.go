@@ -43,7 +43,8 @@ type ActivityTaskScheduled struct {
 }
 
 // Type is TypeActivityTaskScheduled.
-func (*ActivityTaskScheduled) Type() Type { return TypeActivityTaskScheduled }
+func (*ActivityTaskScheduled) Type() Type    { return TypeActivityTaskScheduled }
+func (*ActivityTaskScheduled) isInitiation() {}
 
 // ActivityTaskCompleted is the result of an activity.
 type ActivityTaskCompleted struct {
@@ -55,6 +56,7 @@ type ActivityTaskCompleted struct {
 
 // Type is TypeActivityTaskCompleted.
 func (*ActivityTaskCompleted) Type() Type { return TypeActivityTaskCompleted }
+func (*ActivityTaskCompleted) isNews()    {}
 
 // ActivityTaskFailed is an activity that will not be tried again.
 type ActivityTaskFailed struct {
@@ -66,6 +68,7 @@ type ActivityTaskFailed struct {
 
 // Type is TypeActivityTaskFailed.
 func (*ActivityTaskFailed) Type() Type { return TypeActivityTaskFailed }
+func (*ActivityTaskFailed) isNews()    {}
 
 // ActivityTaskTimedOut is an activity that ran out of time and will not be tried again.
 type ActivityTaskTimedOut struct {
@@ -77,6 +80,7 @@ type ActivityTaskTimedOut struct {
 
 // Type is TypeActivityTaskTimedOut.
 func (*ActivityTaskTimedOut) Type() Type { return TypeActivityTaskTimedOut }
+func (*ActivityTaskTimedOut) isNews()    {}
 
 // ActivityTaskCancelRequested is workflow code that has asked an activity to end. No further attempt is made, as far as
 // whoever makes it knows; one that runs is told when it heartbeats.
@@ -86,6 +90,7 @@ type ActivityTaskCancelRequested struct {
 
 // Type is TypeActivityTaskCancelRequested.
 func (*ActivityTaskCancelRequested) Type() Type { return TypeActivityTaskCancelRequested }
+func (*ActivityTaskCancelRequested) isRecord()  {}
 
 // ActivityTaskCanceled is an activity that ended because it was asked to.
 type ActivityTaskCanceled struct {
@@ -96,3 +101,4 @@ type ActivityTaskCanceled struct {
 
 // Type is TypeActivityTaskCanceled.
 func (*ActivityTaskCanceled) Type() Type { return TypeActivityTaskCanceled }
+func (*ActivityTaskCanceled) isNews()    {}

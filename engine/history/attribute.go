@@ -179,6 +179,7 @@ type UpsertWorkflowSearchAttributes struct {
 
 // Type is TypeUpsertWorkflowSearchAttributes.
 func (*UpsertWorkflowSearchAttributes) Type() Type { return TypeUpsertWorkflowSearchAttributes }
+func (*UpsertWorkflowSearchAttributes) isRecord()  {}
 
 // WorkflowPropertiesModified changes the memo of a run: its code asked for it.
 type WorkflowPropertiesModified struct {
@@ -189,3 +190,4 @@ type WorkflowPropertiesModified struct {
 
 // Type is TypeWorkflowPropertiesModified.
 func (*WorkflowPropertiesModified) Type() Type { return TypeWorkflowPropertiesModified }
+func (*WorkflowPropertiesModified) isRecord()  {}

@@ -84,6 +84,7 @@ type StartChildWorkflowExecutionInitiated struct {
 func (*StartChildWorkflowExecutionInitiated) Type() Type {
 	return TypeStartChildWorkflowExecutionInitiated
 }
+func (*StartChildWorkflowExecutionInitiated) isInitiation() {}
 
 // StartChildWorkflowExecutionFailed is a child that could not be started.
 type StartChildWorkflowExecutionFailed struct {
@@ -93,6 +94,7 @@ type StartChildWorkflowExecutionFailed struct {
 
 // Type is TypeStartChildWorkflowExecutionFailed.
 func (*StartChildWorkflowExecutionFailed) Type() Type { return TypeStartChildWorkflowExecutionFailed }
+func (*StartChildWorkflowExecutionFailed) isNews()    {}
 
 // ChildWorkflowExecutionStarted is a child whose run is open.
 type ChildWorkflowExecutionStarted struct {
@@ -103,6 +105,7 @@ type ChildWorkflowExecutionStarted struct {
 
 // Type is TypeChildWorkflowExecutionStarted.
 func (*ChildWorkflowExecutionStarted) Type() Type { return TypeChildWorkflowExecutionStarted }
+func (*ChildWorkflowExecutionStarted) isNews()    {}
 
 // ChildWorkflowExecutionCompleted is the result of a child.
 type ChildWorkflowExecutionCompleted struct {
@@ -113,6 +116,7 @@ type ChildWorkflowExecutionCompleted struct {
 
 // Type is TypeChildWorkflowExecutionCompleted.
 func (*ChildWorkflowExecutionCompleted) Type() Type { return TypeChildWorkflowExecutionCompleted }
+func (*ChildWorkflowExecutionCompleted) isNews()    {}
 
 // ChildWorkflowExecutionFailed is a child whose code returned an error.
 type ChildWorkflowExecutionFailed struct {
@@ -123,6 +127,7 @@ type ChildWorkflowExecutionFailed struct {
 
 // Type is TypeChildWorkflowExecutionFailed.
 func (*ChildWorkflowExecutionFailed) Type() Type { return TypeChildWorkflowExecutionFailed }
+func (*ChildWorkflowExecutionFailed) isNews()    {}
 
 // ChildWorkflowExecutionCanceled is a child that ended because it was asked to.
 type ChildWorkflowExecutionCanceled struct {
@@ -133,6 +138,7 @@ type ChildWorkflowExecutionCanceled struct {
 
 // Type is TypeChildWorkflowExecutionCanceled.
 func (*ChildWorkflowExecutionCanceled) Type() Type { return TypeChildWorkflowExecutionCanceled }
+func (*ChildWorkflowExecutionCanceled) isNews()    {}
 
 // ChildWorkflowExecutionTimedOut is a child that was open for longer than its run timeout.
 type ChildWorkflowExecutionTimedOut struct {
@@ -143,6 +149,7 @@ type ChildWorkflowExecutionTimedOut struct {
 
 // Type is TypeChildWorkflowExecutionTimedOut.
 func (*ChildWorkflowExecutionTimedOut) Type() Type { return TypeChildWorkflowExecutionTimedOut }
+func (*ChildWorkflowExecutionTimedOut) isNews()    {}
 
 // ChildWorkflowExecutionTerminated is a child that was ended from outside, or that was deleted before its parent had its
 // outcome.
@@ -154,3 +161,4 @@ type ChildWorkflowExecutionTerminated struct {
 
 // Type is TypeChildWorkflowExecutionTerminated.
 func (*ChildWorkflowExecutionTerminated) Type() Type { return TypeChildWorkflowExecutionTerminated }
+func (*ChildWorkflowExecutionTerminated) isNews()    {}

@@ -174,8 +174,8 @@ func (e Event) MarshalCBOR() ([]byte, error) {
 		return body, nil
 	}
 	if e.Attributes != nil {
-		k := kinds[e.Type()]
-		if k.make != nil && reflect.TypeOf(k.make()) == reflect.TypeOf(e.Attributes) {
+		k, ok := kinds[e.Type()]
+		if ok && !k.folded && reflect.TypeOf(k.make()) == reflect.TypeOf(e.Attributes) {
 			return encMode.Marshal([eventItems]any{e.Type(), e.Attributes})
 		}
 	}
@@ -204,8 +204,8 @@ func (e *Event) UnmarshalCBOR(data []byte) error {
 	if err != nil {
 		return err
 	}
-	k := kinds[typ]
-	if k.make == nil {
+	k, ok := kinds[typ]
+	if !ok || k.folded {
 		return fmt.Errorf("event type %d: %w", uint8(typ), ErrNewer)
 	}
 	attributes := k.make()

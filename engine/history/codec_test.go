@@ -21,7 +21,7 @@ import (
 // storedTypes are the types of events that are stored.
 func storedTypes() (types []Type) {
 	for t, k := range kinds {
-		if k.make != nil {
+		if !k.folded {
 			types = append(types, t)
 		}
 	}

@@ -5,7 +5,7 @@ import "fmt"
 // Type is the type of an event. The numbers are stored and never change their meaning.
 type Type uint8
 
-// The types of event, in Temporal's names. The four of the workflow task are never stored as events: they stand
+// The types of event, in Temporal's names. Each has a row in the table of roles.go. The four of the workflow task are never stored as events: they stand
 // folded in the header of their commit (see Task).
 const (
 	TypeWorkflowExecutionStarted         Type = 1
@@ -74,60 +74,6 @@ type Event struct {
 
 // Of returns the event that carries these attributes.
 func Of(a Attributes) Event { return Event{Attributes: a} }
-
-// kind is one row of the table of event types.
-type kind struct {
-	name string
-	make func() Attributes
-}
-
-// kinds is the table of event types: the name of each, and how to make an empty one to decode into.
-var kinds = map[Type]kind{
-	TypeWorkflowExecutionStarted:                        {"WorkflowExecutionStarted", func() Attributes { return new(WorkflowExecutionStarted) }},
-	TypeWorkflowExecutionCompleted:                      {"WorkflowExecutionCompleted", func() Attributes { return new(WorkflowExecutionCompleted) }},
-	TypeWorkflowExecutionFailed:                         {"WorkflowExecutionFailed", func() Attributes { return new(WorkflowExecutionFailed) }},
-	TypeWorkflowExecutionCanceled:                       {"WorkflowExecutionCanceled", func() Attributes { return new(WorkflowExecutionCanceled) }},
-	TypeWorkflowExecutionTerminated:                     {"WorkflowExecutionTerminated", func() Attributes { return new(WorkflowExecutionTerminated) }},
-	TypeWorkflowExecutionTimedOut:                       {"WorkflowExecutionTimedOut", func() Attributes { return new(WorkflowExecutionTimedOut) }},
-	TypeWorkflowExecutionContinuedAsNew:                 {"WorkflowExecutionContinuedAsNew", func() Attributes { return new(WorkflowExecutionContinuedAsNew) }},
-	TypeWorkflowExecutionSignaled:                       {"WorkflowExecutionSignaled", func() Attributes { return new(WorkflowExecutionSignaled) }},
-	TypeWorkflowExecutionCancelRequested:                {"WorkflowExecutionCancelRequested", func() Attributes { return new(WorkflowExecutionCancelRequested) }},
-	TypeWorkflowExecutionUpdateAdmitted:                 {"WorkflowExecutionUpdateAdmitted", func() Attributes { return new(WorkflowExecutionUpdateAdmitted) }},
-	TypeWorkflowExecutionUpdateAccepted:                 {"WorkflowExecutionUpdateAccepted", func() Attributes { return new(WorkflowExecutionUpdateAccepted) }},
-	TypeWorkflowExecutionUpdateCompleted:                {"WorkflowExecutionUpdateCompleted", func() Attributes { return new(WorkflowExecutionUpdateCompleted) }},
-	TypeWorkflowExecutionUpdateFailed:                   {"WorkflowExecutionUpdateFailed", func() Attributes { return new(WorkflowExecutionUpdateFailed) }},
-	TypeWorkflowTaskScheduled:                           {"WorkflowTaskScheduled", nil},
-	TypeWorkflowTaskStarted:                             {"WorkflowTaskStarted", nil},
-	TypeWorkflowTaskCompleted:                           {"WorkflowTaskCompleted", nil},
-	TypeWorkflowTaskFailed:                              {"WorkflowTaskFailed", nil},
-	TypeActivityTaskScheduled:                           {"ActivityTaskScheduled", func() Attributes { return new(ActivityTaskScheduled) }},
-	TypeActivityTaskCompleted:                           {"ActivityTaskCompleted", func() Attributes { return new(ActivityTaskCompleted) }},
-	TypeActivityTaskFailed:                              {"ActivityTaskFailed", func() Attributes { return new(ActivityTaskFailed) }},
-	TypeActivityTaskTimedOut:                            {"ActivityTaskTimedOut", func() Attributes { return new(ActivityTaskTimedOut) }},
-	TypeActivityTaskCancelRequested:                     {"ActivityTaskCancelRequested", func() Attributes { return new(ActivityTaskCancelRequested) }},
-	TypeActivityTaskCanceled:                            {"ActivityTaskCanceled", func() Attributes { return new(ActivityTaskCanceled) }},
-	TypeTimerStarted:                                    {"TimerStarted", func() Attributes { return new(TimerStarted) }},
-	TypeTimerFired:                                      {"TimerFired", func() Attributes { return new(TimerFired) }},
-	TypeMarkerRecorded:                                  {"MarkerRecorded", func() Attributes { return new(MarkerRecorded) }},
-	TypeUpsertWorkflowSearchAttributes:                  {"UpsertWorkflowSearchAttributes", func() Attributes { return new(UpsertWorkflowSearchAttributes) }},
-	TypeWorkflowPropertiesModified:                      {"WorkflowPropertiesModified", func() Attributes { return new(WorkflowPropertiesModified) }},
-	TypeStartChildWorkflowExecutionInitiated:            {"StartChildWorkflowExecutionInitiated", func() Attributes { return new(StartChildWorkflowExecutionInitiated) }},
-	TypeStartChildWorkflowExecutionFailed:               {"StartChildWorkflowExecutionFailed", func() Attributes { return new(StartChildWorkflowExecutionFailed) }},
-	TypeChildWorkflowExecutionStarted:                   {"ChildWorkflowExecutionStarted", func() Attributes { return new(ChildWorkflowExecutionStarted) }},
-	TypeChildWorkflowExecutionCompleted:                 {"ChildWorkflowExecutionCompleted", func() Attributes { return new(ChildWorkflowExecutionCompleted) }},
-	TypeChildWorkflowExecutionFailed:                    {"ChildWorkflowExecutionFailed", func() Attributes { return new(ChildWorkflowExecutionFailed) }},
-	TypeChildWorkflowExecutionCanceled:                  {"ChildWorkflowExecutionCanceled", func() Attributes { return new(ChildWorkflowExecutionCanceled) }},
-	TypeChildWorkflowExecutionTimedOut:                  {"ChildWorkflowExecutionTimedOut", func() Attributes { return new(ChildWorkflowExecutionTimedOut) }},
-	TypeChildWorkflowExecutionTerminated:                {"ChildWorkflowExecutionTerminated", func() Attributes { return new(ChildWorkflowExecutionTerminated) }},
-	TypeSignalExternalWorkflowExecutionInitiated:        {"SignalExternalWorkflowExecutionInitiated", func() Attributes { return new(SignalExternalWorkflowExecutionInitiated) }},
-	TypeSignalExternalWorkflowExecutionFailed:           {"SignalExternalWorkflowExecutionFailed", func() Attributes { return new(SignalExternalWorkflowExecutionFailed) }},
-	TypeExternalWorkflowExecutionSignaled:               {"ExternalWorkflowExecutionSignaled", func() Attributes { return new(ExternalWorkflowExecutionSignaled) }},
-	TypeRequestCancelExternalWorkflowExecutionInitiated: {"RequestCancelExternalWorkflowExecutionInitiated", func() Attributes { return new(RequestCancelExternalWorkflowExecutionInitiated) }},
-	TypeRequestCancelExternalWorkflowExecutionFailed:    {"RequestCancelExternalWorkflowExecutionFailed", func() Attributes { return new(RequestCancelExternalWorkflowExecutionFailed) }},
-	TypeExternalWorkflowExecutionCancelRequested:        {"ExternalWorkflowExecutionCancelRequested", func() Attributes { return new(ExternalWorkflowExecutionCancelRequested) }},
-	TypeTimerCanceled:                                   {"TimerCanceled", func() Attributes { return new(TimerCanceled) }},
-	TypeWorkflowExecutionOptionsUpdated:                 {"WorkflowExecutionOptionsUpdated", func() Attributes { return new(WorkflowExecutionOptionsUpdated) }},
-}
 
 // String is the name of the type, the same as in Temporal's histories.
 func (t Type) String() string {

@@ -60,23 +60,10 @@ type WorkflowExecutionStarted struct {
 
 // Type is TypeWorkflowExecutionStarted.
 func (*WorkflowExecutionStarted) Type() Type { return TypeWorkflowExecutionStarted }
+func (*WorkflowExecutionStarted) isArrival() {}
 
 // NextRun is the run that goes on where an event closes its own; empty where none does.
-func NextRun(closing Attributes) RunID {
-	switch a := closing.(type) {
-	case *WorkflowExecutionContinuedAsNew:
-		return a.NewRunID
-	case *WorkflowExecutionTerminated:
-		return a.NewRunID
-	case *WorkflowExecutionCompleted:
-		return a.NewRunID
-	case *WorkflowExecutionFailed:
-		return a.NewRunID
-	case *WorkflowExecutionTimedOut:
-		return a.NewRunID
-	}
-	return ""
-}
+func NextRun(closing Attributes) RunID { return EndOf(closing).Next }
 
 // OpenedWith returns the run that was opened in the put in which an event closed its own run, whether it continues that run or
 // not. It is empty if there is none.
@@ -96,6 +83,7 @@ type WorkflowExecutionCompleted struct {
 
 // Type is TypeWorkflowExecutionCompleted.
 func (*WorkflowExecutionCompleted) Type() Type { return TypeWorkflowExecutionCompleted }
+func (*WorkflowExecutionCompleted) isClosing() {}
 
 // WorkflowExecutionFailed closes a run whose code returned an error.
 type WorkflowExecutionFailed struct {
@@ -106,6 +94,7 @@ type WorkflowExecutionFailed struct {
 
 // Type is TypeWorkflowExecutionFailed.
 func (*WorkflowExecutionFailed) Type() Type { return TypeWorkflowExecutionFailed }
+func (*WorkflowExecutionFailed) isClosing() {}
 
 // WorkflowExecutionCanceled closes a run whose code returned that it was canceled, after it had been asked to be.
 type WorkflowExecutionCanceled struct {
@@ -114,6 +103,7 @@ type WorkflowExecutionCanceled struct {
 
 // Type is TypeWorkflowExecutionCanceled.
 func (*WorkflowExecutionCanceled) Type() Type { return TypeWorkflowExecutionCanceled }
+func (*WorkflowExecutionCanceled) isClosing() {}
 
 // WorkflowExecutionTerminated closes a run from outside; its code is not asked.
 type WorkflowExecutionTerminated struct {
@@ -132,6 +122,7 @@ type WorkflowExecutionTerminated struct {
 
 // Type is TypeWorkflowExecutionTerminated.
 func (*WorkflowExecutionTerminated) Type() Type { return TypeWorkflowExecutionTerminated }
+func (*WorkflowExecutionTerminated) isArrival() {}
 
 // WorkflowExecutionTimedOut closes a run that was open for longer than its run timeout, or whose chain was for longer than its
 // execution timeout: the other one is 0.
@@ -144,6 +135,7 @@ type WorkflowExecutionTimedOut struct {
 
 // Type is TypeWorkflowExecutionTimedOut.
 func (*WorkflowExecutionTimedOut) Type() Type { return TypeWorkflowExecutionTimedOut }
+func (*WorkflowExecutionTimedOut) isArrival() {}
 
 // WorkflowExecutionContinuedAsNew closes a run whose code goes on in another run, which the same put opened.
 type WorkflowExecutionContinuedAsNew struct {
@@ -154,6 +146,7 @@ type WorkflowExecutionContinuedAsNew struct {
 
 // Type is TypeWorkflowExecutionContinuedAsNew.
 func (*WorkflowExecutionContinuedAsNew) Type() Type { return TypeWorkflowExecutionContinuedAsNew }
+func (*WorkflowExecutionContinuedAsNew) isClosing() {}
 
 // WorkflowExecutionSignaled is a signal that arrived.
 type WorkflowExecutionSignaled struct {
@@ -165,6 +158,7 @@ type WorkflowExecutionSignaled struct {
 
 // Type is TypeWorkflowExecutionSignaled.
 func (*WorkflowExecutionSignaled) Type() Type { return TypeWorkflowExecutionSignaled }
+func (*WorkflowExecutionSignaled) isArrival() {}
 
 // WorkflowExecutionOptionsUpdated moves the run to another build.
 type WorkflowExecutionOptionsUpdated struct {
@@ -174,6 +168,7 @@ type WorkflowExecutionOptionsUpdated struct {
 
 // Type is TypeWorkflowExecutionOptionsUpdated.
 func (*WorkflowExecutionOptionsUpdated) Type() Type { return TypeWorkflowExecutionOptionsUpdated }
+func (*WorkflowExecutionOptionsUpdated) isArrival() {}
 
 // WorkflowExecutionCancelRequested asks the workflow's code to end: its context is canceled.
 type WorkflowExecutionCancelRequested struct {
@@ -184,3 +179,4 @@ type WorkflowExecutionCancelRequested struct {
 
 // Type is TypeWorkflowExecutionCancelRequested.
 func (*WorkflowExecutionCancelRequested) Type() Type { return TypeWorkflowExecutionCancelRequested }
+func (*WorkflowExecutionCancelRequested) isArrival() {}

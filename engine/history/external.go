@@ -20,6 +20,7 @@ type SignalExternalWorkflowExecutionInitiated struct {
 func (*SignalExternalWorkflowExecutionInitiated) Type() Type {
 	return TypeSignalExternalWorkflowExecutionInitiated
 }
+func (*SignalExternalWorkflowExecutionInitiated) isInitiation() {}
 
 // SignalExternalWorkflowExecutionFailed is a signal that found no open run.
 type SignalExternalWorkflowExecutionFailed struct {
@@ -31,6 +32,7 @@ type SignalExternalWorkflowExecutionFailed struct {
 func (*SignalExternalWorkflowExecutionFailed) Type() Type {
 	return TypeSignalExternalWorkflowExecutionFailed
 }
+func (*SignalExternalWorkflowExecutionFailed) isNews() {}
 
 // ExternalWorkflowExecutionSignaled is a signal that is in the history of the workflow that it was sent to.
 type ExternalWorkflowExecutionSignaled struct {
@@ -39,6 +41,7 @@ type ExternalWorkflowExecutionSignaled struct {
 
 // Type is TypeExternalWorkflowExecutionSignaled.
 func (*ExternalWorkflowExecutionSignaled) Type() Type { return TypeExternalWorkflowExecutionSignaled }
+func (*ExternalWorkflowExecutionSignaled) isNews()    {}
 
 // RequestCancelExternalWorkflowExecutionInitiated is workflow code that asks another workflow to end.
 type RequestCancelExternalWorkflowExecutionInitiated struct {
@@ -54,6 +57,7 @@ type RequestCancelExternalWorkflowExecutionInitiated struct {
 func (*RequestCancelExternalWorkflowExecutionInitiated) Type() Type {
 	return TypeRequestCancelExternalWorkflowExecutionInitiated
 }
+func (*RequestCancelExternalWorkflowExecutionInitiated) isInitiation() {}
 
 // RequestCancelExternalWorkflowExecutionFailed is a request to end that found no open run.
 type RequestCancelExternalWorkflowExecutionFailed struct {
@@ -65,6 +69,7 @@ type RequestCancelExternalWorkflowExecutionFailed struct {
 func (*RequestCancelExternalWorkflowExecutionFailed) Type() Type {
 	return TypeRequestCancelExternalWorkflowExecutionFailed
 }
+func (*RequestCancelExternalWorkflowExecutionFailed) isNews() {}
 
 // ExternalWorkflowExecutionCancelRequested is a workflow that has been asked to end.
 type ExternalWorkflowExecutionCancelRequested struct {
@@ -75,3 +80,4 @@ type ExternalWorkflowExecutionCancelRequested struct {
 func (*ExternalWorkflowExecutionCancelRequested) Type() Type {
 	return TypeExternalWorkflowExecutionCancelRequested
 }
+func (*ExternalWorkflowExecutionCancelRequested) isNews() {}

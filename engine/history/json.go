@@ -11,24 +11,12 @@ import (
 	"github.com/seed-41655fb1/weft/internal/jsontext"
 )
 
-// folded are the types of event that stand in the header of their commit.
-var folded = map[Type]func() Attributes{
-	TypeWorkflowTaskScheduled: func() Attributes { return new(WorkflowTaskScheduled) },
-	TypeWorkflowTaskStarted:   func() Attributes { return new(WorkflowTaskStarted) },
-	TypeWorkflowTaskCompleted: func() Attributes { return new(WorkflowTaskCompleted) },
-	TypeWorkflowTaskFailed:    func() Attributes { return new(WorkflowTaskFailed) },
-}
-
 // newAttributes returns empty attributes of an event of a type; nil if there is no such type.
 func newAttributes(t Type) Attributes {
-	make := folded[t]
-	if make == nil {
-		make = kinds[t].make
+	if k, ok := kinds[t]; ok {
+		return k.make()
 	}
-	if make == nil {
-		return nil
-	}
-	return make()
+	return nil
 }
 
 // AttributesFromJSON reads the attributes of an event of a type as JSON shows them. Payloads come back as the same JSON,

@@ -30,3 +30,4 @@ type MarkerRecorded struct {
 
 // Type is TypeMarkerRecorded.
 func (*MarkerRecorded) Type() Type { return TypeMarkerRecorded }
+func (*MarkerRecorded) isRecord()  {}

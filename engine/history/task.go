@@ -40,13 +40,17 @@ type WorkflowTaskFailed struct {
 }
 
 // Type is TypeWorkflowTaskScheduled.
-func (*WorkflowTaskScheduled) Type() Type { return TypeWorkflowTaskScheduled }
+func (*WorkflowTaskScheduled) Type() Type  { return TypeWorkflowTaskScheduled }
+func (*WorkflowTaskScheduled) isTaskStep() {}
 
 // Type is TypeWorkflowTaskStarted.
-func (*WorkflowTaskStarted) Type() Type { return TypeWorkflowTaskStarted }
+func (*WorkflowTaskStarted) Type() Type  { return TypeWorkflowTaskStarted }
+func (*WorkflowTaskStarted) isTaskStep() {}
 
 // Type is TypeWorkflowTaskCompleted.
-func (*WorkflowTaskCompleted) Type() Type { return TypeWorkflowTaskCompleted }
+func (*WorkflowTaskCompleted) Type() Type  { return TypeWorkflowTaskCompleted }
+func (*WorkflowTaskCompleted) isTaskStep() {}
 
 // Type is TypeWorkflowTaskFailed.
-func (*WorkflowTaskFailed) Type() Type { return TypeWorkflowTaskFailed }
+func (*WorkflowTaskFailed) Type() Type  { return TypeWorkflowTaskFailed }
+func (*WorkflowTaskFailed) isTaskStep() {}

@@ -10,7 +10,8 @@ type TimerStarted struct {
 }
 
 // Type is TypeTimerStarted.
-func (*TimerStarted) Type() Type { return TypeTimerStarted }
+func (*TimerStarted) Type() Type    { return TypeTimerStarted }
+func (*TimerStarted) isInitiation() {}
 
 // TimerFired is a timer whose moment has come.
 type TimerFired struct {
@@ -19,6 +20,7 @@ type TimerFired struct {
 
 // Type is TypeTimerFired.
 func (*TimerFired) Type() Type { return TypeTimerFired }
+func (*TimerFired) isNews()    {}
 
 // TimerCanceled is a timer that workflow code no longer waits for.
 type TimerCanceled struct {
@@ -27,3 +29,4 @@ type TimerCanceled struct {
 
 // Type is TypeTimerCanceled.
 func (*TimerCanceled) Type() Type { return TypeTimerCanceled }
+func (*TimerCanceled) isRecord()  {}

@@ -12,6 +12,7 @@ type WorkflowExecutionUpdateAdmitted struct {
 
 // Type is TypeWorkflowExecutionUpdateAdmitted.
 func (*WorkflowExecutionUpdateAdmitted) Type() Type { return TypeWorkflowExecutionUpdateAdmitted }
+func (*WorkflowExecutionUpdateAdmitted) isArrival() {}
 
 // WorkflowExecutionUpdateAccepted is an update whose validator agreed. It carries the whole request, because it is the
 // first place where the request is stored, and replay needs nothing but history. One that a reset has brought carries no
@@ -27,6 +28,7 @@ type WorkflowExecutionUpdateAccepted struct {
 
 // Type is TypeWorkflowExecutionUpdateAccepted.
 func (*WorkflowExecutionUpdateAccepted) Type() Type { return TypeWorkflowExecutionUpdateAccepted }
+func (*WorkflowExecutionUpdateAccepted) isRecord()  {}
 
 // WorkflowExecutionUpdateCompleted is the outcome of an accepted update: a result or a failure.
 type WorkflowExecutionUpdateCompleted struct {
@@ -38,6 +40,7 @@ type WorkflowExecutionUpdateCompleted struct {
 
 // Type is TypeWorkflowExecutionUpdateCompleted.
 func (*WorkflowExecutionUpdateCompleted) Type() Type { return TypeWorkflowExecutionUpdateCompleted }
+func (*WorkflowExecutionUpdateCompleted) isRecord()  {}
 
 // WorkflowExecutionUpdateFailed is an accepted update that an operator has failed. Its handler does not run any more.
 type WorkflowExecutionUpdateFailed struct {
@@ -48,3 +51,4 @@ type WorkflowExecutionUpdateFailed struct {
 
 // Type is TypeWorkflowExecutionUpdateFailed.
 func (*WorkflowExecutionUpdateFailed) Type() Type { return TypeWorkflowExecutionUpdateFailed }
+func (*WorkflowExecutionUpdateFailed) isArrival() {}

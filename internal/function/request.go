@@ -24,12 +24,6 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
 
-// isAPI reports whether a path is one of the API's, or could be.
-func isAPI(path string) bool {
-	return strings.HasPrefix(path, "/v1/workflows") || strings.HasPrefix(path, "/v1/schedules") || strings.HasPrefix(path, "/v1/activities/") ||
-		path == "/v1/openapi.yaml"
-}
-
 // maxAnswer is the largest answer that Lambda takes, in bytes of JSON: 6 MB.
 const maxAnswer = 6 << 20
 
@@ -144,7 +138,7 @@ func (f *Function) path(g *gateway, path string) string {
 	// Only what is known to be the gateway's is cut off: rules on paths, of a firewall or in a policy, would else be easy
 	// to get around.
 	for _, prefix := range []string{g.RequestContext.Stage, f.options.BasePath} {
-		if prefix = "/" + strings.Trim(prefix, "/"); !isAPI(path) && strings.HasPrefix(path, prefix+"/") {
+		if prefix = "/" + strings.Trim(prefix, "/"); !httpapi.Covers(path) && strings.HasPrefix(path, prefix+"/") {
 			path = strings.TrimPrefix(path, prefix)
 		}
 	}
@@ -169,7 +163,7 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 		}
 		f.serveHTTP(w, r)
 		cost = w.Header().Get(httpapi.CostHeader)
-		t.build, t.reads = w.Header().Get(httpapi.BuildHeader), strings.Contains(r.URL.Path, "/queries/")
+		t.build, t.reads = w.Header().Get(httpapi.BuildHeader), !httpapi.Changes(r)
 	})
 	if err != nil {
 		return nil, err

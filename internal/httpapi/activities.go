@@ -6,31 +6,26 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
+// activityRoutes are the routes of attempts that go on outside of their function.
+var activityRoutes = []Route{
+	{ID: "completeActivity", Pattern: "POST /v1/activities/complete", Access: Writes, endpoint: takes((*handler).completeActivity)},
+	{ID: "failActivity", Pattern: "POST /v1/activities/fail", Access: Writes, endpoint: takes((*handler).failActivity)},
+	{ID: "heartbeatActivity", Pattern: "POST /v1/activities/heartbeat", Access: Writes, endpoint: takes((*handler).beatActivity)},
+}
+
 // The token of an attempt stands in the body: paths and query strings are logged on the way.
 
-func (h *handler) completeActivity(r *http.Request) (int, any, error) {
-	var body api.CompleteActivityRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) completeActivity(r *http.Request, body api.CompleteActivityRequest) (int, *api.ActivityResponse, error) {
 	answer, err := h.service.CompleteActivity(r.Context(), body)
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) failActivity(r *http.Request) (int, any, error) {
-	var body api.FailActivityRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) failActivity(r *http.Request, body api.FailActivityRequest) (int, *api.ActivityResponse, error) {
 	answer, err := h.service.FailActivity(r.Context(), body)
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) beatActivity(r *http.Request) (int, any, error) {
-	var body api.HeartbeatActivityRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) beatActivity(r *http.Request, body api.HeartbeatActivityRequest) (int, *api.HeartbeatResponse, error) {
 	answer, err := h.service.BeatActivity(r.Context(), body)
 	return http.StatusOK, answer, err
 }

@@ -15,11 +15,26 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-func (h *handler) start(r *http.Request) (int, any, error) {
-	var body api.StartRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+// workflowRoutes are the routes of workflows and their runs.
+var workflowRoutes = []Route{
+	{ID: "startWorkflow", Pattern: "POST /v1/workflows", Query: []string{"wait"}, Access: Writes, Operation: "start", endpoint: takes((*handler).start)},
+	{ID: "listWorkflows", Pattern: "GET /v1/workflows", Query: listParameters, Access: Reads, endpoint: gives((*handler).list)},
+	{ID: "describeWorkflow", Pattern: "GET /v1/workflows/{id}", Access: Reads, endpoint: gives((*handler).describe)},
+	{ID: "deleteWorkflow", Pattern: "DELETE /v1/workflows/{id}", Access: Ends, endpoint: gives((*handler).delete)},
+	{ID: "getResult", Pattern: "GET /v1/workflows/{id}/result", Query: []string{"wait"}, Access: Reads, endpoint: gives((*handler).result)},
+	{ID: "getHistory", Pattern: "GET /v1/workflows/{id}/history", Query: []string{"pageToken"}, Access: Reads, ReadsRun: true, endpoint: gives((*handler).history)},
+	{ID: "signalWorkflow", Pattern: "POST /v1/workflows/{id}/signals/{name}", Access: Writes, Operation: "signal", InTrace: true, endpoint: takes((*handler).signal)},
+	{ID: "queryWorkflow", Pattern: "POST /v1/workflows/{id}/queries/{name}", Access: Asks, Operation: "query", InTrace: true, endpoint: takes((*handler).query)},
+	{ID: "updateWorkflow", Pattern: "POST /v1/workflows/{id}/updates/{name}", Access: Writes, Operation: "update", endpoint: takes((*handler).update)},
+	{ID: "pollUpdate", Pattern: "GET /v1/workflows/{id}/updates/{updateID}", Query: []string{"wait"}, Access: Reads, endpoint: gives((*handler).poll)},
+	{ID: "failUpdate", Pattern: "POST /v1/workflows/{id}/updates/{updateID}/fail", Access: Writes, endpoint: takes((*handler).failUpdate)},
+	{ID: "cancelWorkflow", Pattern: "POST /v1/workflows/{id}/cancel", Access: Writes, Operation: "cancel", InTrace: true, endpoint: takes((*handler).cancel)},
+	{ID: "terminateWorkflow", Pattern: "POST /v1/workflows/{id}/terminate", Access: Ends, Operation: "terminate", InTrace: true, endpoint: takes((*handler).terminate)},
+	{ID: "resetWorkflow", Pattern: "POST /v1/workflows/{id}/reset", Access: Writes, endpoint: takes((*handler).reset)},
+	{ID: "moveWorkflow", Pattern: "POST /v1/workflows/{id}/move", Access: Writes, endpoint: takes((*handler).move)},
+}
+
+func (h *handler) start(r *http.Request, body api.StartRequest) (int, *api.StartResponse, error) {
 	d, err := wait(r.URL.Query())
 	if err != nil {
 		return 0, nil, err
@@ -40,34 +55,22 @@ func (h *handler) start(r *http.Request) (int, any, error) {
 	return http.StatusOK, answer, nil
 }
 
-func (h *handler) signal(r *http.Request) (int, any, error) {
-	var body api.SignalRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) signal(r *http.Request, body api.SignalRequest) (int, *api.SignalResponse, error) {
 	answer, err := h.service.Signal(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
 	return http.StatusAccepted, answer, err
 }
 
-func (h *handler) query(r *http.Request) (int, any, error) {
-	var body api.QueryRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) query(r *http.Request, body api.QueryRequest) (int, *api.QueryResponse, error) {
 	answer, err := h.service.Query(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), history.Payload(body.Input))
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) update(r *http.Request) (int, any, error) {
-	var body api.UpdateRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) update(r *http.Request, body api.UpdateRequest) (int, *api.UpdateResponse, error) {
 	answer, err := h.service.Update(r.Context(), r.PathValue("id"), runID(r), r.PathValue("name"), body)
 	return updateStatus(answer), answer, err
 }
 
-func (h *handler) poll(r *http.Request) (int, any, error) {
+func (h *handler) poll(r *http.Request) (int, *api.UpdateResponse, error) {
 	d, err := wait(r.URL.Query())
 	if err != nil {
 		return 0, nil, err
@@ -76,11 +79,7 @@ func (h *handler) poll(r *http.Request) (int, any, error) {
 	return updateStatus(answer), answer, err
 }
 
-func (h *handler) failUpdate(r *http.Request) (int, any, error) {
-	var body api.FailUpdateRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) failUpdate(r *http.Request, body api.FailUpdateRequest) (int, *api.UpdateResponse, error) {
 	answer, err := h.service.FailUpdate(r.Context(), r.PathValue("id"), runID(r), r.PathValue("updateID"), body.Reason)
 	return http.StatusOK, answer, err
 }
@@ -98,53 +97,37 @@ func updateStatus(answer *api.UpdateResponse) int {
 	return http.StatusOK
 }
 
-func (h *handler) cancel(r *http.Request) (int, any, error) {
-	var body api.EndRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) cancel(r *http.Request, body api.EndRequest) (int, none, error) {
 	err := h.service.Cancel(r.Context(), r.PathValue("id"), runID(r), body.Reason)
-	return http.StatusAccepted, struct{}{}, err
+	return http.StatusAccepted, none{}, err
 }
 
-func (h *handler) terminate(r *http.Request) (int, any, error) {
-	var body api.EndRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) terminate(r *http.Request, body api.EndRequest) (int, none, error) {
 	err := h.service.Terminate(r.Context(), r.PathValue("id"), runID(r), body.Reason)
-	return http.StatusOK, struct{}{}, err
+	return http.StatusOK, none{}, err
 }
 
-func (h *handler) delete(r *http.Request) (int, any, error) {
+func (h *handler) delete(r *http.Request) (int, none, error) {
 	err := h.service.Delete(r.Context(), r.PathValue("id"), runID(r))
-	return http.StatusOK, struct{}{}, err
+	return http.StatusOK, none{}, err
 }
 
-func (h *handler) reset(r *http.Request) (int, any, error) {
-	var body api.ResetRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) reset(r *http.Request, body api.ResetRequest) (int, *api.ResetResponse, error) {
 	answer, err := h.service.Reset(r.Context(), r.PathValue("id"), runID(r), body)
 	return http.StatusCreated, answer, err
 }
 
-func (h *handler) move(r *http.Request) (int, any, error) {
-	var body api.MoveRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) move(r *http.Request, body api.MoveRequest) (int, *api.MoveResponse, error) {
 	answer, err := h.service.Move(r.Context(), r.PathValue("id"), runID(r), body)
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) describe(r *http.Request) (int, any, error) {
+func (h *handler) describe(r *http.Request) (int, *api.Description, error) {
 	answer, err := h.service.Describe(r.Context(), r.PathValue("id"), runID(r))
 	return http.StatusOK, answer, err
 }
 
-func (h *handler) result(r *http.Request) (int, any, error) {
+func (h *handler) result(r *http.Request) (int, *api.ResultResponse, error) {
 	d, err := wait(r.URL.Query())
 	if err != nil {
 		return 0, nil, err
@@ -157,23 +140,23 @@ func (h *handler) result(r *http.Request) (int, any, error) {
 }
 
 // history pages by run and event id, so that a page follows the one before it also when another run has begun.
-func (h *handler) history(r *http.Request) (int, any, error) {
+func (h *handler) history(r *http.Request) (int, historyPage, error) {
 	run, from := runID(r), int64(1)
 	if token := r.URL.Query().Get("pageToken"); token != "" {
 		id, event, found := strings.Cut(token, "/")
 		n, err := strconv.ParseInt(event, 10, 64)
 		if err != nil || !found || n < 1 || id == "" || run != "" && string(run) != id {
-			return 0, nil, api.Invalid.New("the pageToken is none that this history returned")
+			return 0, historyPage{}, api.Invalid.New("the pageToken is none that this history returned")
 		}
 		run, from = history.RunID(id), n
 	}
 	events, id, more, err := h.service.History(r.Context(), r.PathValue("id"), run, from)
 	if err != nil {
-		return 0, nil, err
+		return 0, historyPage{}, err
 	}
 	answer := historyPage{WorkflowID: r.PathValue("id"), RunID: id}
 	if answer.Events, err = fitting(events); err != nil {
-		return 0, nil, err
+		return 0, historyPage{}, err
 	}
 	if n := len(answer.Events); n < len(events) || more {
 		answer.NextPageToken = string(id) + "/" + strconv.FormatInt(events[n-1].ID+1, 10)
@@ -212,7 +195,7 @@ func fitting(events []api.HistoryEvent) ([]json.RawMessage, error) {
 // listPage is how many runs a page of the list has.
 const listPage = 100
 
-func (h *handler) list(r *http.Request) (int, any, error) {
+func (h *handler) list(r *http.Request) (int, *api.ListResponse, error) {
 	q := r.URL.Query()
 	f, err := listFilter(q)
 	if err != nil {
@@ -222,11 +205,14 @@ func (h *handler) list(r *http.Request) (int, any, error) {
 	return http.StatusOK, answer, err
 }
 
+// listParameters are what the query string of a list may have.
+var listParameters = []string{"filter", "type", "status", "build", "startedAfter", "startedBefore", "pageToken"}
+
 // asked is the list that a query string asks for, whatever the order of its parameters. The page is no part of it, nor what signs the
 // request: that is another one each time.
 func asked(q url.Values) string {
 	list := url.Values{}
-	for _, name := range parameters["GET /v1/workflows"] {
+	for _, name := range listParameters {
 		if q.Get(name) != "" && name != "pageToken" {
 			list.Set(name, q.Get(name))
 		}

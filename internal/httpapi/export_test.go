@@ -1,12 +1,6 @@
 package httpapi
 
-import (
-	"maps"
-	"slices"
-)
+import "reflect"
 
-// ParametersOf is what the query string of an endpoint may have.
-func ParametersOf(pattern string) []string { return parametersOf(pattern) }
-
-// Patterns are the patterns of the API's endpoints.
-func Patterns() []string { return slices.Sorted(maps.Keys((&handler{}).endpoints())) }
+// Bodies returns the types of the bodies of a route's requests and answers. The first is nil if the requests have none.
+func (t *Route) Bodies() (body, answer reflect.Type) { return t.endpoint.body, t.endpoint.answer }

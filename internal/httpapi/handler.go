@@ -36,63 +36,24 @@ type handler struct {
 	log     *slog.Logger
 }
 
-// endpoint carries out a request and returns the status and the body of its answer.
-type endpoint func(r *http.Request) (status int, answer any, err error)
-
-// at returns the endpoint as it stands at a pattern: it carries out requests whose query strings it knows.
-func (e endpoint) at(pattern string) endpoint {
-	return func(r *http.Request) (int, any, error) {
-		if err := checkQuery(r, pattern); err != nil {
-			return 0, nil, err
-		}
-		return e(r)
+// checked carries out a request of the route if it knows what the query string has.
+func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
+	if err := checkQuery(r, t); err != nil {
+		return 0, nil, err
 	}
+	return t.endpoint.serve(h, r)
 }
 
 // New returns the handler of the API.
 func New(service *turn.Service, log *slog.Logger) http.Handler {
 	h := &handler{service, log}
 	mux := http.NewServeMux()
-	for pattern, e := range h.endpoints() {
-		mux.HandleFunc(pattern, h.observe(pattern, e.at(pattern)))
+	for i := range routes {
+		mux.HandleFunc(routes[i].Pattern, h.observe(&routes[i]))
 	}
 	t := &router{mux, h}
 	mux.HandleFunc("/", t.unknown)
 	return t
-}
-
-// endpoints are the endpoints of the API, by the patterns of the mux. Each is described in openapi.yaml.
-func (h *handler) endpoints() map[string]endpoint {
-	return map[string]endpoint{
-		"POST /v1/workflows":                              h.start,
-		"GET /v1/workflows":                               h.list,
-		"GET /v1/workflows/{id}":                          h.describe,
-		"DELETE /v1/workflows/{id}":                       h.delete,
-		"GET /v1/workflows/{id}/result":                   h.result,
-		"GET /v1/workflows/{id}/history":                  h.history,
-		"POST /v1/workflows/{id}/signals/{name}":          h.signal,
-		"POST /v1/workflows/{id}/queries/{name}":          h.query,
-		"POST /v1/workflows/{id}/updates/{name}":          h.update,
-		"GET /v1/workflows/{id}/updates/{updateID}":       h.poll,
-		"POST /v1/workflows/{id}/updates/{updateID}/fail": h.failUpdate,
-		"POST /v1/workflows/{id}/cancel":                  h.cancel,
-		"POST /v1/workflows/{id}/terminate":               h.terminate,
-		"POST /v1/workflows/{id}/reset":                   h.reset,
-		"POST /v1/workflows/{id}/move":                    h.move,
-		"POST /v1/schedules":                              h.createSchedule,
-		"GET /v1/schedules":                               h.listSchedules,
-		"GET /v1/schedules/{id}":                          h.describeSchedule,
-		"DELETE /v1/schedules/{id}":                       h.deleteSchedule,
-		"POST /v1/schedules/{id}/update":                  tell(h, api.ScheduleUpdate, func(b *api.UpdateScheduleRequest) *string { return &b.RequestID }),
-		"POST /v1/schedules/{id}/pause":                   tell(h, api.SchedulePause, func(b *api.ScheduleNote) *string { return &b.RequestID }),
-		"POST /v1/schedules/{id}/unpause":                 tell(h, api.ScheduleUnpause, func(b *api.ScheduleNote) *string { return &b.RequestID }),
-		"POST /v1/schedules/{id}/trigger":                 tell(h, api.ScheduleTrigger, func(b *api.TriggerScheduleRequest) *string { return &b.RequestID }),
-		"POST /v1/schedules/{id}/backfill":                tell(h, api.ScheduleBackfill, func(b *api.BackfillScheduleRequest) *string { return &b.RequestID }),
-		"POST /v1/activities/complete":                    h.completeActivity,
-		"POST /v1/activities/fail":                        h.failActivity,
-		"POST /v1/activities/heartbeat":                   h.beatActivity,
-		"GET /v1/openapi.yaml":                            describeAPI,
-	}
 }
 
 // router answers what no pattern matches with a problem document, too.
@@ -119,10 +80,12 @@ func clean(r *http.Request) bool {
 
 // unknown answers a request that no pattern matches. It names the methods of the path, if there are any.
 func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
-	t.handler.serve(func(*http.Request) (int, any, error) {
+	t.handler.serve(func(*handler, *http.Request) (int, any, error) {
 		var allowed []string
-		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
-			if clean(r) && t.matches(r, method) {
+		for _, method := range methods {
+			probe := *r
+			probe.Method = method
+			if Find(&probe) != nil {
 				allowed = append(allowed, method)
 			}
 		}
@@ -134,17 +97,9 @@ func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// matches reports whether an endpoint serves the path of a request with this method.
-func (t *router) matches(r *http.Request, method string) bool {
-	probe := r.Clone(r.Context())
-	probe.Method = method
-	_, pattern := t.mux.Handler(probe)
-	return pattern != "/"
-}
-
-// serve wraps an endpoint.
-func (h *handler) serve(e endpoint) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, e) }
+// serve returns what answers requests.
+func (h *handler) serve(do serve) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { h.answer(w, r, do) }
 }
 
 func (h *handler) maxBody() int64 {
@@ -154,12 +109,12 @@ func (h *handler) maxBody() int64 {
 	return MaxBody
 }
 
-// answer has an endpoint carry a request out, meters it, and writes the answer or the problem.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, e endpoint) (status int, cost meter.Cost) {
+// answer has a request carried out, meters it, and writes the answer or the problem.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, do serve) (status int, cost meter.Cost) {
 	ctx, m := meter.With(r.Context())
 	r = r.WithContext(ctx)
 	r.Body = http.MaxBytesReader(w, r.Body, h.maxBody())
-	status, answer, err := e(r)
+	status, answer, err := do(h, r)
 	cost = m.Cost()
 	w.Header().Set(CostHeader, cost.String())
 	if err != nil {

@@ -13,4 +13,11 @@ var OpenAPI []byte
 // document is an answer that is not JSON: the OpenAPI document.
 type document []byte
 
-func describeAPI(*http.Request) (int, any, error) { return http.StatusOK, document(OpenAPI), nil }
+// documentRoutes are the routes of the document itself.
+var documentRoutes = []Route{
+	{ID: "getDocument", Pattern: "GET /v1/openapi.yaml", Access: Reads, endpoint: gives((*handler).document)},
+}
+
+func (*handler) document(*http.Request) (int, document, error) {
+	return http.StatusOK, OpenAPI, nil
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -31,37 +32,72 @@ func operations(t *testing.T) []*apitest.Operation {
 	return all
 }
 
-// Every endpoint has an operation in the document, and every operation an endpoint.
-func TestDocumentHasTheEndpoints(t *testing.T) {
+// Every route has its operation in the document, and every operation a route: with the same method and path, parameters, access, and a body or none.
+func TestDocumentHasTheRoutes(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`\{[^}]+\}`)
-	var described, served []string
+	described := map[string]*apitest.Operation{}
 	for _, o := range operations(t) {
-		described = append(described, o.Method+" "+name.ReplaceAllString(o.Path, "{}"))
+		described[o.ID] = o
 	}
-	for _, pattern := range httpapi.Patterns() {
-		served = append(served, name.ReplaceAllString(pattern, "{}"))
+	for _, r := range httpapi.Routes() {
+		o := described[r.ID]
+		delete(described, r.ID)
+		if o == nil {
+			t.Errorf("openapi.yaml has no operation %s", r.ID)
+			continue
+		}
+		if place, is := r.Method()+" "+r.Path(), o.Method+" "+o.Path; name.ReplaceAllString(place, "{}") != name.ReplaceAllString(is, "{}") {
+			t.Errorf("%s is %s in openapi.yaml, and %s in the table of routes", r.ID, is, place)
+		}
+		query := slices.Compact(slices.Sorted(slices.Values(o.Query()))) // an operation may say more of a parameter of its path
+		if taken := slices.Sorted(slices.Values(r.Parameters())); !slices.Equal(query, taken) {
+			t.Errorf("%s: openapi.yaml has the parameters %q, and the table of routes %q", r.ID, query, taken)
+		}
+		if o.HasBody() != r.HasBody() {
+			t.Errorf("%s: it has a body in openapi.yaml: %t, and in the table of routes: %t", r.ID, o.HasBody(), r.HasBody())
+		}
+		if o.Access != r.Access.String() || r.Access == 0 || r.Method() == http.MethodGet && r.Access.Changes() {
+			t.Errorf("%s: openapi.yaml has the access %q, and the table of routes %q", r.ID, o.Access, r.Access)
+		}
 	}
-	slices.Sort(described)
-	slices.Sort(served)
-	if !slices.Equal(described, served) {
-		t.Errorf("openapi.yaml describes\n%s\nand the mux serves\n%s", strings.Join(described, "\n"), strings.Join(served, "\n"))
+	for id := range described {
+		t.Errorf("the table of routes has no %s", id)
 	}
 }
 
-// Every endpoint takes what the document says of its query string, and nothing else.
-func TestDocumentHasTheParameters(t *testing.T) {
+// Find finds the route that the handler serves, and the workflow that a path names.
+func TestFind(t *testing.T) {
 	t.Parallel()
-	name := regexp.MustCompile(`\{[^}]+\}`)
-	taken := map[string][]string{}
-	for _, pattern := range httpapi.Patterns() {
-		taken[name.ReplaceAllString(pattern, "{}")] = slices.Sorted(slices.Values(httpapi.ParametersOf(pattern)))
-	}
-	for _, o := range operations(t) {
-		place := o.Method + " " + name.ReplaceAllString(o.Path, "{}")
-		described := slices.Compact(slices.Sorted(slices.Values(o.Query()))) // an operation may say more of a parameter of its path
-		if !slices.Equal(described, taken[place]) {
-			t.Errorf("%s: openapi.yaml has the parameters %q, and the endpoint takes %q", place, described, taken[place])
+	for target, want := range map[string]struct{ id, workflow string }{
+		"POST /v1/workflows":                         {"startWorkflow", ""},
+		"GET /v1/workflows?type=a":                   {"listWorkflows", ""},
+		"HEAD /v1/workflows/a":                       {"describeWorkflow", "a"},
+		"GET /v1/workflows/a%2Fb/history":            {"getHistory", "a/b"},
+		"POST /v1/workflows/queries/updates/queries": {"updateWorkflow", "queries"},
+		"POST /v1/workflows/a/queries/b%2Fc":         {"queryWorkflow", "a"},
+		"DELETE /v1/schedules/a":                     {"deleteSchedule", "weft.schedule:a"},
+		"POST /v1/activities/complete":               {"completeActivity", ""},
+		"PUT /v1/workflows":                          {},
+		"GET /v1/workflows/":                         {},
+		"GET /v1/workflows/a/":                       {},
+		"GET /v1/workflows/x/../a":                   {},
+		"GET /v1/workflows/a/nothing":                {},
+		"GET /v2/workflows":                          {},
+		"GET /":                                      {},
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
+		var id, workflow string
+		if found := httpapi.Find(r); found != nil {
+			var err error
+			id = found.ID
+			if workflow, err = found.Workflow(r); err != nil {
+				t.Errorf("%s: %v", target, err)
+			}
+		}
+		if id != want.id || workflow != want.workflow {
+			t.Errorf("%s is %q of the workflow %q, want %q of %q", target, id, workflow, want.id, want.workflow)
 		}
 	}
 }

@@ -10,32 +10,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 )
 
-// parameters are what the query string of an endpoint may have, by its pattern. Whatever is below a workflow takes runId, too.
-var parameters = map[string][]string{
-	"POST /v1/workflows":                        {"wait"},
-	"GET /v1/workflows":                         {"filter", "type", "status", "build", "startedAfter", "startedBefore", "pageToken"},
-	"GET /v1/workflows/{id}/result":             {"wait"},
-	"GET /v1/schedules":                         {"pageToken"},
-	"GET /v1/workflows/{id}/history":            {"pageToken"},
-	"GET /v1/workflows/{id}/updates/{updateID}": {"wait"},
-}
-
-// parametersOf returns what the query string of an endpoint may have.
-func parametersOf(pattern string) []string {
-	if _, path, _ := strings.Cut(pattern, " "); strings.HasPrefix(path, "/v1/workflows/{id}") {
-		return append([]string{"runId"}, parameters[pattern]...)
-	}
-	return parameters[pattern]
-}
-
 // checkQuery refuses a query string that cannot be read, has what the endpoint does not know, or has something twice: half of
 // one might name another run than the caller meant, or all runs. What a signature in the query string needs is AWS's.
-func checkQuery(r *http.Request, pattern string) error {
+func checkQuery(r *http.Request, t *Route) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return api.Invalid.New("the query string cannot be read: %v", err)
 	}
-	known := parametersOf(pattern)
+	known := t.Parameters()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
 		case strings.HasPrefix(name, "X-Amz-"):

@@ -12,66 +12,75 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
+// scheduleRoutes are the routes of schedules.
+var scheduleRoutes = []Route{
+	{ID: "createSchedule", Pattern: "POST /v1/schedules", Access: Writes, endpoint: takes((*handler).createSchedule)},
+	{ID: "listSchedules", Pattern: "GET /v1/schedules", Query: []string{"pageToken"}, Access: Reads, endpoint: gives((*handler).listSchedules)},
+	{ID: "describeSchedule", Pattern: "GET /v1/schedules/{id}", Access: Asks, endpoint: gives((*handler).describeSchedule)},
+	{ID: "deleteSchedule", Pattern: "DELETE /v1/schedules/{id}", Access: Ends, endpoint: gives((*handler).deleteSchedule)},
+	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: tell(api.ScheduleUpdate, func(b *api.UpdateScheduleRequest) *string { return &b.RequestID })},
+	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: tell(api.SchedulePause, func(b *api.ScheduleNote) *string { return &b.RequestID })},
+	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: tell(api.ScheduleUnpause, func(b *api.ScheduleNote) *string { return &b.RequestID })},
+	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: tell(api.ScheduleTrigger, func(b *api.TriggerScheduleRequest) *string { return &b.RequestID })},
+	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: tell(api.ScheduleBackfill, func(b *api.BackfillScheduleRequest) *string { return &b.RequestID })},
+}
+
 // A schedule is a workflow. These endpoints say the same to it as its callers could by the requests of a workflow.
 
-func (h *handler) createSchedule(r *http.Request) (int, any, error) {
-	var body api.CreateScheduleRequest
-	if err := decode(r, &body); err != nil {
-		return 0, nil, err
-	}
+func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest) (status int, answer api.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
-		return 0, nil, api.Invalid.New("what the schedule does is missing: give schedule")
+		return 0, answer, api.Invalid.New("what the schedule does is missing: give schedule")
 	}
+	answer.ScheduleID = body.ScheduleID
 	state, err := json.Marshal(api.NewSchedule{ID: body.ScheduleID, Schedule: *body.Schedule})
 	if err != nil {
-		return 0, nil, err
+		return 0, answer, err
 	}
 	id, err := scheduleWorkflow(body.ScheduleID)
 	if err != nil {
-		return 0, nil, err
+		return 0, answer, err
 	}
-	answer, err := h.service.Start(r.Context(), api.StartRequest{WorkflowID: &id, Type: api.ScheduleType, Input: state, RequestID: body.RequestID})
+	started, err := h.service.Start(r.Context(), api.StartRequest{WorkflowID: &id, Type: api.ScheduleType, Input: state, RequestID: body.RequestID})
 	switch {
 	case err != nil:
-		return 0, nil, ofSchedule(body.ScheduleID, err)
-	case answer.Started:
-		return http.StatusCreated, api.CreateScheduleResponse{ScheduleID: body.ScheduleID}, nil
+		return 0, answer, ofSchedule(body.ScheduleID, err)
+	case started.Started:
+		return http.StatusCreated, answer, nil
 	}
-	return http.StatusOK, api.CreateScheduleResponse{ScheduleID: body.ScheduleID}, nil
+	return http.StatusOK, answer, nil
 }
 
-func (h *handler) describeSchedule(r *http.Request) (int, any, error) {
+func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleDescription, err error) {
 	id, err := scheduleWorkflow(r.PathValue("id"))
 	if err != nil {
-		return 0, nil, err
+		return 0, d, err
 	}
 	input, err := json.Marshal(api.DescribeSchedule{Now: h.service.Now()})
 	if err != nil {
-		return 0, nil, err
+		return 0, d, err
 	}
 	answer, err := h.service.Query(r.Context(), id, "", api.ScheduleDescribeAt, input)
 	if err != nil {
-		return 0, nil, ofSchedule(r.PathValue("id"), err)
+		return 0, d, ofSchedule(r.PathValue("id"), err)
 	}
 	if answer.Closed { // its last run can be asked as long as it is kept
-		return 0, nil, noSchedule(r.PathValue("id"))
+		return 0, d, noSchedule(r.PathValue("id"))
 	}
-	var d api.ScheduleDescription
 	if err := json.Unmarshal(answer.Result, &d); err != nil {
-		return 0, nil, err
+		return 0, d, err
 	}
 	return http.StatusOK, d, nil
 }
 
-func (h *handler) listSchedules(r *http.Request) (int, any, error) {
+func (h *handler) listSchedules(r *http.Request) (status int, answer api.ScheduleListResponse, err error) {
 	f := store.Filter{Where: func(row *store.Summary) bool {
 		return row.Type == api.ScheduleType && row.Status == history.Running.String()
 	}}
 	page, err := h.service.List(r.Context(), f, "schedules", r.URL.Query().Get("pageToken"), listPage)
 	if err != nil {
-		return 0, nil, err
+		return 0, answer, err
 	}
-	answer := api.ScheduleListResponse{Schedules: []api.ScheduleSummary{}, NextPageToken: page.NextPageToken}
+	answer.Schedules, answer.NextPageToken = []api.ScheduleSummary{}, page.NextPageToken
 	for _, w := range page.Workflows {
 		answer.Schedules = append(answer.Schedules, api.ScheduleSummary{
 			ScheduleID: strings.TrimPrefix(w.WorkflowID, api.SchedulePrefix), CreatedAt: w.StartedAt,
@@ -80,43 +89,39 @@ func (h *handler) listSchedules(r *http.Request) (int, any, error) {
 	return http.StatusOK, answer, nil
 }
 
-func (h *handler) deleteSchedule(r *http.Request) (int, any, error) {
+func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 	id, err := scheduleWorkflow(r.PathValue("id"))
 	if err == nil {
 		err = h.service.Terminate(r.Context(), id, "", "the schedule was deleted")
 	}
-	return http.StatusOK, struct{}{}, ofSchedule(r.PathValue("id"), err)
+	return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), err)
 }
 
-// tell is the endpoint that sends an update to a schedule. requestID is where the body has the id by which a request that is
+// tell returns the endpoint that sends an update to a schedule. requestID is where the body has the id by which a request that is
 // sent again is recognised: it becomes the update's.
-func tell[B any](h *handler, update string, requestID func(*B) *string) endpoint {
-	return func(r *http.Request) (int, any, error) {
-		var body B
-		if err := decode(r, &body); err != nil {
-			return 0, nil, err
-		}
+func tell[B any](update string, requestID func(*B) *string) endpoint {
+	return takes(func(h *handler, r *http.Request, body B) (int, none, error) {
 		id, err := scheduleWorkflow(r.PathValue("id"))
 		if err != nil {
-			return 0, nil, err
+			return 0, none{}, err
 		}
 		at := requestID(&body)
 		u := api.UpdateRequest{UpdateID: *at}
 		*at = ""
 		if u.Input, err = json.Marshal(body); err != nil {
-			return 0, nil, err
+			return 0, none{}, err
 		}
 		answer, err := h.service.Update(r.Context(), id, "", update, u)
 		switch {
 		case err != nil:
-			return 0, nil, ofSchedule(r.PathValue("id"), err)
+			return 0, none{}, ofSchedule(r.PathValue("id"), err)
 		case answer.Failure != nil: // it was refused, or has changed nothing
-			return 0, nil, api.Invalid.New("%s", answer.Failure.Message)
+			return 0, none{}, api.Invalid.New("%s", answer.Failure.Message)
 		case answer.Stage != api.StageCompleted:
-			return 0, nil, api.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
+			return 0, none{}, api.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
 		}
-		return http.StatusOK, struct{}{}, nil
-	}
+		return http.StatusOK, none{}, nil
+	})
 }
 
 // scheduleWorkflow is the id of the workflow that a schedule is.

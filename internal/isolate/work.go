@@ -38,6 +38,8 @@ type job struct {
 	workflow, run string
 	// runsCode says that the workflow's code may run. Work that runs none is never to blame.
 	runsCode bool
+	// ends says that the work closes or deletes a run of the workflow.
+	ends bool
 	// request says that a caller waits: the wait for a child is bounded.
 	request bool
 }
@@ -313,7 +315,7 @@ func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool,
 			FlushInterval: -1,
 			ModifyResponse: func(answer *http.Response) error {
 				began = true
-				if ends(r) && answer.StatusCode < http.StatusInternalServerError {
+				if j.ends && answer.StatusCode < http.StatusInternalServerError {
 					p.clear(j.workflow) // its next run may be another program
 				}
 				return nil
@@ -328,28 +330,17 @@ func (p *Pool) proxy(w http.ResponseWriter, r *http.Request, j job) (began bool,
 	return began, err
 }
 
-// ends reports whether a request terminates or deletes a run: no code of it runs for that.
-func ends(r *http.Request) bool {
-	return r.Method == http.MethodDelete ||
-		r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/terminate") && strings.Count(r.URL.Path, "/") == 4
-}
-
-// route returns the job that a request is. Its workflow is empty if it is about none, as in a list.
-// A GET runs no code: a description, a history, a result and an update's outcome are read from the
-// log. A query is a POST.
+// route returns the job that a request is. Its workflow is empty if it is about none, as in a list, or if the API has no such request: the
+// child refuses it.
 func route(r *http.Request) (j job, err error) {
 	j.request = true
-	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
-	if len(parts) > 2 && (parts[1] == "workflows" || parts[1] == "schedules") {
-		j.workflow, err = url.PathUnescape(parts[2])
-		if parts[1] == "schedules" {
-			j.workflow = api.SchedulePrefix + j.workflow
-		}
-		j.runsCode = r.Method != http.MethodGet && !ends(r)
-		return j, err
-	}
-	if r.Method != http.MethodPost || r.Body == nil {
+	to := httpapi.Find(r)
+	if to == nil {
 		return j, nil
+	}
+	j.runsCode, j.ends = to.Access.RunsCode(), to.Access == httpapi.Ends
+	if j.workflow, err = to.Workflow(r); err != nil || j.workflow != "" || !to.HasBody() || r.Body == nil {
+		return j, err
 	}
 	begin, err := io.ReadAll(io.LimitReader(r.Body, mostPeeked))
 	if err != nil {
@@ -359,7 +350,7 @@ func route(r *http.Request) (j job, err error) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(begin), r.Body), r.Body}
-	j.workflow, j.runsCode = named(begin), true
+	j.workflow = named(begin)
 	return j, nil
 }
 

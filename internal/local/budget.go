@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -199,10 +198,10 @@ func (b *budget) bounded(h http.Handler) http.Handler {
 		defer b.requests.Release(1)
 		a := &boundedAnswer{
 			ResponseWriter: w, budget: b, ctx: r.Context(), client: clientOf(r), control: http.NewResponseController(w),
-			reads: r.Method == http.MethodGet || r.Method == http.MethodHead,
+			changes: httpapi.Changes(r),
 		}
 		defer a.end()
-		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/history") && !a.reserve(b.large.most/clientParts) {
+		if t := httpapi.Find(r); t != nil && t.ReadsRun && !a.reserve(b.large.most/clientParts) {
 			httpapi.WriteProblem(w, api.Busy.New(noRoom))
 			return
 		}
@@ -220,8 +219,8 @@ type boundedAnswer struct {
 	ctx     context.Context
 	client  string
 	control *http.ResponseController
-	// reads says that the request changes nothing, and refused that the answer was replaced by a refusal.
-	reads, refused bool
+	// changes says that the request may change something, and refused that the answer was replaced by a refusal.
+	changes, refused bool
 
 	mu       sync.Mutex // the body may be read beside the answer, and after the end of the request
 	held     held
@@ -303,7 +302,7 @@ func (a *boundedAnswer) WriteHeader(status int) {
 		var ok bool
 		if a.held, ok = a.budget.reserve(a.ctx, a.client, size); !ok {
 			problem = api.Busy.New(noRoom)
-			if !a.reads {
+			if a.changes {
 				problem = api.OutcomeUnknown.New("%s; the operation may have been done", noRoom)
 			}
 		}

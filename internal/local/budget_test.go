@@ -32,7 +32,7 @@ func newAsker() *asker {
 	a.h = a.bounded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/history") {
 			end := a.end
-			if strings.HasPrefix(r.URL.Path, "/page") {
+			if strings.HasPrefix(r.URL.Path, "/v1/workflows/page/") {
 				end = a.page
 			}
 			a.begun <- struct{}{}
@@ -52,9 +52,9 @@ func newAsker() *asker {
 	return a
 }
 
-// ask sends a request from an address, with so many bytes.
+// ask sends a request about a workflow from an address, with so many bytes.
 func (a *asker) ask(address, method, path string, size int) *httptest.ResponseRecorder {
-	w, r := httptest.NewRecorder(), httptest.NewRequest(method, path, bytes.NewReader(make([]byte, size)))
+	w, r := httptest.NewRecorder(), httptest.NewRequest(method, "/v1/workflows"+path, bytes.NewReader(make([]byte, size)))
 	r.RemoteAddr = address
 	a.h.ServeHTTP(w, r)
 	return w
@@ -99,7 +99,7 @@ func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAsker()
 		a.fill()
-		go a.ask("192.0.2.3:1", http.MethodPost, "/a", largestBody) // waits, and is refused in the end
+		go a.ask("192.0.2.3:1", http.MethodPost, "/a/cancel", largestBody) // waits, and is refused in the end
 		synctest.Wait()
 		const address = "192.0.2.4:1"
 		for _, c := range []struct {
@@ -109,18 +109,18 @@ func TestBudget(t *testing.T) {
 			status       int
 		}{
 			{http.MethodGet, "/a/history", 0, "urn:weft:problem:busy", 503},
-			{http.MethodPost, "/a", 2 * mostSmall, "urn:weft:problem:busy", 503},
+			{http.MethodPost, "/a/cancel", 2 * mostSmall, "urn:weft:problem:busy", 503},
 			{http.MethodGet, "/a?131072", 0, "urn:weft:problem:busy", 503},
-			{http.MethodPost, "/a?131072", 0, "urn:weft:problem:outcome-unknown", 503},
-			{http.MethodPost, "/a", 0, "x", 200},
-			{http.MethodPost, "/a", unbudgeted, "x", 200},
-			{http.MethodPost, "/a", mostSmall, "x", 200},
+			{http.MethodPost, "/a/cancel?131072", 0, "urn:weft:problem:outcome-unknown", 503},
+			{http.MethodPost, "/a/cancel", 0, "x", 200},
+			{http.MethodPost, "/a/cancel", unbudgeted, "x", 200},
+			{http.MethodPost, "/a/cancel", mostSmall, "x", 200},
 			{http.MethodGet, "/a?65536", mostSmall, "x", 200},
 		} {
 			again := make(chan struct{})
 			go func() { // somebody waits all the time
 				defer close(again)
-				a.ask("192.0.2.3:1", http.MethodPost, "/a", largestBody)
+				a.ask("192.0.2.3:1", http.MethodPost, "/a/cancel", largestBody)
 			}()
 			synctest.Wait()
 			began := time.Now()
@@ -135,7 +135,7 @@ func TestBudget(t *testing.T) {
 		}
 		close(a.end)
 		synctest.Wait()
-		if w := a.ask(address, http.MethodPost, "/a", largestBody); w.Code != http.StatusOK || w.Header().Get("Read") != strconv.Itoa(largestBody) {
+		if w := a.ask(address, http.MethodPost, "/a/cancel", largestBody); w.Code != http.StatusOK || w.Header().Get("Read") != strconv.Itoa(largestBody) {
 			t.Errorf("there is room again: %d", w.Code)
 		}
 		checkAllBack(t, a.budget)
@@ -151,7 +151,7 @@ func TestBudgetOfAPage(t *testing.T) {
 		a.end <- struct{}{} // room for one
 		go func() { answered <- a.ask("192.0.2.3:1", http.MethodGet, "/page/history?131072", 0) }()
 		<-a.begun
-		go a.ask("192.0.2.4:1", http.MethodPost, "/a", largestBody) // waits
+		go a.ask("192.0.2.4:1", http.MethodPost, "/a/cancel", largestBody) // waits
 		synctest.Wait()
 		began := time.Now()
 		close(a.page)

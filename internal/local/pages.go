@@ -40,7 +40,7 @@ func forPages(h http.Handler, origins []string) (http.Handler, error) {
 	}
 	const preflightSeconds = 600
 	return cors.New(cors.Options{
-		AllowedOrigins: origins, AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}, AllowedHeaders: []string{"*"},
+		AllowedOrigins: origins, AllowedMethods: httpapi.Methods(), AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{httpapi.CostHeader, "Retry-After"}, MaxAge: preflightSeconds,
 	}).Handler(h), nil
 }

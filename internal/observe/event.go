@@ -134,6 +134,8 @@ type Request struct {
 	// Operation is what is asked for: start, signal, update, query, cancel, terminate; empty for those that only look. Name
 	// is the name of the signal, the update or the query.
 	Operation, Name string
+	// InTrace says that the run's own trace has a span of the request. It has one of a start and of an update anyway.
+	InTrace bool
 	// Header returns a header of the request; it has the caller's trace context.
 	Header       func(name string) string
 	Status       int

@@ -67,14 +67,14 @@ func commit(events []api.HistoryEvent) (*history.Commit, error) {
 			}
 			c.Task = task
 			i += 2
-		case e.Type >= history.TypeWorkflowTaskScheduled && e.Type <= history.TypeWorkflowTaskFailed:
+		case isTaskStep(e.Attributes):
 			return nil, wrong("event %d is a %s that does not belong there", e.ID, e.Type)
-		case c.Task == nil && !byCode(e.Type):
+		case c.Task == nil && !byCode(e.Attributes):
 			c.Brought = append(c.Brought, history.Of(e.Attributes))
 		default:
 			c.Commands = append(c.Commands, history.Of(e.Attributes))
 		}
-		if closed := closes(e.Type); closed != history.Running {
+		if closed := history.EndOf(e.Attributes).Status; closed != history.Running {
 			c.Status = closed
 		}
 	}
@@ -105,36 +105,20 @@ func task(events []api.HistoryEvent) (*history.Task, error) {
 		if end.BaseRunID != "" {
 			t.Reset = &history.Reset{BaseRunID: end.BaseRunID}
 		}
-	default:
+	case nil, history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing:
 		return nil, wrong("the workflow task of event %d does not end", events[0].ID)
 	}
 	return t, nil
 }
 
-// byCode reports whether events of a type are never brought: they follow from what was, also where no task ran.
-func byCode(t history.Type) bool {
-	switch closes(t) {
-	case history.Completed, history.Failed, history.Canceled, history.ContinuedAsNew:
-		return true
-	}
-	return false
+// byCode reports whether an event is never brought: it follows from what was, also where no task ran.
+func byCode(a history.Attributes) bool {
+	_, ok := a.(history.Closing)
+	return ok
 }
 
-// closes is the status of a run after an event of a type, where that closes it.
-func closes(t history.Type) history.Status {
-	switch t {
-	case history.TypeWorkflowExecutionCompleted:
-		return history.Completed
-	case history.TypeWorkflowExecutionFailed:
-		return history.Failed
-	case history.TypeWorkflowExecutionCanceled:
-		return history.Canceled
-	case history.TypeWorkflowExecutionTerminated:
-		return history.Terminated
-	case history.TypeWorkflowExecutionTimedOut:
-		return history.TimedOut
-	case history.TypeWorkflowExecutionContinuedAsNew:
-		return history.ContinuedAsNew
-	}
-	return history.Running
+// isTaskStep reports whether an event is one of a workflow task.
+func isTaskStep(a history.Attributes) bool {
+	_, ok := a.(history.TaskStep)
+	return ok
 }

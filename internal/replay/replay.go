@@ -108,6 +108,8 @@ func follows(c *history.Commit, next history.RunID) {
 		a.NewRunID = next
 	case *history.WorkflowExecutionFailed:
 		a.NewRunID = next
+	case *history.WorkflowExecutionCanceled, *history.WorkflowExecutionContinuedAsNew: // no other run follows, or the code names it
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record: // close no run
 	}
 }
 

@@ -417,12 +417,7 @@ func (s *Service) HandleResults(ctx context.Context, workflowID string, messages
 func (s *Service) fitting(messages []*engine.Message) int {
 	size := 0
 	for i, m := range messages {
-		switch a := m.Result.Attributes.(type) {
-		case *history.ActivityTaskCompleted:
-			size += len(a.Result)
-		case *history.ChildWorkflowExecutionCompleted:
-			size += len(a.Result)
-		}
+		size += len(history.ResolutionOf(m.Result.Attributes).Result)
 		if i > 0 && size > s.options.MaxCommit/2 {
 			return i
 		}

@@ -130,6 +130,7 @@ func target(command history.Attributes) string {
 		return a.WorkflowID
 	case *history.RequestCancelExternalWorkflowExecutionInitiated:
 		return a.WorkflowID
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // stay in the run
 	}
 	return ""
 }
@@ -400,7 +401,7 @@ func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, 
 		return t.repair(ctx, run, m)
 	}
 	many := len(run.State.Children)
-	if engine.Resolves(events[0]).External != 0 {
+	if history.ResolutionOf(events[0].Attributes).External != 0 {
 		many = len(run.State.Externals)
 	}
 	if many > 1 || t.elsewhere(run) || t.registry.Workflow(run.State.Started.WorkflowType) == nil {
@@ -414,7 +415,7 @@ func (t *session) take(ctx context.Context, run *engine.Run, m *engine.Message, 
 // news to that one. Otherwise it is for the run that has closed: the close policy may have found no child. A crash here leaves the news.
 func (t *session) stray(m *engine.Message) []engine.Message {
 	_, started := m.Result.Attributes.(*history.ChildWorkflowExecutionStarted)
-	child := engine.Resolves(*m.Result).Child
+	child := history.ResolutionOf(m.Result.Attributes).Child
 	if started {
 		child = m.Result.Attributes.(*history.ChildWorkflowExecutionStarted).InitiatedEventID
 	}

@@ -97,6 +97,7 @@ func (s *Service) handleNamed(ctx context.Context, d Delivery) (found bool, err 
 		return s.reportChild(ctx, d.Message)
 	case engine.ReachOut:
 		return s.afterEnd(ctx, d.Message, s.reachOut)
+	case engine.FireTimer, engine.RetryTask, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt: // see act
 	}
 	err = s.at(ctx, d.WorkflowID, func(ctx context.Context, t *session) error {
 		run, place, err := t.named(ctx, d.Message)
@@ -247,6 +248,7 @@ func (t *session) act(ctx context.Context, run *engine.Run, m *engine.Message) e
 		return t.commit(ctx, run, run.TimeOut(t.writer(m)), m)
 	case engine.TakeResult:
 		return t.commitEvents(ctx, run, run.Awaited(*m.Result), m)
+	case engine.RunActivity, engine.SettleChild, engine.ReportChild, engine.ReachOut: // see handleNamed
 	}
 	return nil
 }
@@ -270,6 +272,8 @@ func (t *session) past(ctx context.Context, latest *engine.Run, m *engine.Messag
 			return latest, never, err
 		}
 		return run, inLog, nil
+	case engine.RunActivity, engine.FireTimer, engine.RetryTask, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt:
+		// are moot
 	}
 	return latest, never, nil
 }

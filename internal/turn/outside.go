@@ -248,7 +248,7 @@ func (t *session) endedSo(ctx context.Context, run *engine.Run, k *ticket, resul
 func activityEnd(c *history.Commit, activity int64) (history.Event, bool) {
 	for part := range c.Parts() {
 		for _, e := range part.Brought {
-			if engine.Resolves(e).Activity == activity {
+			if history.ResolutionOf(e.Attributes).Activity == activity {
 				return e, true
 			}
 		}
@@ -264,6 +264,7 @@ func sameEnd(e history.Event, k *ticket, result history.Payload, f *failure.Fail
 		return f != nil && a.Attempt == k.Attempt && f.Same(a.Failure)
 	case *history.ActivityTaskCanceled:
 		return f != nil && a.Attempt == k.Attempt && f.Same(a.Failure)
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // no attempt ends with it
 	}
 	return false
 }

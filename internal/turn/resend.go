@@ -197,6 +197,8 @@ func (s *Service) inPlaceOf(m engine.Message, run *engine.Run, kept map[int64]*a
 		event = m.EventID
 	case engine.RetryTask:
 		event = run.State.LastTask.TaskScheduledID()
+	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt, engine.SettleChild, engine.ReportChild, engine.ReachOut:
+		// have no attempts
 	}
 	a := kept[event]
 	if event == 0 || a == nil {

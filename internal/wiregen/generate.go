@@ -57,17 +57,23 @@ func generate(root string, t target) ([]byte, error) {
 
 func (g *generator) printf(text string, args ...any) { fmt.Fprintf(&g.out, text+"\n", args...) }
 
+// folded is the method of the attributes of events that are not stored by themselves.
+const folded = "isTaskStep"
+
 // attributes writes the codec of what events carry: that of a struct X for each constant TypeX that is not folded.
 func (g *generator) attributes() {
 	var names []string
 	for _, constant := range g.pkg.Scope().Names() {
 		name, ok := strings.CutPrefix(constant, "Type")
-		if _, isConst := g.pkg.Scope().Lookup(constant).(*types.Const); !ok || !isConst || slices.Contains(g.folded, name) {
+		if _, isConst := g.pkg.Scope().Lookup(constant).(*types.Const); !ok || !isConst {
 			continue
 		}
 		attributes, ok := g.pkg.Scope().Lookup(name).(*types.TypeName)
 		if !ok {
-			g.fail("%s: there is no struct %s: declare it, or list it as folded", constant, name)
+			g.fail("%s: there is no struct %s: declare it", constant, name)
+			continue
+		}
+		if types.NewMethodSet(types.NewPointer(attributes.Type())).Lookup(g.pkg, folded) != nil {
 			continue
 		}
 		names = append(names, g.structName(attributes.Type()))

@@ -21,15 +21,12 @@ type target struct {
 	byHand []string
 	// events says that there is a codec for the attributes of each type of event: a struct X for each constant TypeX.
 	events bool
-	// folded are the types of event that are not stored by themselves.
-	folded []string
 }
 
 var targets = []target{
 	{dir: "engine/failure", roots: []string{"Failure"}, exported: []string{"Failure"}},
 	{
 		dir: "engine/history", roots: []string{"stored"}, exported: []string{"ActivityTaskScheduled"}, byHand: []string{"Event"}, events: true,
-		folded: []string{"WorkflowTaskScheduled", "WorkflowTaskStarted", "WorkflowTaskCompleted", "WorkflowTaskFailed"},
 	},
 	{dir: "engine", roots: []string{"Message"}, exported: []string{"Message"}},
 }

@@ -20,6 +20,8 @@ import (
 type Operation struct {
 	// ID is the operationId.
 	ID string
+	// Access is x-weft-access.
+	Access string
 	// Method and Path are where it is; parameters of the path stand in braces.
 	Method, Path string
 	// Sent are the examples of its request's body, by name, and Answered those of its answers, by status and name.
@@ -41,6 +43,9 @@ func (o *Operation) Query() (names []string) {
 	}
 	return names
 }
+
+// HasBody reports whether its request has a body.
+func (o *Operation) HasBody() bool { return o.body != nil }
 
 // Example is an example in the document. Operations share some.
 type Example struct {
@@ -215,8 +220,9 @@ func (r *reader) operations() (all []*Operation, err error) {
 func (r *reader) operation(path, method, place string) *Operation {
 	_, node := r.resolved(place)
 	id, _ := node["operationId"].(string)
+	access, _ := node["x-weft-access"].(string)
 	o := &Operation{
-		ID: id, Method: strings.ToUpper(method), Path: path, responses: map[int]*response{}, Answered: map[int]map[string]Example{},
+		ID: id, Access: access, Method: strings.ToUpper(method), Path: path, responses: map[int]*response{}, Answered: map[int]map[string]Example{},
 	}
 	for _, list := range []string{below("/paths", path, "parameters"), below(place, "parameters")} {
 		parameters, _ := r.at(list).([]any)

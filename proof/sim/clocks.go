@@ -126,7 +126,7 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	}
 	for _, e := range c.Brought {
 		fired, ok := e.Attributes.(*history.TimerFired)
-		if timer := run.State.Timers[engine.Resolves(e).Timer]; ok && timer != nil && c.Time < timer.FireAt {
+		if timer := run.State.Timers[history.ResolutionOf(e.Attributes).Timer]; ok && timer != nil && c.Time < timer.FireAt {
 			a.s.fail("%s: the timer of event %d is due at %v, and fires at %v", c.RunID, fired.StartedEventID, timer.FireAt.Time(), c.Time.Time())
 		}
 	}

@@ -272,7 +272,7 @@ func (v *events) commit(run *engine.Run, c *history.Commit) *model.Commit {
 
 // event adds what an event says to a commit.
 func (v *events) event(c *model.Commit, run *engine.Run, e history.Event) {
-	if about := engine.Resolves(e).ID(); about != 0 {
+	if about := history.ResolutionOf(e.Attributes).ID(); about != 0 {
 		c.Done = append(c.Done, int32(about))
 	}
 	switch a := e.Attributes.(type) {

@@ -137,7 +137,7 @@ func (l *life) read(run *engine.Run) {
 
 func (l *life) event(id int64, at time.Time, e history.Event) {
 	l.events++
-	if s := l.open[engine.Resolves(e).Child]; s != nil {
+	if s := l.open[history.ResolutionOf(e.Attributes).Child]; s != nil {
 		s.to, s.counted = at, at
 		l.ended(at, e.Attributes)
 	}

@@ -139,7 +139,7 @@ var coreMutants = []mutant{
 		old: "if !r.admitted[a.SequencingEventID] {", new: "if false {", more: true,
 	},
 	{
-		name: "a cancellation comes before the results of its own task", file: "engine/activation.go",
+		name: "a cancellation comes before the results of its own task", file: "engine/events.go",
 		old: "		in.cancel = a\n", new: "		in.root.Cancel(a.Reason)\n", more: true,
 	},
 	{

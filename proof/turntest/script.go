@@ -2,6 +2,7 @@ package turntest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -291,7 +292,7 @@ type event struct {
 	}
 }
 
-// short are the names that the update cases use.
+// short are names that the scripts use for types of events; the others have none.
 var short = map[string]string{
 	"WorkflowExecutionStarted": "ExecStarted", "WorkflowExecutionCompleted": "ExecDone", "WorkflowExecutionFailed": "ExecFailed",
 	"WorkflowExecutionCanceled": "ExecCanceled", "WorkflowExecutionTerminated": "ExecTerminated",
@@ -314,7 +315,7 @@ var short = map[string]string{
 
 // String is the event in short, as the update cases write it.
 func (e *event) String() string {
-	name, a := short[e.Type], &e.Attributes
+	name, a := cmp.Or(short[e.Type], e.Type), &e.Attributes
 	switch e.Type {
 	case "WorkflowExecutionUpdateAdmitted":
 		name += "(" + a.UpdateID + ")"

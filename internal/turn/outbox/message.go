@@ -44,6 +44,7 @@ func parkedID(m *engine.Message) string {
 	switch m.Kind {
 	case engine.RunActivity, engine.RetryTask, engine.CloseAttempt:
 		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
+	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.SettleChild, engine.ReportChild, engine.ReachOut:
 	}
 	return fmt.Sprintf("%s-%x", timerID(m), m.Wave)
 }
@@ -94,7 +95,7 @@ func resolves(m *engine.Message) bool {
 	if m.Result == nil {
 		return false
 	}
-	about := engine.Resolves(*m.Result)
+	about := history.ResolutionOf(m.Result.Attributes)
 	if started, ok := m.Result.Attributes.(*history.ChildWorkflowExecutionStarted); ok {
 		about.Child = started.InitiatedEventID
 	}

@@ -111,8 +111,9 @@ func trigger(task engine.Task) string {
 		return "cancel"
 	case *history.TimerFired:
 		return "timer"
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // see what the last one resolves
 	}
-	switch about := engine.Resolves(task.Brought[len(task.Brought)-1]); {
+	switch about := history.ResolutionOf(task.Brought[len(task.Brought)-1].Attributes); {
 	case about.External != 0:
 		return "external"
 	case about.Activity == 0:

@@ -1,0 +1,164 @@
+package engine
+
+import "github.com/seed-41655fb1/weft/engine/history"
+
+// What each event does is here: to the state of its run (State.after, bring and command), and to the code (Instance.deliver). What follows
+// from its type alone is in the table of package history.
+
+// after folds in an event that stands after a task: a command of its code, or, where the task marks a reset, what the
+// reset brings.
+func (s *State) after(c, part *history.Commit, id int64, e history.Event) error {
+	if part.Task == nil || part.Task.Reset == nil {
+		return s.command(c, id, e)
+	}
+	switch a := e.Attributes.(type) {
+	case *history.WorkflowExecutionUpdateAdmitted:
+		s.Admitted[a.UpdateID] = len(a.Input)
+	case *history.WorkflowExecutionSignaled:
+		return s.bring(id, e)
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing:
+		return corrupt("event %d (%s) is not what a reset brings", id, e.Type())
+	}
+	return nil
+}
+
+// bring folds in an event that a task brought.
+func (s *State) bring(id int64, e history.Event) error {
+	switch a := e.Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		if id != 1 {
+			return corrupt("event %d starts the run again", id)
+		}
+		s.Started, s.Pinned, s.Shown = a, a.Build, s.Shown.after(e)
+	case *history.WorkflowExecutionOptionsUpdated:
+		s.Pinned = a.Build
+	case *history.WorkflowExecutionSignaled:
+		if a.RequestID != "" {
+			s.signals[a.RequestID] = true
+		}
+		if s.Unread[a.SignalName] == nil {
+			s.Unread[a.SignalName] = &history.Unread{Name: a.SignalName, EventID: id}
+		}
+		s.Unread[a.SignalName].Count++
+	case *history.WorkflowExecutionUpdateFailed:
+		u := s.accepted[a.AcceptedEventID]
+		if u == nil || u.Completed != nil {
+			return corrupt("event %d fails an update that is not in flight", id)
+		}
+		u.Completed = &history.WorkflowExecutionUpdateCompleted{UpdateID: a.UpdateID, AcceptedEventID: a.AcceptedEventID, Failure: a.Failure}
+		s.UpdatesInFlight--
+		s.UpdateBytesInFlight -= u.Bytes
+	case *history.WorkflowExecutionCancelRequested:
+		s.CancelRequested, s.asked[a.RequestID] = true, true
+	case *history.WorkflowExecutionTerminated:
+		s.Close, s.asked[a.RequestID] = a, true
+	case *history.WorkflowExecutionTimedOut:
+		s.Close = a
+	case *history.ChildWorkflowExecutionStarted:
+		return s.childStarted(id, a)
+	case *history.WorkflowExecutionUpdateAdmitted, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing:
+		return s.resolve(id, e)
+	}
+	return nil
+}
+
+// command folds in an event that a command became.
+func (s *State) command(c *history.Commit, id int64, e history.Event) error {
+	switch a := e.Attributes.(type) {
+	case history.Initiation:
+		s.initiate(c, id, a)
+	case *history.ActivityTaskCancelRequested:
+		if p := s.Activities[a.ScheduledEventID]; p != nil {
+			p.CancelRequested = true
+		}
+	case *history.TimerCanceled:
+		return s.resolve(id, e)
+	case *history.WorkflowExecutionUpdateAccepted:
+		if s.Updates[a.UpdateID] != nil {
+			return corrupt("event %d accepts update %q a second time", id, a.UpdateID)
+		}
+		u := &Update{ID: a.UpdateID, Name: a.UpdateName, AcceptedEventID: id, Bytes: len(a.Input) + s.Admitted[a.UpdateID]}
+		s.Updates[a.UpdateID], s.accepted[id] = u, u
+		s.UpdatesInFlight++
+		s.UpdateBytesInFlight += u.Bytes
+	case *history.WorkflowExecutionUpdateCompleted:
+		u := s.accepted[a.AcceptedEventID]
+		if u == nil || u.Completed != nil {
+			return corrupt("event %d completes an update that is not in flight", id)
+		}
+		u.Completed = a
+		s.payloads += len(a.Result)
+		s.UpdatesInFlight--
+		s.UpdateBytesInFlight -= u.Bytes
+	case *history.MarkerRecorded: // the code's own
+	case *history.UpsertWorkflowSearchAttributes, *history.WorkflowPropertiesModified:
+		s.Shown = s.Shown.after(e)
+	case history.Closing:
+		s.Close = a
+	case history.Arrival, history.News, history.TaskStep:
+		return corrupt("event %d (%s) is not a command", id, e.Type())
+	}
+	return nil
+}
+
+// initiate folds in a command that starts something.
+func (s *State) initiate(c *history.Commit, id int64, command history.Initiation) {
+	switch a := command.(type) {
+	case *history.ActivityTaskScheduled:
+		s.Activities[id] = &PendingActivity{ActivityTaskScheduled: a, EventID: id, Slot: c.Slot, Commit: c.ID, Time: c.Time}
+		s.payloads += len(a.Input)
+	case *history.TimerStarted:
+		s.Timers[id] = &PendingTimer{EventID: id, Slot: c.Slot, Commit: c.ID, FireAt: a.FireAt, Point: a.Point}
+	case *history.StartChildWorkflowExecutionInitiated:
+		s.Children[id] = newChild(c, id, a)
+		s.payloads += len(a.Input)
+	case *history.SignalExternalWorkflowExecutionInitiated:
+		s.Externals[id] = &PendingExternal{Signal: a, EventID: id, Slot: c.Slot, Commit: c.ID}
+		s.payloads += len(a.Input)
+	case *history.RequestCancelExternalWorkflowExecutionInitiated:
+		s.Externals[id] = &PendingExternal{Cancel: a, EventID: id, Slot: c.Slot, Commit: c.ID}
+		if p := s.Children[a.ChildEventID]; p != nil {
+			p.CancelRequested = true
+		}
+	}
+}
+
+// deliver applies an event that a task brings, without running any code.
+func (in *Instance) deliver(id int64, e history.Event) error {
+	switch a := e.Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		in.start(a)
+	case *history.WorkflowExecutionSignaled:
+		in.forgetSignals()
+		in.signaled, in.signaledIDs = append(in.signaled, e), append(in.signaledIDs, id)
+		in.Signals(a.SignalName).TrySend(&in.s, a.Input)
+	case *history.WorkflowExecutionUpdateAdmitted:
+		in.updates.admitted = append(in.updates.admitted, UpdateRequest{ID: a.UpdateID, Name: a.UpdateName, Input: a.Input, sequencing: id})
+	case *history.WorkflowExecutionCancelRequested:
+		in.cancel = a
+	case *history.WorkflowExecutionUpdateFailed: // see failUpdates
+	case *history.WorkflowExecutionOptionsUpdated: // says who runs the code, which cannot tell
+	case *history.ChildWorkflowExecutionStarted:
+		return in.childStarted(a)
+	case history.News:
+		return in.resolve(e)
+	case *history.WorkflowExecutionTerminated, *history.WorkflowExecutionTimedOut, history.TaskStep, history.Initiation, history.Record, history.Closing:
+		return corrupt("event %s was brought by a task", e.Type())
+	}
+	return nil
+}
+
+// resolve gives what came of something to the code that waits for it.
+func (in *Instance) resolve(e history.Event) error {
+	switch r := history.ResolutionOf(e.Attributes); {
+	case r.Activity != 0:
+		return in.resolveActivity(r.Activity, r.Result, r.Failure)
+	case r.Timer != 0:
+		return in.fireTimer(r.Timer)
+	case r.Child != 0:
+		return in.resolveChild(r)
+	case r.External != 0:
+		return in.resolveExternal(r.External, r.Failure)
+	}
+	return corrupt("event %s resolves nothing", e.Type())
+}

@@ -1,0 +1,370 @@
+package history
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+)
+
+// The roles of events. Each type of event has one. A switch over attributes names each type, or the role of those that it treats alike:
+// make lint fails otherwise, also if the switch has a default case.
+type (
+	// Arrival comes to a run from outside. A task brings it.
+	Arrival interface {
+		Attributes
+		isArrival()
+	}
+	// News is of what the run has started. A task brings it.
+	News interface {
+		Attributes
+		isNews()
+	}
+	// TaskStep is a step of a workflow task. It stands folded in the header of its commit.
+	TaskStep interface {
+		Attributes
+		isTaskStep()
+	}
+	// Initiation is a command that starts something. Its event id names what it starts.
+	Initiation interface {
+		Attributes
+		isInitiation()
+	}
+	// Record is any other command that leaves the run open.
+	Record interface {
+		Attributes
+		isRecord()
+	}
+	// Closing is the command that closes the run.
+	Closing interface {
+		Attributes
+		isClosing()
+	}
+)
+
+// kinds is the table of event types. A row is the role of a type, and what else depends on the type alone. The columns are functions below.
+var kinds = table(
+	arrival[WorkflowExecutionStarted](),
+	arrival[WorkflowExecutionSignaled](),
+	arrival[WorkflowExecutionCancelRequested](),
+	arrival[WorkflowExecutionUpdateAdmitted](),
+	arrival[WorkflowExecutionUpdateFailed](),
+	arrival[WorkflowExecutionOptionsUpdated](),
+	arrival(ends(func(a *WorkflowExecutionTerminated) End { return End{Terminated, nil, terminated(a), a.NewRunID} })),
+	arrival(ends(func(a *WorkflowExecutionTimedOut) End { return End{TimedOut, nil, timedOut(a), a.NewRunID} })),
+
+	news(resolves(func(a *ActivityTaskCompleted) Resolution {
+		return Resolution{Activity: a.ScheduledEventID, Result: a.Result}
+	})),
+	news(resolves(func(a *ActivityTaskFailed) Resolution {
+		return Resolution{Activity: a.ScheduledEventID, Failure: a.Failure}
+	})),
+	news(resolves(func(a *ActivityTaskTimedOut) Resolution {
+		return Resolution{Activity: a.ScheduledEventID, Failure: a.Failure}
+	})),
+	news(resolves(func(a *ActivityTaskCanceled) Resolution {
+		return Resolution{Activity: a.ScheduledEventID, Failure: canceled(a.Failure)}
+	})),
+	news(resolves(func(a *TimerFired) Resolution { return Resolution{Timer: a.StartedEventID} })),
+	news(resolves(func(a *StartChildWorkflowExecutionFailed) Resolution {
+		return Resolution{Child: a.InitiatedEventID, Failure: a.Failure}
+	})),
+	news[ChildWorkflowExecutionStarted](),
+	news(resolves(func(a *ChildWorkflowExecutionCompleted) Resolution {
+		return ended(a.InitiatedEventID, a.RunID, a.Result, nil)
+	})),
+	news(resolves(func(a *ChildWorkflowExecutionFailed) Resolution {
+		return ended(a.InitiatedEventID, a.RunID, nil, a.Failure)
+	})),
+	news(resolves(func(a *ChildWorkflowExecutionCanceled) Resolution {
+		return ended(a.InitiatedEventID, a.RunID, nil, canceled(a.Failure))
+	})),
+	news(resolves(func(a *ChildWorkflowExecutionTimedOut) Resolution {
+		return ended(a.InitiatedEventID, a.RunID, nil, a.Failure)
+	})),
+	news(resolves(func(a *ChildWorkflowExecutionTerminated) Resolution {
+		return ended(a.InitiatedEventID, a.RunID, nil, a.Failure)
+	})),
+	news(resolves(func(a *SignalExternalWorkflowExecutionFailed) Resolution {
+		return Resolution{External: a.InitiatedEventID, Failure: a.Failure}
+	})),
+	news(resolves(func(a *ExternalWorkflowExecutionSignaled) Resolution { return Resolution{External: a.InitiatedEventID} })),
+	news(resolves(func(a *RequestCancelExternalWorkflowExecutionFailed) Resolution {
+		return Resolution{External: a.InitiatedEventID, Failure: a.Failure}
+	})),
+	news(resolves(func(a *ExternalWorkflowExecutionCancelRequested) Resolution {
+		return Resolution{External: a.InitiatedEventID}
+	})),
+
+	taskStep[WorkflowTaskScheduled](),
+	taskStep[WorkflowTaskStarted](),
+	taskStep[WorkflowTaskCompleted](),
+	taskStep[WorkflowTaskFailed](),
+
+	initiation(named(func(a *ActivityTaskScheduled) string { return a.ActivityType }), says(func(a *ActivityTaskScheduled) Attributes { return a.withoutHeader() })),
+	initiation(says(func(a *TimerStarted) Attributes { return &TimerStarted{FireAt: a.FireAt} })),
+	initiation(named(func(a *StartChildWorkflowExecutionInitiated) string { return a.WorkflowType + " " + a.WorkflowID }), says(func(a *StartChildWorkflowExecutionInitiated) Attributes { return a.withoutHeader() })),
+	initiation(named(func(a *SignalExternalWorkflowExecutionInitiated) string { return a.SignalName + " " + a.WorkflowID })),
+	initiation(named(func(a *RequestCancelExternalWorkflowExecutionInitiated) string { return a.WorkflowID })),
+
+	record(refers(func(a *ActivityTaskCancelRequested) int64 { return a.ScheduledEventID })),
+	record(refers(func(a *TimerCanceled) int64 { return a.StartedEventID }), resolves(func(a *TimerCanceled) Resolution { return Resolution{Timer: a.StartedEventID} })),
+	record(named(func(a *WorkflowExecutionUpdateAccepted) string { return a.UpdateID })),
+	record(named(func(a *WorkflowExecutionUpdateCompleted) string { return a.UpdateID })),
+	record(named(func(a *MarkerRecorded) string {
+		return strings.TrimRight(a.MarkerName+" "+a.ID+" "+a.ActivityType, " ")
+	}), says(func(*MarkerRecorded) Attributes { return nil })),
+	record(named((*UpsertWorkflowSearchAttributes).names)),
+	record(named((*WorkflowPropertiesModified).names)),
+
+	closing(ends(func(a *WorkflowExecutionCompleted) End { return End{Completed, a.Result, nil, a.NewRunID} }), says(func(a *WorkflowExecutionCompleted) Attributes { return &WorkflowExecutionCompleted{Result: a.Result} })),
+	closing(ends(func(a *WorkflowExecutionFailed) End { return End{Failed, nil, a.Failure, a.NewRunID} }), says(func(a *WorkflowExecutionFailed) Attributes { return &WorkflowExecutionFailed{Failure: a.Failure} })),
+	closing(ends(func(a *WorkflowExecutionCanceled) End { return End{Canceled, nil, canceled(a.Failure), ""} })),
+	closing(ends(func(a *WorkflowExecutionContinuedAsNew) End { return End{ContinuedAsNew, nil, nil, a.NewRunID} }), named(func(a *WorkflowExecutionContinuedAsNew) string { return a.WorkflowType }),
+		says(func(a *WorkflowExecutionContinuedAsNew) Attributes {
+			return &WorkflowExecutionContinuedAsNew{WorkflowType: a.WorkflowType, Input: a.Input}
+		})),
+)
+
+// kind is a row of the table. A column that a row does not have is nil.
+type kind struct {
+	typ  Type
+	name string
+	make func() Attributes // an empty one, to decode into
+	// folded says that the event is not stored by itself.
+	folded   bool
+	resolves func(Attributes) Resolution
+	ends     func(Attributes) End
+	named    func(Attributes) string
+	refers   func(Attributes) int64
+	says     func(Attributes) Attributes
+}
+
+// Resolution is what an event says of what an earlier event of the run started. One of the first four is set, to the id of that event, or
+// none of them.
+type Resolution struct {
+	Activity, Timer, Child, External int64
+	// Run is the first run of a child that has started.
+	Run     RunID
+	Result  Payload
+	Failure *failure.Failure
+}
+
+// ID returns the id that is set; 0 is none.
+func (r Resolution) ID() int64 { return r.Activity + r.Timer + r.Child + r.External }
+
+// ResolutionOf returns what an event resolves. It is zero if it resolves nothing.
+func ResolutionOf(a Attributes) Resolution {
+	if a != nil {
+		if k := kinds[a.Type()]; k.resolves != nil {
+			return k.resolves(a)
+		}
+	}
+	return Resolution{}
+}
+
+// End is what an event that closes a run says of it: the run's status, its result or its failure, and the run that goes on, if there is one.
+type End struct {
+	Status  Status
+	Result  Payload
+	Failure *failure.Failure
+	Next    RunID
+}
+
+// EndOf returns how an event closes its run. The status is Running if it does not.
+func EndOf(a Attributes) End {
+	if a != nil {
+		if k := kinds[a.Type()]; k.ends != nil {
+			return k.ends(a)
+		}
+	}
+	return End{}
+}
+
+// Identity returns what must be the same if the code issues a command again: a name, and the id of the event that the command refers to.
+func Identity(a Attributes) (name string, ref int64) {
+	k := kinds[a.Type()]
+	if k.named != nil {
+		name = k.named(a)
+	}
+	if k.refers != nil {
+		ref = k.refers(a)
+	}
+	return name, ref
+}
+
+// Said returns what the code says in a command, without what the engine and interceptors add. It returns nil if all of it comes from
+// history when the code runs again.
+func Said(a Attributes) Attributes {
+	if k := kinds[a.Type()]; k.says != nil {
+		return k.says(a)
+	}
+	return a
+}
+
+// ---- the columns ----
+
+// column fills in a column of a row of events with attributes A.
+type column[A Attributes] func(k *kind)
+
+// resolves says what an event resolves.
+func resolves[A Attributes](f func(A) Resolution) column[A] {
+	return func(k *kind) { k.resolves = func(a Attributes) Resolution { return f(a.(A)) } }
+}
+
+// ends says how an event closes its run.
+func ends[A Attributes](f func(A) End) column[A] {
+	return func(k *kind) { k.ends = func(a Attributes) End { return f(a.(A)) } }
+}
+
+// named is the name in the identity of a command.
+func named[A Attributes](f func(A) string) column[A] {
+	return func(k *kind) { k.named = func(a Attributes) string { return f(a.(A)) } }
+}
+
+// refers is the id of an event in the identity of a command.
+func refers[A Attributes](f func(A) int64) column[A] {
+	return func(k *kind) { k.refers = func(a Attributes) int64 { return f(a.(A)) } }
+}
+
+// says is what the code says in a command; all of it in a row without this column.
+func says[A Attributes](f func(A) Attributes) column[A] {
+	return func(k *kind) { k.says = func(a Attributes) Attributes { return f(a.(A)) } }
+}
+
+// ---- the rows ----
+
+func arrival[T any, A interface {
+	*T
+	Arrival
+}](columns ...column[A],
+) kind {
+	return row[T](columns...)
+}
+
+func news[T any, A interface {
+	*T
+	News
+}](columns ...column[A],
+) kind {
+	return row[T](columns...)
+}
+
+func taskStep[T any, A interface {
+	*T
+	TaskStep
+}](columns ...column[A],
+) kind {
+	k := row[T](columns...)
+	k.folded = true
+	return k
+}
+
+func initiation[T any, A interface {
+	*T
+	Initiation
+}](columns ...column[A],
+) kind {
+	return row[T](columns...)
+}
+
+func record[T any, A interface {
+	*T
+	Record
+}](columns ...column[A],
+) kind {
+	return row[T](columns...)
+}
+
+func closing[T any, A interface {
+	*T
+	Closing
+}](columns ...column[A],
+) kind {
+	return row[T](columns...)
+}
+
+// row is the row of the events whose attributes are a T. The name of the type is that of the struct.
+func row[T any, A interface {
+	*T
+	Attributes
+}](columns ...column[A],
+) kind {
+	k := kind{typ: A(new(T)).Type(), name: reflect.TypeFor[T]().Name(), make: func() Attributes { return A(new(T)) }}
+	for _, fill := range columns {
+		fill(&k)
+	}
+	return k
+}
+
+func table(rows ...kind) map[Type]kind {
+	all := make(map[Type]kind, len(rows))
+	for _, k := range rows {
+		all[k.typ] = k
+	}
+	return all
+}
+
+// ---- what columns share ----
+
+// ended is the outcome of a child that has started.
+func ended(child int64, run RunID, result Payload, f *failure.Failure) Resolution {
+	return Resolution{Child: child, Run: run, Result: result, Failure: f}
+}
+
+// canceled returns the failure of what was canceled, also if the event has none.
+func canceled(f *failure.Failure) *failure.Failure {
+	if f == nil {
+		return &failure.Failure{Kind: failure.KindCanceled}
+	}
+	return f
+}
+
+func terminated(a *WorkflowExecutionTerminated) *failure.Failure {
+	f := &failure.Failure{Kind: failure.KindTerminated, Message: "the run was terminated"}
+	if a.Reason != "" {
+		f.Message += ": " + a.Reason
+	}
+	return f
+}
+
+func timedOut(a *WorkflowExecutionTimedOut) *failure.Failure {
+	f := &failure.Failure{Kind: failure.KindTimeout, Timeout: failure.RunTimeout, Message: "the run was open for longer than its run timeout"}
+	if a.ExecutionTimeout > 0 {
+		f.Timeout, f.Message = failure.ExecutionTimeout, "the workflow took longer than its execution timeout, all its runs together"
+	}
+	return f
+}
+
+// withoutHeader returns a copy without the header: interceptors may write what differs each time.
+func (a *ActivityTaskScheduled) withoutHeader() *ActivityTaskScheduled {
+	plain := *a
+	plain.Header = nil
+	return &plain
+}
+
+// withoutHeader returns a copy without the header.
+func (a *StartChildWorkflowExecutionInitiated) withoutHeader() *StartChildWorkflowExecutionInitiated {
+	plain := *a
+	plain.Header = nil
+	return &plain
+}
+
+// names lists the search attributes that the event changes.
+func (a *UpsertWorkflowSearchAttributes) names() string {
+	return namesOf(a.SearchAttributes, a.Removed)
+}
+
+// names lists the fields of the memo that the event changes.
+func (a *WorkflowPropertiesModified) names() string { return namesOf(a.UpsertedMemo, a.Removed) }
+
+// namesOf lists the names of values, and others.
+func namesOf[V any](all []Named[V], others []string) string {
+	names := slices.Clone(others)
+	for _, n := range all {
+		names = append(names, n.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,75 @@
+package history
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"testing"
+)
+
+// constants are the names of the constants of type Type, as event.go declares them.
+func constants(t *testing.T) (names []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			if typ, ok := v.Type.(*ast.Ident); ok && typ.Name == "Type" {
+				names = append(names, v.Names[0].Name)
+			}
+		}
+		return true
+	})
+	slices.Sort(names)
+	return names
+}
+
+// Each type of event has a row, whose name is that of its constant.
+func TestEachTypeHasARow(t *testing.T) {
+	t.Parallel()
+	var rows []string
+	for typ, k := range kinds {
+		rows = append(rows, "Type"+k.name)
+		if a := k.make(); a.Type() != typ || typ.String() != k.name {
+			t.Errorf("the row of %s makes attributes of the type %s", typ, a.Type())
+		}
+	}
+	slices.Sort(rows)
+	if want := constants(t); !slices.Equal(rows, want) || len(want) < 40 {
+		t.Errorf("there are the rows\n%q\nand the constants\n%q", rows, want)
+	}
+}
+
+// What a type of event resolves, and what else depends on it, fits its role.
+func TestColumnsFitTheRoles(t *testing.T) {
+	t.Parallel()
+	for typ, k := range kinds {
+		a := k.make()
+		_, news := a.(News)
+		_, record := a.(Record)
+		_, closing := a.(Closing)
+		_, initiation := a.(Initiation)
+		_, step := a.(TaskStep)
+		_, arrival := a.(Arrival)
+		roles := 0
+		for _, is := range []bool{news, record, closing, initiation, step, arrival} {
+			if is {
+				roles++
+			}
+		}
+		command := record || closing || initiation
+		switch {
+		case roles != 1:
+			t.Errorf("%s has %d roles", typ, roles)
+		case news && k.resolves == nil && typ != TypeChildWorkflowExecutionStarted:
+			t.Errorf("%s is news of nothing", typ)
+		case closing && (k.ends == nil || EndOf(a).Status == Running), arrival && k.ends != nil && EndOf(a).Status == Running:
+			t.Errorf("%s leaves its run in no state", typ)
+		case !command && (k.named != nil || k.refers != nil || k.says != nil):
+			t.Errorf("%s is no command, and has an identity", typ)
+		}
+	}
+}
