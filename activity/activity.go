@@ -116,13 +116,14 @@ func (a Activity[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 
 // Start starts the activity from workflow code and returns the future of its result. When ctx is canceled the activity
 // is asked to end, and the future says that it was canceled; see Options.WaitCancellation.
-func (a Activity[In, Out]) Start(ctx workflow.Context, in In) (result workflow.Future[Out]) {
+func (a Activity[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
 	if err := a.check(); err != nil { // With may have brought other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	call := engine.ActivityCall{ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation}
-	bridge.StartActivity(ctx, call, in, &result)
-	return result
+	return bridge.StartActivity[workflow.Future[Out]](ctx, engine.ActivityCall{
+		ActivityTaskScheduled: a.options.scheduled(a.name), WaitCancellation: a.options.WaitCancellation,
+		Encode: func() history.Payload { return payload.MustEncode(in) },
+	})
 }
 
 // register adds the activity to the registry.

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/options"
+	"github.com/seed-41655fb1/weft/internal/payload"
 	"github.com/seed-41655fb1/weft/internal/where"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -83,13 +84,13 @@ func (a Local[In, Out]) Run(ctx workflow.Context, in In) (Out, error) {
 
 // Start has the activity run from workflow code, once all of the workflow's coroutines wait, and returns the future of its result. Those
 // that were started together run at the same time.
-func (a Local[In, Out]) Start(ctx workflow.Context, in In) (result workflow.Future[Out]) {
+func (a Local[In, Out]) Start(ctx workflow.Context, in In) workflow.Future[Out] {
 	call, err := a.call()
 	if err != nil { // With may have brought other options than those that were registered
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	bridge.StartLocalActivity(ctx, call, in, &result)
-	return result
+	call.Input = payload.MustEncode(in) // also on replay: what is tried again needs it
+	return bridge.StartLocalActivity[workflow.Future[Out]](ctx, call)
 }
 
 // register adds the activity to the registry.

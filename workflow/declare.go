@@ -67,15 +67,8 @@ func Bind[In, Out any](t Type[In, Out], run func(Context, In) (Out, error), sets
 	return bridge.PartOf(func(r *engine.Registry) error { return r.AddWorkflow(w) })
 }
 
-// mustEncode encodes a value of workflow code. One that cannot be encoded fails the task: the code is wrong, and the run
-// goes on when it has been mended.
-func mustEncode(v any) history.Payload {
-	p, err := payload.Encode(v)
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
+// mustEncode encodes a value of workflow code.
+func mustEncode(v any) history.Payload { return payload.MustEncode(v) }
 
 // ContinueAsNew ends this run and goes on in a new one of this type with another input: return what it returns from the
 // workflow's function. The new run has the same workflow id, an empty history, and the signals that this one has not

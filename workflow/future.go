@@ -70,6 +70,7 @@ type result[T any] struct {
 	decoded bool
 	value   T
 	err     error
+	self    Future[T] // of an activity: the future that stands for it
 }
 
 func (f *result[T]) ready() bool         { return f.Ready() }
@@ -96,32 +97,32 @@ func (f *result[T]) peek() (T, error) {
 
 func init() { bridge.Connect(bridge.Starter{Activity: startActivity, Local: startLocal}) }
 
-// resulting is a *Future that package activity has.
+// resulting is a *Future, of whatever type.
 type resulting interface {
-	becomeResult(f *coro.Future[history.Payload], kind, name string, wait bool)
+	ofResult(f *coro.Future[history.Payload], kind, name string, wait bool) (future any)
 }
 
-// becomeResult makes the future that of the result of an activity.
-func (f *Future[T]) becomeResult(raw *coro.Future[history.Payload], kind, name string, wait bool) {
-	f.pending = &result[T]{Future: raw, kind: kind, name: name, wait: wait}
+// ofResult returns a pointer to the future of the result of an activity. It stands in the result: two allocations would show in a replay.
+func (*Future[T]) ofResult(raw *coro.Future[history.Payload], kind, name string, wait bool) any {
+	r := &result[T]{Future: raw, kind: kind, name: name, wait: wait}
+	r.self.pending = r
+	return &r.self
 }
 
 // startActivity implements bridge.StartActivity.
-func startActivity(of any, call engine.ActivityCall, in, future any) {
+func startActivity(of any, call engine.ActivityCall, typ any) any {
 	ctx := of.(Context)
 	call.Header = ctx.starting(call.ActivityType, false)
-	call.Encode = func() history.Payload { return mustEncode(in) }
 	raw := ctx.instance().StartActivity(ctx.scope, call)
-	future.(resulting).becomeResult(raw, "activity", call.ActivityType, call.WaitCancellation)
+	return typ.(resulting).ofResult(raw, "activity", call.ActivityType, call.WaitCancellation)
 }
 
 // startLocal implements bridge.StartLocalActivity.
-func startLocal(of any, call engine.LocalCall, in, future any) {
+func startLocal(of any, call engine.LocalCall, typ any) any {
 	ctx := of.(Context)
 	call.Header = ctx.starting(call.ActivityType, false)
-	call.Input = mustEncode(in) // also on replay: what is tried again needs it
 	raw := ctx.instance().StartLocalActivity(ctx.scope, call)
-	future.(resulting).becomeResult(raw, "local activity", call.ActivityType, false)
+	return typ.(resulting).ofResult(raw, "local activity", call.ActivityType, false)
 }
 
 // fired is the future of a timer.

@@ -32,11 +32,11 @@ func (p Part) register(r *engine.Registry) error {
 // Register adds what a program registers to a registry.
 func Register(r *engine.Registry, registration Registration) error { return registration.register(r) }
 
-// Starter is how workflow code starts activities. ctx is a workflow.Context, and future points to the workflow.Future[Out] that becomes
-// that of the result: package activity can make none.
+// Starter is how workflow code starts activities. ctx is a workflow.Context, and typ a nil *workflow.Future[Out]. The result is a pointer of
+// that type, to the future of the activity's result: package activity can make none.
 type Starter struct {
-	Activity func(ctx any, call engine.ActivityCall, in, future any)
-	Local    func(ctx any, call engine.LocalCall, in, future any)
+	Activity func(ctx any, call engine.ActivityCall, typ any) (future any)
+	Local    func(ctx any, call engine.LocalCall, typ any) (future any)
 }
 
 // starter is that of package workflow, which sets it before any code of a program runs.
@@ -45,12 +45,12 @@ var starter Starter
 // Connect sets the starter. Only package workflow calls it, while it is initialized.
 func Connect(s Starter) { starter = s }
 
-// StartActivity starts an activity.
-func StartActivity(ctx any, call engine.ActivityCall, in, future any) {
-	starter.Activity(ctx, call, in, future)
+// StartActivity starts an activity, and returns the future of its result, a workflow.Future. ctx is a workflow.Context.
+func StartActivity[Future any](ctx any, call engine.ActivityCall) Future {
+	return *starter.Activity(ctx, call, (*Future)(nil)).(*Future)
 }
 
-// StartLocalActivity has a local activity run.
-func StartLocalActivity(ctx any, call engine.LocalCall, in, future any) {
-	starter.Local(ctx, call, in, future)
+// StartLocalActivity has a local activity run, as StartActivity starts another.
+func StartLocalActivity[Future any](ctx any, call engine.LocalCall) Future {
+	return *starter.Local(ctx, call, (*Future)(nil)).(*Future)
 }
