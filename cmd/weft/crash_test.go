@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/proof/apitest"
+	"github.com/seed-41655fb1/weft/proof/freeport"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -37,12 +37,11 @@ func build(t *testing.T) string {
 // freeAddr is an address at which nobody listens now.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return addr
 }
 
 // dial returns a client of the server at this address, which holds its answers to the OpenAPI document.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/proof/freeport"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -169,12 +169,11 @@ func (c *child) firstLine() string {
 
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return addr
 }
 
 // Code that ends the process is parked after three deaths, whatever code it is. Runs beside it complete, and callers get the reason.

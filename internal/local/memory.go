@@ -11,6 +11,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -78,14 +79,19 @@ func (processMemory) Allocated() int64 { return readMetrics("/gc/heap/allocs:byt
 // Collect implements turn.Memory.
 func (processMemory) Collect() { runtime.GC() }
 
-// readMetrics returns the sum of metrics of the runtime.
+// samples keeps what metrics of the runtime are read into: they are read around all code that runs.
+var samples = sync.Pool{New: func() any { return new([2]metrics.Sample) }}
+
+// readMetrics returns the sum of metrics of the runtime, two at most.
 func readMetrics(names ...string) (sum int64) {
-	samples := make([]metrics.Sample, len(names))
+	kept, _ := samples.Get().(*[2]metrics.Sample)
+	defer samples.Put(kept)
+	read := kept[:len(names)]
 	for i, name := range names {
-		samples[i].Name = name
+		read[i].Name = name
 	}
-	metrics.Read(samples)
-	for _, s := range samples {
+	metrics.Read(read)
+	for _, s := range read {
 		sum += int64(s.Value.Uint64())
 	}
 	return sum

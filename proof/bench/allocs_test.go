@@ -49,8 +49,8 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		what, input, stage string
 		want               float64
 	}{
-		{"refused", "11", api.StageRejected, 62},
-		{"accepted", "1", api.StageCompleted, 78},
+		{"refused", "11", api.StageRejected, 63},
+		{"accepted", "1", api.StageCompleted, 80},
 	} {
 		n := 0
 		got := testing.AllocsPerRun(500, func() {

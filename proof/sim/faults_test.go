@@ -42,12 +42,20 @@ func (c faultCounts) String() string {
 	return text.String()
 }
 
-// never lists the faults that have not happened.
-func (c faultCounts) never() (names []string) {
+// missing returns the faults that have not happened.
+func (c faultCounts) missing() (faults []*fault) {
 	for _, f := range allFaults {
 		if c[f.number][0] == 0 && !without[f.name] {
-			names = append(names, f.name)
+			faults = append(faults, f)
 		}
+	}
+	return faults
+}
+
+// never returns the names of the faults that have not happened.
+func (c faultCounts) never() (names []string) {
+	for _, f := range c.missing() {
+		names = append(names, f.name)
 	}
 	return names
 }

@@ -55,6 +55,8 @@ type search struct {
 	game game
 	base uint64
 	look func(any)
+	// seeks says that each fault has to happen if there are many seeds.
+	seeks bool
 
 	mu     sync.Mutex
 	number int // of the last one that was begun
@@ -88,6 +90,9 @@ func (q *search) run() {
 		})
 	}
 	workers.Wait()
+	if q.seeks && q.number >= manySeeds {
+		q.seekFaults()
+	}
 	q.t.Log(q.summary(cpuSeconds() - spent))
 	slices.SortFunc(q.failed, func(a, b failing) int { return a.number - b.number })
 	kinds := map[string]bool{}
@@ -126,6 +131,22 @@ func (q *search) next() (seed uint64, ok bool) {
 	}
 	q.number++
 	return q.base + uint64(q.number) - 1, true
+}
+
+// seekFaults plays more seeds for each fault that has not happened yet: the next ones that have the fault, until it happens. A rare
+// fault happens in one seed of ten that have it, or fewer, so that even a thousand seeds may miss it. A fault that cannot happen at all
+// costs mostSought seeds, and is left for the caller to report.
+func (q *search) seekFaults() {
+	const mostSought = 400
+	last := q.base + uint64(q.number) - 1
+	for _, f := range q.faults.missing() {
+		for seed, played := last+1, 0; q.faults[f.number][0] == 0 && played < mostSought && len(q.failed) < *failures; seed++ {
+			if s := (&simulation{seed: seed}); s.has(f) {
+				q.one(seed)
+				played++
+			}
+		}
+	}
 }
 
 func (q *search) one(seed uint64) {

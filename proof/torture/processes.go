@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
 // processScenarios end the process, or stop it.
@@ -122,7 +124,7 @@ func twoServers(s *scene) error {
 	defer l.end()
 	n := 0
 	for ; s.more(n, 2, 20); n++ {
-		addr, err := freeAddr()
+		addr, err := freeport.Addr()
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
 // server is a process of the test program.
@@ -222,23 +222,13 @@ type scene struct {
 	ctx    context.Context
 }
 
-// freeAddr is an address at which nobody listens now.
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String(), nil
-}
-
 // newScene makes the directory and the address of a scenario.
 func newScene(ctx context.Context, c scenario, seed uint64, budget time.Duration) (*scene, error) {
 	root, err := os.MkdirTemp("", "weft-torture-")
 	if err != nil {
 		return nil, err
 	}
-	addr, err := freeAddr()
+	addr, err := freeport.Addr()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,39 @@
+package freeport_test
+
+import (
+	"net"
+	"strconv"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/proof/freeport"
+)
+
+// Each address is another one, can be listened at, and is none that the kernel picks for others.
+func TestAddr(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 50 {
+		addr, err := freeport.Addr()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[addr] {
+			t.Errorf("%s was given twice", addr)
+		}
+		seen[addr] = true
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		picked, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = picked.Close() }()
+		_, port, _ := net.SplitHostPort(addr)
+		if n, _ := strconv.Atoi(port); n >= picked.Addr().(*net.TCPAddr).Port {
+			t.Errorf("port %s is not below one that the kernel has picked: %v", port, picked.Addr())
+		}
+	}
+}
