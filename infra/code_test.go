@@ -1,11 +1,7 @@
 package infra_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -41,46 +37,6 @@ func TestMetrics(t *testing.T) {
 	want(t, "the alarm's metric", at(t, stuck, "MetricName"), observe.StuckTasks.Name)
 	want(t, "its namespace", at(t, stuck, "Namespace"), emf.Namespace)
 	want(t, "its dimension", at(t, stuck, "Dimensions").([]any)[0].(map[string]any)["Name"], emf.Dimension)
-}
-
-// notSet are variables of the functions that no deployment needs: how long a message waits for its commit costs, and does no more.
-var notSet = []string{"WEFT_GRACE"}
-
-var variableName = regexp.MustCompile(`"(WEFT_[A-Z_]+)"`)
-
-// Functions are given all variables that they read, and no others.
-func TestVariables(t *testing.T) {
-	t.Parallel()
-	read := map[string]bool{}
-	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
-		read["WEFT_QUEUE_"+strings.ToUpper(name)] = true
-	}
-	for _, folder := range []string{"../functions/adapter", "../internal/limits"} {
-		files, err := filepath.Glob(folder + "/*.go")
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", folder, len(files), err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, found := range variableName.FindAllStringSubmatch(string(text), -1) {
-				if name := found[1]; !strings.HasSuffix(file, "_test.go") && !strings.HasSuffix(name, "_") && !slices.Contains(notSet, name) {
-					read[name] = true
-				}
-			}
-		}
-	}
-	given := map[string]bool{}
-	for _, f := range samFunctions(t, "weft", nil, "reports") {
-		for name := range f.variables {
-			given[name] = true
-		}
-	}
-	if diff := gocmp.Diff(read, given); diff != "" {
-		t.Errorf("- functions, + infra:\n%s", diff)
-	}
 }
 
 // The limits that the module and the template have by default are those of the code.

@@ -38,9 +38,13 @@ var (
 
 func moduleVariables(t testing.TB) map[string]variable {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("terraform", "variables.tf"))
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, file := range []string{"variables.tf", "settings.tf"} {
+		more, err := os.ReadFile(filepath.Join("terraform", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, more...)
 	}
 	all := map[string]variable{}
 	for _, found := range block.FindAllStringSubmatch(string(text), -1) {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/seed-41655fb1/weft/proof/awsuse"
 	"github.com/seed-41655fb1/weft/proof/iam"
 	"github.com/seed-41655fb1/weft/proof/privilege"
@@ -63,29 +61,28 @@ func TestSecurityTables(t *testing.T) {
 // holdTables wants the tables of a document to have these rows; with -tables it writes them.
 func holdTables(t *testing.T, path string, rows map[string][]string) {
 	t.Helper()
+	holdRegions(t, path, rows, "<!-- begin %s -->\n", "<!-- end %s -->\n")
+}
+
+// holdRegions holds the lines between two marks, in which the name of a region stands for %s, to these.
+func holdRegions(t *testing.T, path string, rows map[string][]string, beginMark, endMark string) {
+	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := string(text)
 	for name, rows := range rows {
-		begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
+		begin, end := fmt.Sprintf(beginMark, name), fmt.Sprintf(endMark, name)
 		before, rest, found := strings.Cut(want, begin)
 		_, after, ended := strings.Cut(rest, end)
 		if !found || !ended {
-			t.Fatalf("%s has no place for the table %s, between %q and %q", path, name, begin, end)
+			t.Fatalf("%s has no place for %s, between %q and %q", path, name, begin, end)
 		}
-		want = before + begin + strings.Join(rows, "\n") + "\n" + end + after
+		indent := rest[len(strings.TrimRight(rest[:len(rest)-len(after)-len(end)], " ")) : len(rest)-len(after)-len(end)]
+		want = before + begin + strings.Join(rows, "\n") + "\n" + indent + end + after
 	}
-	if *tables {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(string(text), "\n")); diff != "" {
-		t.Errorf("%s is not what infra declares; write it with -tables (- infra, + document):\n%s", path, diff)
-	}
+	holdFile(t, path, want)
 }
 
 func rightsTable(t *testing.T, functions map[string]function) []string {

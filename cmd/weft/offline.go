@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // directory is a data directory that no server holds.
@@ -20,9 +21,7 @@ type directory struct {
 }
 
 // keyFile is the file of the keys of a data directory.
-type keyFile struct {
-	KeyFile string `name:"key-file" env:"WEFT_KEY_FILE" placeholder:"FILE" help:"File of the keys that encrypt what is kept, as the server has it."`
-}
+type keyFile struct{ settings.Keys }
 
 func (f keyFile) keys() (seal.Keys, error) {
 	if f.KeyFile == "" {
@@ -82,7 +81,7 @@ type terminate struct {
 	Reason     string `help:"For those who read the history."`
 	directory
 	keyFile
-	Compress string `enum:"off,zstd" default:"off" env:"WEFT_COMPRESS" help:"Compress what is kept, as the server does: off or zstd."`
+	settings.Compression
 }
 
 // Run terminates the run, and prints that it has.
@@ -95,7 +94,7 @@ func (t terminate) Run(ctx context.Context, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	err = local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: t.Compress != "off", LargePayloads: true, Log: log})
+	err = local.Terminate(ctx, t.WorkflowID, t.RunID, t.Reason, local.Options{Dir: t.Data, Keys: keys, Compress: t.Compresses(false), LargePayloads: true, Log: log})
 	if err != nil {
 		return err
 	}

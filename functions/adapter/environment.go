@@ -1,11 +1,11 @@
 package adapter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -28,6 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
@@ -37,152 +38,60 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// environment is what the variables that Main lists say.
+// environment is what the variables that Main lists say. Package settings declares them.
 type environment struct {
-	table, namespace      string
-	noList, pinning       bool
-	urls                  map[string]string
-	taskQueues            []string
-	rate                  limits.Rate
-	build, basePath       string
-	function              string // its name; known where versions are used
-	metrics               string
-	visibility, longTimer time.Duration
-	timeout               time.Duration
-	grace, retention      time.Duration
-	checkCommits          int
-	limits                engine.Limits
-	payloadKeys           []string
-	compress              bool
-	bucket                string
+	settings.Function
+	// urls are those of all queues, and taskQueues the names of those of task queues.
+	urls       map[string]string
+	taskQueues []string
+	rate       limits.Rate
+	function   string // its name; known if versions are used
+	// payloadKeys are those of PayloadKey.
+	payloadKeys []string
 	// cacheBytes is a quarter of the function's memory: the process needs the rest for what it is doing.
 	cacheBytes int
 }
 
 // readEnvironment reads variables. All that is wrong is in the error.
 func readEnvironment(get func(string) string) (environment, error) {
-	v := variables{get: get}
-	const longestVisibility, longestTimeout = 12 * time.Hour, 15 * time.Minute // SQS and Lambda have no longer ones
-	e := environment{
-		table: v.required("WEFT_TABLE"), namespace: get("WEFT_NAMESPACE"), urls: map[string]string{},
-		build: get("WEFT_BUILD"), basePath: get("WEFT_BASE_PATH"),
-		visibility: v.duration("WEFT_VISIBILITY", longestVisibility), longTimer: v.duration("WEFT_LONG_TIMER", queue.MaxDelay),
-		grace: v.duration("WEFT_GRACE", queue.MaxDelay), timeout: v.duration("WEFT_TIMEOUT", longestTimeout),
-		noList: v.choice("WEFT_LIST", "on", "off") == "off", metrics: v.choice("WEFT_METRICS", metricsEMF, metricsOTLP, metricsOff),
+	var e environment
+	wrong := []error{settings.Read(get, &e.Function)}
+	if wrong[0] == nil {
+		var err error
+		e.rate, err = e.RateOf()
+		wrong = append(wrong, err)
 	}
-	e.pinning = v.choice("WEFT_PINNING", "off", "on") == "on"
-	if e.pinning {
-		v.required("WEFT_BUILD") // versions are found by it
-		e.function = v.required("AWS_LAMBDA_FUNCTION_NAME")
+	if e.pins() {
+		if e.Build == "" {
+			wrong = append(wrong, fmt.Errorf("%s is not set, and versions are found by it", settings.Variable("Build")))
+		}
+		if e.function = get("AWS_LAMBDA_FUNCTION_NAME"); e.function == "" {
+			wrong = append(wrong, errors.New("AWS_LAMBDA_FUNCTION_NAME is not set"))
+		}
 	}
-	const mostDays, mostCommits = 10 * 365, 1_000_000
-	e.retention = time.Duration(v.number("WEFT_RETENTION_DAYS", mostDays)) * 24 * time.Hour
-	e.checkCommits = v.number("WEFT_CHECK_COMMITS", mostCommits)
-	for _, name := range []string{queue.Workflow, queue.Timers, queue.Activities} {
-		e.urls[name] = v.required("WEFT_QUEUE_" + strings.ToUpper(name))
+	if e.PayloadKey != "" {
+		e.payloadKeys = strings.Split(e.PayloadKey, ",")
+		wrong = append(wrong, awskms.Check(e.payloadKeys))
 	}
-	e.taskQueues = v.taskQueues("WEFT_TASK_QUEUES", e.urls)
-	e.bucket = get("WEFT_BUCKET")
-	e.compress = v.choice("WEFT_COMPRESS", "off", "zstd") == "zstd"
-	if keys := get("WEFT_PAYLOAD_KEY"); keys != "" {
-		e.payloadKeys = strings.Split(keys, ",")
-		v.check(awskms.Check(e.payloadKeys))
-	}
-	if e.build == "" {
-		e.build = buildID()
+	if e.Build == "" {
+		e.Build = buildID()
 	}
 	if megabytes, err := strconv.Atoi(get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")); err == nil {
 		e.cacheBytes = megabytes << 20 / 4
 	}
-	var err error
-	e.limits, err = limits.Environment(get)
-	v.check(err)
-	e.rate, err = limits.RateOf(get)
-	v.check(err)
-	if v.wrong != nil {
-		return e, fmt.Errorf("the environment is not that of a function: %w", errors.Join(v.wrong...))
+	e.urls = map[string]string{queue.Workflow: e.QueueWorkflow, queue.Timers: e.QueueTimers, queue.Activities: e.QueueActivities}
+	e.taskQueues = slices.Sorted(maps.Keys(e.TaskQueues))
+	for _, name := range e.taskQueues {
+		e.urls[queue.ForTasks(name)] = e.TaskQueues[name]
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return e, fmt.Errorf("the environment is not that of a function: %w", err)
 	}
 	return e, nil
 }
 
-// variables reads variables, and collects what is wrong with them.
-type variables struct {
-	get   func(string) string
-	wrong []error
-}
-
-// check takes what is wrong with variables that something else reads.
-func (v *variables) check(err error) {
-	if err != nil {
-		v.wrong = append(v.wrong, err)
-	}
-}
-
-func (v *variables) required(name string) string {
-	value := v.get(name)
-	if value == "" {
-		v.wrong = append(v.wrong, fmt.Errorf("%s is not set", name))
-	}
-	return value
-}
-
-func (v *variables) duration(name string, most time.Duration) time.Duration {
-	text := v.get(name)
-	if text == "" {
-		return 0
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > most {
-		v.wrong = append(v.wrong, fmt.Errorf("%s is %q: give a duration up to %v, for example 30s", name, text, most))
-	}
-	return d
-}
-
-func (v *variables) number(name string, most int) int {
-	text := v.get(name)
-	if text == "" {
-		return 0
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n <= 0 || n > most {
-		v.wrong = append(v.wrong, fmt.Errorf("%s is %q: give a number from 1 to %d", name, text, most))
-	}
-	return n
-}
-
-// taskQueues reads the URLs of task queues into urls, and returns their names, sorted.
-func (v *variables) taskQueues(name string, urls map[string]string) (names []string) {
-	text := v.get(name)
-	if text == "" {
-		return nil
-	}
-	for pair := range strings.SplitSeq(text, ",") {
-		taskQueue, url, _ := strings.Cut(pair, "=")
-		err := engine.CheckTaskQueue(taskQueue)
-		switch {
-		case taskQueue == "" || url == "":
-			err = fmt.Errorf("%q names no queue: give name=URL, parted by commas", pair)
-		case slices.Contains(names, taskQueue):
-			err = fmt.Errorf("the task queue %q is there twice", taskQueue)
-		}
-		if err != nil {
-			v.wrong = append(v.wrong, fmt.Errorf("%s: %w", name, err))
-			continue
-		}
-		names, urls[queue.ForTasks(taskQueue)] = append(names, taskQueue), url
-	}
-	slices.Sort(names)
-	return names
-}
-
-// choice reads one of some values; the first is that of a variable that is not set.
-func (v *variables) choice(name string, values ...string) string {
-	value := cmp.Or(v.get(name), values[0])
-	if !slices.Contains(values, value) {
-		v.wrong = append(v.wrong, fmt.Errorf("%s is %q: give one of %q", name, value, values))
-	}
-	return value
-}
+// pins reports whether what another build has to do is handed to its version.
+func (e *environment) pins() bool { return e.Pinning == "on" }
 
 // open makes the function of a role with the configuration that the SDK finds.
 func (s Settings) open(ctx context.Context, role Role, get func(string) string, log *slog.Logger, registrations []workflow.Registration) (*Function, error) {
@@ -222,7 +131,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	c.APIOptions = append(slices.Clip(c.APIOptions), awstry.WatchClock(func(ahead time.Duration) { reportClock(log, ahead) }))
-	table, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.table, Namespace: e.namespace, NoList: e.noList})
+	table, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.Table, Namespace: e.Namespace, NoList: e.List == "off"})
 	if err != nil {
 		return nil, err
 	}
@@ -230,19 +139,19 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Rates: table, Queue: q}
 	sealer := e.sealer(c, log)
 	service := turn.New(sealer.Ports(ports), registry, host.NewMachine(), sealer.Options(turn.Options{
-		Build: e.build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.longTimer, Grace: e.grace, CacheBytes: e.cacheBytes, Logger: log,
-		Retention: e.retention, CheckAtOnce: e.checkCommits, Engine: engine.Options{Limits: e.limits, TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
+		Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
+		Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 	}))
-	if role == Activity && e.timeout > 0 {
-		tellLong(registry, e.timeout-Reserve, log)
+	if role == Activity && e.Timeout > 0 {
+		tellLong(registry, e.Timeout-Reserve, log)
 	}
 	var forward function.Forward
-	if e.pinning {
+	if e.pins() {
 		forward = newVersions(c, e.function).Forward
 	}
 	f, err := function.New(role, service, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
-		QueueOf: function.QueueOf(e.urls), BasePath: e.basePath, Visibility: e.visibility, Timeout: e.timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
 	})
 	if err != nil {
 		return nil, err
@@ -257,12 +166,12 @@ func triesOfKMS(o *kms.Options) {
 
 // sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
 func (e *environment) sealer(c aws.Config, log *slog.Logger) *seal.Sealer {
-	o := seal.Options{Namespace: e.namespace, Compress: e.compress, Log: log}
+	o := seal.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Log: log}
 	if e.payloadKeys != nil {
 		o.Keys = awskms.New(kms.NewFromConfig(c, triesOfKMS), e.payloadKeys)
 	}
-	if e.bucket != "" {
-		o.Blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.bucket)
+	if e.Bucket != "" {
+		o.Blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.Bucket)
 	}
 	return seal.New(o)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-41655fb1/weft/activity"
-	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -32,7 +32,10 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	vars := required()
 	get := func(name string) string { return vars[name] }
-	want := environment{table: "weft", build: "build-1", metrics: "emf", urls: map[string]string{
+	want := environment{Function: settings.Function{
+		Table: "weft", Build: "build-1", List: "on", Metrics: "emf", Pinning: "off", Compress: "off",
+		QueueWorkflow: vars["WEFT_QUEUE_WORKFLOW"], QueueTimers: vars["WEFT_QUEUE_TIMERS"], QueueActivities: vars["WEFT_QUEUE_ACTIVITIES"],
+	}, urls: map[string]string{
 		queue.Workflow: vars["WEFT_QUEUE_WORKFLOW"], queue.Timers: vars["WEFT_QUEUE_TIMERS"], queue.Activities: vars["WEFT_QUEUE_ACTIVITIES"],
 	}}
 	check := func(what string) {
@@ -49,20 +52,21 @@ func TestEnvironment(t *testing.T) {
 	vars["WEFT_GRACE"], vars["WEFT_UPDATES_IN_FLIGHT"] = "2s", "none"
 	vars["WEFT_UPDATE_BYTES_IN_FLIGHT"], vars["WEFT_UPDATES_IN_TOTAL"] = "1000", "2000"
 	vars["WEFT_RETENTION_DAYS"], vars["WEFT_CHECK_COMMITS"] = "30", "5000"
-	want.retention, want.checkCommits = 30*24*time.Hour, 5000
-	want.namespace, want.noList, want.basePath = "shop", true, "/shop"
-	want.visibility, want.longTimer, want.cacheBytes = time.Hour, 30*time.Second, 64<<20
-	want.grace, want.limits = 2*time.Second, engine.Limits{UpdatesInFlight: -1, UpdateBytesInFlight: 1000, UpdatesInTotal: 2000}
+	want.RetentionDays, want.CheckCommits = 30, 5000
+	want.Namespace, want.List, want.BasePath = "shop", "off", "/shop"
+	want.Visibility, want.LongTimer, want.cacheBytes = time.Hour, 30*time.Second, 64<<20
+	want.Grace, want.Updates = 2*time.Second, settings.Updates{UpdatesInFlight: -1, UpdateBytesInFlight: 1000, UpdatesInTotal: 2000}
 	const key = "arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 	vars["WEFT_PAYLOAD_KEY"], vars["WEFT_COMPRESS"] = "none,"+key, "zstd"
-	want.payloadKeys, want.compress = []string{"none", key}, true
+	want.PayloadKey, want.payloadKeys, want.Compress = "none,"+key, []string{"none", key}, "zstd"
 	check("all")
 
 	const reports, slow = "https://sqs.us-east-1.amazonaws.com/123456789012/weft-tasks-reports", "https://localhost:4566/000000000000/slow-lane"
 	vars["WEFT_TASK_QUEUES"] = "slow=" + slow + ",reports=" + reports
 	want.taskQueues = []string{"reports", "slow"}
+	want.TaskQueues = settings.QueueURLs{"reports": reports, "slow": slow}
 	vars["WEFT_RATE"], vars["WEFT_BURST"] = "0.5", "3"
-	want.rate = limits.Rate{PerSecond: 0.5, Burst: 3}
+	want.Rate, want.Burst, want.rate = 0.5, 3, limits.Rate{PerSecond: 0.5, Burst: 3}
 	want.urls[queue.ForTasks("reports")], want.urls[queue.ForTasks("slow")] = reports, slow
 	check("task queues")
 	for name, is := range map[string]string{
@@ -74,7 +78,7 @@ func TestEnvironment(t *testing.T) {
 	}
 
 	vars["WEFT_PINNING"], vars["AWS_LAMBDA_FUNCTION_NAME"] = "on", "weft-api"
-	want.pinning, want.function = true, "weft-api"
+	want.Pinning, want.function = "on", "weft-api"
 	check("versions")
 	for _, name := range []string{"WEFT_BUILD", "AWS_LAMBDA_FUNCTION_NAME"} {
 		value := vars[name]
@@ -87,8 +91,8 @@ func TestEnvironment(t *testing.T) {
 
 	delete(vars, "WEFT_PINNING")
 	delete(vars, "WEFT_BUILD")
-	if e, err := readEnvironment(get); err != nil || e.build == "" || e.build != buildID() {
-		t.Errorf("the build is %q by itself, %v", e.build, err)
+	if e, err := readEnvironment(get); err != nil || e.Build == "" || e.Build != buildID() {
+		t.Errorf("the build is %q by itself, %v", e.Build, err)
 	}
 }
 

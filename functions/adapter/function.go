@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // Role is what a function is there for.
@@ -23,7 +24,7 @@ const (
 )
 
 // FromEnvironment is the role in WEFT_ROLE, for one binary that serves all of them.
-func FromEnvironment() Role { return Role(os.Getenv("WEFT_ROLE")) }
+func FromEnvironment() Role { return Role(os.Getenv(settings.Variable("Role"))) }
 
 // Reserve is the end of an invocation's time, in which nothing goes on but the commit of what an attempt brought, and the
 // answer. An invocation that has less than twice as much keeps half of what it has.

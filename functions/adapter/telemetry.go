@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // flushTime is how long an invocation waits, after its answer was sent, for spans to be handed on; pause is how long they
@@ -24,7 +25,7 @@ const (
 	pause     = 10 * time.Second
 )
 
-// Where metrics go: the values of WEFT_METRICS.
+// Where metrics go: the values of settings.Function.Metrics.
 const (
 	metricsEMF  = "emf"
 	metricsOTLP = "otlp"
@@ -42,10 +43,10 @@ type telemetry struct {
 // openTelemetry opens what the environment asks for. export may be nil.
 func openTelemetry(ctx context.Context, e *environment, out io.Writer, log *slog.Logger, export observe.Open) (*telemetry, error) {
 	t := &telemetry{log: log}
-	if e.metrics == metricsEMF {
+	if e.Metrics == metricsEMF {
 		t.metrics = emf.New(out, e.name(), nil)
 	}
-	if e.metrics == metricsOTLP && export == nil {
+	if e.Metrics == metricsOTLP && export == nil {
 		return nil, errors.New("WEFT_METRICS is otlp, and this program exports nothing: give adapter.Settings a Telemetry, or set WEFT_METRICS to emf")
 	}
 	if export == nil {
@@ -53,13 +54,13 @@ func openTelemetry(ctx context.Context, e *environment, out io.Writer, log *slog
 	}
 	var err error
 	t.spans, err = export(ctx, observe.Settings{
-		Namespace: e.name(), Service: lambdacontext.FunctionName, Function: true, Metrics: e.metrics == metricsOTLP, Log: log,
+		Namespace: e.name(), Service: lambdacontext.FunctionName, Function: true, Metrics: e.Metrics == metricsOTLP, Log: log,
 	})
 	return t, err
 }
 
 // name is the namespace of a deployment, as metrics and spans have it.
-func (e *environment) name() string { return cmp.Or(e.namespace, "default") }
+func (e *environment) name() string { return cmp.Or(e.Namespace, "default") }
 
 // hub is where the service tells of its work.
 func (t *telemetry) hub() *observe.Hub {
@@ -95,9 +96,9 @@ func (t *telemetry) flush() {
 // the id of the request.
 func newLogger(out io.Writer, getenv func(string) string) (*slog.Logger, error) {
 	// What Lambda is told to let through need not be written.
-	level, err := observe.Level(cmp.Or(getenv("WEFT_LOG_LEVEL"), ofLambda(getenv("AWS_LAMBDA_LOG_LEVEL"))))
+	level, err := observe.Level(cmp.Or(getenv(settings.Variable("LogLevel")), ofLambda(getenv("AWS_LAMBDA_LOG_LEVEL"))))
 	if err != nil {
-		err = fmt.Errorf("WEFT_LOG_LEVEL: %w", err)
+		err = fmt.Errorf("%s: %w", settings.Variable("LogLevel"), err)
 	}
 	inner := slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level, ReplaceAttr: lambdacontext.ReplaceAttr})
 	return slog.New(observe.Handler(inner, requestID)), err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf/emftest"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // A line of a function's log has the names of Lambda's own lines, the id of the request, and the ids of the span.
@@ -98,7 +99,7 @@ func TestOpenTelemetry(t *testing.T) {
 		{metricsOTLP, nil, false, false, "exports nothing"},
 	} {
 		var out bytes.Buffer
-		opened, err := openTelemetry(t.Context(), &environment{metrics: test.metrics}, &out, slog.New(slog.DiscardHandler), test.export)
+		opened, err := openTelemetry(t.Context(), &environment{Function: settings.Function{Metrics: test.metrics}}, &out, slog.New(slog.DiscardHandler), test.export)
 		if err != nil {
 			if test.text == "" || !strings.Contains(err.Error(), test.text) {
 				t.Errorf("%s: %v", test.metrics, err)

@@ -18,10 +18,11 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/seed-41655fb1/weft/internal/function"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // variableBuild is the variable by which a version tells its build.
-const variableBuild = "WEFT_BUILD"
+var variableBuild = settings.Variable("Build")
 
 // missedFor is how long it is believed that no version has a build: one may be published any moment.
 const missedFor = 15 * time.Second

@@ -35,29 +35,17 @@ resource "aws_lambda_function" "function" {
     variables = merge(
       var.environment,
       try(local.tasks[each.key].environment, {}),
+      local.settings,
       {
-        WEFT_ROLE                   = contains(keys(local.tasks), each.key) ? "activity" : each.key
-        WEFT_TABLE                  = var.name
-        WEFT_NAMESPACE              = var.namespace
-        WEFT_LIST                   = var.list ? "on" : "off"
-        WEFT_BUILD                  = var.build
-        WEFT_PINNING                = var.pinning && contains(local.pinned, each.key) ? "on" : "off"
-        WEFT_BASE_PATH              = var.base_path
-        WEFT_LONG_TIMER             = var.long_timer
-        WEFT_RETENTION_DAYS         = var.retention_days
-        WEFT_CHECK_COMMITS          = var.check_commits
-        WEFT_VISIBILITY             = "${contains(keys(local.tasks), each.key) ? local.queues[each.key].visibility : var.activity_visibility}s"
-        WEFT_PAYLOAD_KEY            = join(",", concat(var.payload_encryption || length(var.payload_keys) == 0 ? [] : ["none"], local.payload_keys))
-        WEFT_COMPRESS               = var.compress
-        WEFT_BUCKET                 = local.bucket
-        WEFT_METRICS                = var.metrics
-        WEFT_LOG_LEVEL              = var.log_level
-        WEFT_UPDATES_IN_FLIGHT      = var.updates_in_flight
-        WEFT_UPDATE_BYTES_IN_FLIGHT = var.update_bytes_in_flight
-        WEFT_UPDATES_IN_TOTAL       = var.updates_in_total
-        WEFT_QUEUE_WORKFLOW         = aws_sqs_queue.queue["workflow"].url
-        WEFT_QUEUE_TIMERS           = aws_sqs_queue.queue["timers"].url
-        WEFT_QUEUE_ACTIVITIES       = aws_sqs_queue.queue["activities"].url
+        WEFT_ROLE             = contains(keys(local.tasks), each.key) ? "activity" : each.key
+        WEFT_TABLE            = var.name
+        WEFT_PINNING          = var.pinning && contains(local.pinned, each.key) ? "on" : "off"
+        WEFT_VISIBILITY       = "${contains(keys(local.tasks), each.key) ? local.queues[each.key].visibility : var.activity_visibility}s"
+        WEFT_PAYLOAD_KEY      = join(",", concat(var.payload_encryption || length(var.payload_keys) == 0 ? [] : ["none"], local.payload_keys))
+        WEFT_BUCKET           = local.bucket
+        WEFT_QUEUE_WORKFLOW   = aws_sqs_queue.queue["workflow"].url
+        WEFT_QUEUE_TIMERS     = aws_sqs_queue.queue["timers"].url
+        WEFT_QUEUE_ACTIVITIES = aws_sqs_queue.queue["activities"].url
       },
       length(var.task_queues) == 0 ? {} : { WEFT_TASK_QUEUES = join(",", [for name in keys(var.task_queues) : "${name}=${aws_sqs_queue.queue["tasks-${name}"].url}"]) },
       var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint },

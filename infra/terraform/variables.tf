@@ -1,4 +1,4 @@
-# infra/sam/template.yaml has a parameter for each of these, in capitals: workflow_timeout is WorkflowTimeout. Only
+# infra/sam/template.yaml has a parameter for each of these, and for those in settings.tf, in capitals: workflow_timeout is WorkflowTimeout. Only
 # name, package, packages and environment have none there: a stack has a name, and SAM builds the package.
 
 # ---- what runs ----
@@ -88,105 +88,10 @@ variable "architecture" {
   }
 }
 
-variable "namespace" {
-  description = "What of the table this deployment may touch, and the dimension of its metrics."
-  type        = string
-  default     = "default"
-
-  validation {
-    condition     = can(regex("^[A-Za-z0-9_.-]{1,128}$", var.namespace))
-    error_message = "A namespace has up to 128 letters, digits, underscores, dots and hyphens."
-  }
-}
-
-variable "list" {
-  description = "Whether runs can be listed. It costs an index write when a run opens, and one when it closes."
-  type        = bool
-  default     = true
-}
-
-variable "build" {
-  description = "The name of the code; empty takes the commit that it was built from."
-  type        = string
-  default     = ""
-}
-
 variable "pinning" {
   description = "Whether each build stays as a version of the api, workflow and activity functions, for the runs that are pinned to it. It needs build."
   type        = bool
   default     = false
-}
-
-variable "base_path" {
-  description = "What stands before /v1/workflows in the paths of requests, besides a stage: the path of a custom domain's mapping."
-  type        = string
-  default     = ""
-}
-
-variable "long_timer" {
-  description = "Timers from this delay on, for example 30s, wait in the table; a queue delays by 15 minutes at most."
-  type        = string
-  default     = "15m"
-
-  validation {
-    condition     = can(regex("^([1-9][0-9]?s|[1-8][0-9][0-9]s|900s|[1-9]m|1[0-5]m)$", var.long_timer))
-    error_message = "Give a duration up to 15m, for example 30s."
-  }
-}
-
-variable "retention_days" {
-  description = "Days for which a run is kept after it has closed. It is fixed when the run opens."
-  type        = number
-  default     = 7
-
-  validation {
-    condition     = var.retention_days >= 1 && var.retention_days <= 3650 && floor(var.retention_days) == var.retention_days
-    error_message = "Give a whole number of days from 1 to 3650."
-  }
-}
-
-variable "check_commits" {
-  description = "How many commits the slow check over all runs looks at in a minute. It deletes runs whose retention is over, and finds those that wait in vain."
-  type        = number
-  default     = 20000
-
-  validation {
-    condition     = var.check_commits >= 1 && var.check_commits <= 1000000 && floor(var.check_commits) == var.check_commits
-    error_message = "Give a whole number from 1 to 1000000."
-  }
-}
-
-variable "updates_in_flight" {
-  description = "How many updates of a run may be accepted and not completed: a number, or none for no limit."
-  type        = string
-  default     = "10"
-
-  validation {
-    condition     = can(regex("^([1-9][0-9]*|none)$", var.updates_in_flight))
-    error_message = "Give a number above 0, or none."
-  }
-}
-
-variable "update_bytes_in_flight" {
-  description = "From how many bytes of their inputs on another update has to wait: a number, or none."
-  type        = string
-  default     = "20971520"
-
-  validation {
-    condition     = can(regex("^([1-9][0-9]*|none)$", var.update_bytes_in_flight))
-    error_message = "Give a number above 0, or none."
-  }
-}
-
-variable "updates_in_total" {
-  description = "How many updates a run accepts in its life: a number, or none."
-  type        = string
-  default     = "none"
-
-  validation {
-    condition     = can(regex("^([1-9][0-9]*|none)$", var.updates_in_total))
-    error_message = "Give a number above 0, or none."
-  }
 }
 
 # ---- time, memory, concurrency ----
@@ -512,17 +417,6 @@ variable "payload_encryption" {
   default     = true
 }
 
-variable "compress" {
-  description = "What compresses payloads before they are stored and sent, off or zstd."
-  type        = string
-  default     = "off"
-
-  validation {
-    condition     = contains(["off", "zstd"], var.compress)
-    error_message = "Give off or zstd."
-  }
-}
-
 variable "bucket" {
   description = "The S3 bucket of large payloads: create makes one, and the name of a bucket takes that; empty takes no payload of more than 256 KiB."
   type        = string
@@ -542,28 +436,6 @@ variable "log_retention_days" {
   validation {
     condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653], var.log_retention_days)
     error_message = "CloudWatch keeps logs for 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653 days."
-  }
-}
-
-variable "log_level" {
-  description = "What the program logs: debug, info, warn or error."
-  type        = string
-  default     = "info"
-
-  validation {
-    condition     = contains(["debug", "info", "warn", "error"], var.log_level)
-    error_message = "The level is debug, info, warn or error."
-  }
-}
-
-variable "metrics" {
-  description = "Where the program's metrics go. emf: to CloudWatch, by way of the log. otlp: where the program's exporter sends them. off: nowhere. Only with emf is there an alarm on stuck runs."
-  type        = string
-  default     = "emf"
-
-  validation {
-    condition     = contains(["emf", "otlp", "off"], var.metrics)
-    error_message = "Metrics are emf, otlp or off."
   }
 }
 

@@ -42,19 +42,12 @@ func (l Limits) Options() Options {
 	return Options{Children: l.Children, Memory: uint64(max(l.MemoryMiB, 0)) << 20, CPUs: l.CPUs}
 }
 
-// ProcessFlags are the flags of isolation. A field is nil if it was not given.
-type ProcessFlags struct {
-	Isolate       *int `env:"WEFT_ISOLATE" placeholder:"N" help:"Run the code of workflows and activities in this many child processes; 0 runs it in the server's own."`
-	IsolateMemory *int `env:"WEFT_ISOLATE_MEMORY" placeholder:"MIB" help:"Hard limit of the memory of each child process, in MiB; 0 is half of the machine's, divided among them."`
-	IsolateCPUs   *int `name:"isolate-cpus" env:"WEFT_ISOLATE_CPUS" placeholder:"N" help:"Processors that each child process uses at once; 0 is all."`
-}
-
-// Over returns l with what was given in its place. Without child processes nothing is left of their limits.
-func (f ProcessFlags) Over(l Limits) Limits {
-	if f.Isolate != nil && *f.Isolate == 0 {
+// Over returns l with what was given in its place; nil was not given. Without child processes nothing is left of their limits.
+func (l Limits) Over(children, memoryMiB, cpus *int) Limits {
+	if children != nil && *children == 0 {
 		l = Limits{}
 	}
-	for _, given := range []struct{ limit, value *int }{{&l.Children, f.Isolate}, {&l.MemoryMiB, f.IsolateMemory}, {&l.CPUs, f.IsolateCPUs}} {
+	for _, given := range []struct{ limit, value *int }{{&l.Children, children}, {&l.MemoryMiB, memoryMiB}, {&l.CPUs, cpus}} {
 		if given.value != nil {
 			*given.limit = *given.value
 		}

@@ -2,6 +2,7 @@ package limits
 
 import (
 	"math"
+	"strconv"
 	"testing"
 )
 
@@ -21,6 +22,14 @@ func FuzzText(f *testing.F) {
 		if err := rate.UnmarshalText(text); err == nil && (!(rate.PerSecond > 0) || math.IsInf(rate.PerSecond, 0)) {
 			t.Errorf("%q is the rate %v", text, rate)
 		}
+		var most PerSecond
+		if most.UnmarshalText(text) == nil && most < 0 {
+			t.Errorf("%q is %v in a second", text, most)
+		}
+		var burst Burst
+		if burst.UnmarshalText(text) == nil && burst < 0 {
+			t.Errorf("%q is a burst of %v", text, burst)
+		}
 		var one TaskQueue
 		if one.UnmarshalText(text) == nil && one.AtOnce < 0 {
 			t.Errorf("%q is %v", text, one)
@@ -32,6 +41,22 @@ func FuzzText(f *testing.F) {
 					t.Errorf("%q is %v", text, all)
 				}
 			}
+		}
+	})
+}
+
+// A size of any form is read as a number of bytes that is not negative, or is an error.
+func FuzzSize(f *testing.F) {
+	for _, text := range []string{"512MiB", "2GiB", "1000000", "8TiB", "-1", "MiB", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var s, same Size
+		if s.UnmarshalText([]byte(text)) != nil {
+			return
+		}
+		if err := same.UnmarshalText([]byte(strconv.FormatInt(int64(s), 10))); err != nil || same != s || s < 0 {
+			t.Errorf("%q is %d bytes, and that is %d, %v", text, s, same, err)
 		}
 	})
 }

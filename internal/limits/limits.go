@@ -1,61 +1,14 @@
-// Package limits is how operators bound the updates of a run, and the activities of a task queue: in the environment, and on the command line.
-//
-//	variable                       flag                        default
-//	─────────────────────────────  ──────────────────────────  ────────
-//	WEFT_UPDATES_IN_FLIGHT         --updates-in-flight         10
-//	WEFT_UPDATE_BYTES_IN_FLIGHT    --update-bytes-in-flight    20 MiB
-//	WEFT_UPDATES_IN_TOTAL          --updates-in-total          none
-//
-// Each is a number above 0, or the word none.
-//
-// And how many activities of a task queue they let begin: see Rate.
+// Package limits are the values by which operators bound the updates of a run, and the activities of a task queue: in the environment, and on
+// the command line. Package settings declares them.
 package limits
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/seed-41655fb1/weft/engine"
 )
-
-// Flags are the limits on a command line, for kong. One that is not given is 0, which is the default; the defaults are those of
-// turn.Defaults.
-type Flags struct {
-	UpdatesInFlight     Limit `env:"WEFT_UPDATES_IN_FLIGHT" placeholder:"N" help:"How many updates of a run may be accepted and not completed: a number, or none for no limit (10)."`
-	UpdateBytesInFlight Limit `env:"WEFT_UPDATE_BYTES_IN_FLIGHT" placeholder:"N" help:"From how many bytes of their inputs on another one has to wait: a number, or none (20971520)."`
-	UpdatesInTotal      Limit `env:"WEFT_UPDATES_IN_TOTAL" placeholder:"N" help:"How many updates a run accepts in its life: a number, or none (none)."`
-}
-
-// Engine is the limits for the engine.
-func (f *Flags) Engine() engine.Limits {
-	return engine.Limits{
-		UpdatesInFlight: int(f.UpdatesInFlight), UpdateBytesInFlight: int(f.UpdateBytesInFlight), UpdatesInTotal: int(f.UpdatesInTotal),
-	}
-}
-
-// Environment reads the limits from variables. One that is not set is 0, which is the default. All that is wrong is in the
-// error.
-func Environment(get func(string) string) (engine.Limits, error) {
-	var f Flags
-	var wrong []error
-	for _, v := range []struct {
-		name  string
-		limit *Limit
-	}{
-		{"WEFT_UPDATES_IN_FLIGHT", &f.UpdatesInFlight},
-		{"WEFT_UPDATE_BYTES_IN_FLIGHT", &f.UpdateBytesInFlight},
-		{"WEFT_UPDATES_IN_TOTAL", &f.UpdatesInTotal},
-	} {
-		if text := get(v.name); text != "" {
-			if err := v.limit.UnmarshalText([]byte(text)); err != nil {
-				wrong = append(wrong, fmt.Errorf("%s is %w", v.name, err))
-			}
-		}
-	}
-	return f.Engine(), errors.Join(wrong...)
-}
 
 // Limit is a limit as an operator gives it. 0 is the default, and None is no limit.
 type Limit int
@@ -87,5 +40,24 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q: give a time above 0, as 90s, 10m or 48h", text)
 	}
 	*d = Duration(t)
+	return nil
+}
+
+// Size is a number of bytes, written as GOMEMLIMIT is: 512MiB, 2GiB or 1000000.
+type Size int64
+
+// UnmarshalText reads a size. An error names what is wrong; 0 is no size, and a negative one is an error.
+func (s *Size) UnmarshalText(text []byte) error {
+	number, unit := string(text), int64(1)
+	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if n, found := strings.CutSuffix(number, suffix); found {
+			number, unit = n, 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(strings.TrimSuffix(number, "B"), 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return fmt.Errorf("%q is no size: give for example 512MiB or 2GiB", text)
+	}
+	*s = Size(n * unit)
 	return nil
 }

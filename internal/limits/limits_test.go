@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
@@ -17,7 +18,7 @@ import (
 func parse(t *testing.T, args ...string) (engine.Limits, error) {
 	t.Helper()
 	var program struct {
-		limits.Flags
+		settings.Updates
 	}
 	parser, err := kong.New(&program)
 	if err != nil {
@@ -25,6 +26,13 @@ func parse(t *testing.T, args ...string) (engine.Limits, error) {
 	}
 	_, err = parser.Parse(args)
 	return program.Engine(), err
+}
+
+// environment reads variables.
+func environment(get func(string) string) (engine.Limits, error) {
+	var u settings.Updates
+	err := settings.Read(get, &u)
+	return u.Engine(), err
 }
 
 // A flag that is not given is 0, which a service takes for its default, and its help names that default.
@@ -38,11 +46,11 @@ func TestDefaults(t *testing.T) {
 		if want == 0 {
 			text = "(none)"
 		}
-		if field, _ := reflect.TypeFor[limits.Flags]().FieldByName(name); !strings.Contains(field.Tag.Get("help"), text) {
+		if field, _ := reflect.TypeFor[settings.Updates]().FieldByName(name); !strings.Contains(field.Tag.Get("help"), text) {
 			t.Errorf("the help of %s is %q, and its default is %s", name, field.Tag.Get("help"), text)
 		}
 	}
-	if got, err := limits.Environment(func(string) string { return "" }); err != nil || got != (engine.Limits{}) {
+	if got, err := environment(func(string) string { return "" }); err != nil || got != (engine.Limits{}) {
 		t.Errorf("an empty environment: %+v, %v", got, err)
 	}
 }
@@ -53,7 +61,7 @@ func TestLimits(t *testing.T) {
 		got, err := parse(t, "--updates-in-flight="+text, "--update-bytes-in-flight="+text, "--updates-in-total="+text)
 		check(t, "flags "+text, got, err, want)
 		if text != "" {
-			got, err = limits.Environment(func(string) string { return text })
+			got, err = environment(func(string) string { return text })
 			check(t, "environment "+text, got, err, want)
 		}
 	}
@@ -74,10 +82,20 @@ func check(t *testing.T, what string, got engine.Limits, err error, want int) {
 
 // All that is wrong in the environment is told, by its name.
 func TestEnvironmentIsWrong(t *testing.T) {
-	_, err := limits.Environment(func(name string) string { return name })
+	_, err := environment(func(name string) string { return name })
 	for _, name := range []string{"WEFT_UPDATES_IN_FLIGHT", "WEFT_UPDATE_BYTES_IN_FLIGHT", "WEFT_UPDATES_IN_TOTAL"} {
 		if err == nil || !strings.Contains(err.Error(), name+" is") {
 			t.Errorf("%v does not name %s", err, name)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"512MiB": 512 << 20, "2GiB": 2 << 30, "1000": 1000, "5B": 5, "1KiB": 1 << 10, "1MB": -1, "-1": -1, "": -1, "9999999TiB": -1} {
+		var s limits.Size
+		if err := s.UnmarshalText([]byte(text)); (err == nil) != (want >= 0) || err == nil && int64(s) != want {
+			t.Errorf("%q: %d, %v", text, s, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package limits
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -77,28 +76,30 @@ func errRate(text []byte) error {
 	return fmt.Errorf("%q is no rate: give a number in a second, a minute or an hour, as 50/s, 30/m or 10/h, and a burst if you like, as 50/s+100", text)
 }
 
-// RateOf reads the rate of the activities that a function makes from its variables: a number in a second, and a burst. Without
-// the first, or with 0, there is no limit.
-func RateOf(get func(string) string) (r Rate, err error) {
-	const perSecond, burst = "WEFT_RATE", "WEFT_BURST"
-	var wrong error
-	if text := get(perSecond); text != "" {
-		if r.PerSecond, err = strconv.ParseFloat(text, 64); err != nil || r.PerSecond < 0 {
-			wrong = fmt.Errorf("%s is %q: give a number of attempts in a second, as 50 or 0.5, or 0 for any number", perSecond, text)
-		}
+// PerSecond is the PerSecond of a Rate as the variable of a function has it; 0 is no limit.
+type PerSecond float64
+
+// UnmarshalText reads a number, as 50 or 0.5.
+func (p *PerSecond) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q: give a number of attempts in a second, as 50 or 0.5, or 0 for any number", text)
 	}
-	if text := get(burst); text != "" {
-		if r.Burst, err = strconv.Atoi(text); err != nil || r.Burst < 0 {
-			wrong = errors.Join(wrong, fmt.Errorf("%s is %q: give a number of attempts, or 0 for those of a second", burst, text))
-		}
+	*p = PerSecond(n)
+	return nil
+}
+
+// Burst is the Burst of a Rate as the variable of a function has it.
+type Burst int
+
+// UnmarshalText reads a number.
+func (b *Burst) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q: give a number of attempts, or 0 for those of a second", text)
 	}
-	if wrong != nil {
-		return Rate{}, wrong
-	}
-	if err := r.Check(); err != nil {
-		return Rate{}, fmt.Errorf("%s and %s: %w", perSecond, burst, err)
-	}
-	return r, nil
+	*b = Burst(n)
+	return nil
 }
 
 // TaskQueue is what one process does of a task queue.
@@ -145,10 +146,4 @@ func (all *TaskQueues) UnmarshalText(text []byte) error {
 		(*all)[name] = q
 	}
 	return nil
-}
-
-// QueueFlags are the task queues on a command line, for kong.
-type QueueFlags struct {
-	TaskQueues TaskQueues `placeholder:"NAME=N@RATE" help:"Task queues, each with how many of its activities run at once, and how many may begin in a second (s), minute (m) or hour (h), as reports=2;slow=8@50/s;mail=@30/m+5 (of which 5 at once); 0 is 64, as the default queue has."`
-	Rate       Rate       `placeholder:"RATE" help:"How many activities of the default task queue may begin, as 50/s; any number without it."`
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
 // What the command line says of task queues, and what it may not say.
@@ -19,7 +20,7 @@ func TestTaskQueueFlags(t *testing.T) {
 		"@30/m+5": {Rate: limits.Rate{PerSecond: 0.5, Burst: 5}}, "8@1/h": {AtOnce: 8, Rate: limits.Rate{PerSecond: 1.0 / 3600}},
 		"@0.5/s": {Rate: limits.Rate{PerSecond: 0.5}}, "@1000/s": {Rate: limits.Rate{PerSecond: 1000}},
 	} {
-		var program struct{ limits.QueueFlags }
+		var program struct{ settings.Queues }
 		parser, err := kong.New(&program)
 		if err != nil {
 			t.Fatal(err)
@@ -44,12 +45,27 @@ func TestTaskQueueFlags(t *testing.T) {
 // parsed is what is wrong with task queues on a command line.
 func parsed(t *testing.T, text string) error {
 	t.Helper()
-	parser, err := kong.New(&struct{ limits.QueueFlags }{})
+	parser, err := kong.New(&struct{ settings.Queues }{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = parser.Parse([]string{"--task-queues=" + text})
 	return err
+}
+
+// rateOf is the rate that the variables of a function say.
+func rateOf(get func(string) string) (limits.Rate, error) {
+	var f settings.Function
+	err := settings.Read(func(name string) string {
+		if _, of := map[string]bool{"WEFT_RATE": true, "WEFT_BURST": true}[name]; of {
+			return get(name)
+		}
+		return map[string]string{"WEFT_TABLE": "t", "WEFT_QUEUE_WORKFLOW": "w", "WEFT_QUEUE_TIMERS": "t", "WEFT_QUEUE_ACTIVITIES": "a"}[name]
+	}, &f)
+	if err != nil {
+		return limits.Rate{}, err
+	}
+	return f.RateOf()
 }
 
 // What the variables of a function say, and what they may not say.
@@ -72,7 +88,7 @@ func TestRateOfAFunction(t *testing.T) {
 		{rate: "50", burst: "-1", wrong: "WEFT_BURST"},
 		{rate: "50", burst: "many", wrong: "WEFT_BURST"},
 	} {
-		got, err := limits.RateOf(func(name string) string {
+		got, err := rateOf(func(name string) string {
 			return map[string]string{"WEFT_RATE": test.rate, "WEFT_BURST": test.burst}[name]
 		})
 		if got != test.want || (err != nil) != (test.wrong != "") || err != nil && !strings.Contains(err.Error(), test.wrong) {

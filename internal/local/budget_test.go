@@ -213,16 +213,6 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int64{"512MiB": 512 << 20, "2GiB": 2 << 30, "1000": 1000, "5B": 5, "1KiB": 1 << 10, "1MB": -1, "-1": -1, "": -1, "9999999TiB": -1} {
-		var s Size
-		if err := s.UnmarshalText([]byte(text)); (err == nil) != (want >= 0) || err == nil && int64(s) != want {
-			t.Errorf("%q: %d, %v", text, s, err)
-		}
-	}
-}
-
 // Requests beyond three quarters of the connections get 503 with the reason, and have not begun. Health is asked for beside them.
 func TestRequestsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -97,30 +97,6 @@ func readMetrics(names ...string) (sum int64) {
 	return sum
 }
 
-// Size is a number of bytes, written as GOMEMLIMIT is: 512MiB, 2GiB or 1000000.
-type Size int64
-
-// UnmarshalText reads a size. An error names what is wrong; 0 is no size, and a negative one is an error.
-func (s *Size) UnmarshalText(text []byte) error {
-	number, unit := string(text), int64(1)
-	for i, suffix := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if n, found := strings.CutSuffix(number, suffix); found {
-			number, unit = n, 1<<(10*(i+1))
-		}
-	}
-	n, err := strconv.ParseInt(strings.TrimSuffix(number, "B"), 10, 64)
-	if err != nil || n < 0 || n > math.MaxInt64/unit {
-		return fmt.Errorf("%q is no size: give for example 512MiB or 2GiB", text)
-	}
-	*s = Size(n * unit)
-	return nil
-}
-
-// MemoryFlags are the flags of memory.
-type MemoryFlags struct {
-	MemoryLimit Size `env:"WEFT_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process aims to stay within, as 512MiB: GOMEMLIMIT, and the sizes of caches and buffers, follow from it. Without it the limit is half of the machine's or the container's memory. 64MiB at least."`
-}
-
 // Parts of the memory limit, one in so many: what each budget may take. What they leave is for garbage, connections and code.
 const (
 	cacheShare   = 4  // runs in memory

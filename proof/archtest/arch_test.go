@@ -107,6 +107,7 @@ var rules = []rule{
 	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule"}},
 	{"internal/schedule", []string{"engine", "internal/api", "internal/cron"}},
 	{"internal/limits", []string{"engine"}},
+	{"internal/settings", []string{"engine", "internal/limits"}},
 	{"internal/attempt", nil},
 	{"internal/bridge", []string{"engine", "engine/failure", "engine/history"}},
 	{"internal/awstry", nil},

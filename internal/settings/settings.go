@@ -1,0 +1,190 @@
+package settings
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Setting is the declaration of a setting.
+type Setting struct {
+	// Field is the name of the field.
+	Field string
+	// Variable and Flag are its names in the environment and on a command line. A setting of functions has no flag, and some of local servers
+	// have no variable.
+	Variable, Flag string
+	// Values are those that there are, the default first; nil if the type says it.
+	Values []string
+	// Default is what holds if it is not set, as one would write it; empty if there is none.
+	Default string
+	// Doc says what it says.
+	Doc string
+	// Required says that it has to be set. Most is the largest number or duration; empty is any.
+	Required bool
+	Most     string
+	// Parameter is that of the template; empty if infra gives it otherwise, as Given says.
+	Parameter, Given string
+	// Pattern is what the value of the parameter matches, and Wrong what the module says about another one.
+	Pattern, Wrong string
+	// Type is that of the field.
+	Type reflect.Type
+}
+
+// Of returns the settings that the fields of a struct declare, in their order.
+func Of[T any]() (all []Setting) { return of(reflect.TypeFor[T]()) }
+
+func of(t reflect.Type) (all []Setting) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			all = append(all, of(f.Type)...)
+			continue
+		}
+		all = append(all, declared(f))
+	}
+	return all
+}
+
+// declared returns the setting that a field declares.
+func declared(f reflect.StructField) Setting {
+	tag := f.Tag.Get
+	_, required := f.Tag.Lookup("required")
+	s := Setting{
+		Field: f.Name, Variable: tag("env"), Flag: flagOf(f), Required: required, Most: tag("most"), Parameter: tag("parameter"), Given: tag("given"),
+		Pattern: tag("pattern"), Wrong: tag("wrong"), Type: f.Type,
+	}
+	s.Doc, s.Default = cutDefault(tag("help"))
+	if values := tag("enum"); values != "" {
+		s.Values = strings.Split(values, ",")
+		s.Default = s.Values[0]
+	}
+	return s
+}
+
+// flagOf is the flag of a field, as kong names it.
+func flagOf(f reflect.StructField) string {
+	if name := f.Tag.Get("name"); name != "" {
+		return name
+	}
+	var flag strings.Builder
+	for i, r := range f.Name {
+		if i > 0 && 'A' <= r && r <= 'Z' {
+			flag.WriteByte('-')
+		}
+		flag.WriteString(strings.ToLower(string(r)))
+	}
+	return flag.String()
+}
+
+// cutDefault parts a help into what it says and the default at its end, in parentheses.
+func cutDefault(help string) (doc, byDefault string) {
+	before, after, found := strings.Cut(help, " (")
+	for found && strings.Contains(after, " (") {
+		var more string
+		more, after, _ = strings.Cut(after, " (")
+		before += " (" + more
+	}
+	if value, ends := strings.CutSuffix(after, ")."); ends && !strings.ContainsAny(value, " ()") {
+		return before + ".", value
+	}
+	return help, ""
+}
+
+// Variable returns the variable of a field of Function. It panics if there is no such field.
+func Variable(field string) string {
+	f, ok := reflect.TypeFor[Function]().FieldByName(field)
+	if !ok {
+		panic("there is no setting " + field)
+	}
+	return f.Tag.Get("env")
+}
+
+// Read reads the variables of a struct. All that is wrong is in the error.
+func Read(get func(string) string, into any) error {
+	return errors.Join(read(get, reflect.ValueOf(into).Elem())...)
+}
+
+func read(get func(string) string, into reflect.Value) (wrong []error) {
+	for i := range into.NumField() {
+		f := into.Type().Field(i)
+		if f.Anonymous {
+			wrong = append(wrong, read(get, into.Field(i))...)
+			continue
+		}
+		if f.Tag.Get("reader") != "" {
+			continue
+		}
+		s := declared(f)
+		if err := s.read(get(s.Variable), into.Field(i)); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return wrong
+}
+
+// read sets the field of a setting to a value.
+func (s *Setting) read(text string, to reflect.Value) error {
+	switch {
+	case text == "" && s.Required:
+		return fmt.Errorf("%s is not set", s.Variable)
+	case text == "" && s.Values == nil:
+		return nil
+	case s.Values != nil:
+		if text == "" {
+			text = s.Default
+		}
+		if !slices.Contains(s.Values, text) {
+			return fmt.Errorf("%s is %q: give one of %q", s.Variable, text, s.Values)
+		}
+	}
+	switch to := to.Addr().Interface().(type) {
+	case *QueueURLs:
+		if err := to.UnmarshalText([]byte(text)); err != nil {
+			return fmt.Errorf("%s: %w", s.Variable, err)
+		}
+	case encoding.TextUnmarshaler:
+		if err := to.UnmarshalText([]byte(text)); err != nil {
+			return fmt.Errorf("%s is %w", s.Variable, err)
+		}
+	case *time.Duration:
+		return s.readDuration(text, to)
+	case *int:
+		return s.readNumber(text, to)
+	case *string:
+		*to = text
+	default:
+		panic(fmt.Sprintf("%s has the type %s, which is not read", s.Field, s.Type))
+	}
+	return nil
+}
+
+func (s *Setting) readDuration(text string, to *time.Duration) error {
+	most, err := time.ParseDuration(s.Most)
+	if err != nil {
+		panic(fmt.Sprintf("%s has no most: %v", s.Field, err))
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > most {
+		return fmt.Errorf("%s is %q: give a duration up to %v, for example 30s", s.Variable, text, most)
+	}
+	*to = d
+	return nil
+}
+
+func (s *Setting) readNumber(text string, to *int) error {
+	most, err := strconv.Atoi(s.Most)
+	if err != nil {
+		panic(fmt.Sprintf("%s has no most: %v", s.Field, err))
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n <= 0 || n > most {
+		return fmt.Errorf("%s is %q: give a number from 1 to %d", s.Variable, text, most)
+	}
+	*to = n
+	return nil
+}

@@ -1,0 +1,112 @@
+package settings_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/internal/settings"
+)
+
+// kong reads the flags and the variables that Of lists, and no others.
+func TestServer(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&settings.Server{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := map[string][]string{}
+	for _, f := range parser.Model.Flags {
+		if f.Name != "help" {
+			flags[f.Name] = f.Envs
+		}
+	}
+	for _, s := range settings.Of[settings.Server]() {
+		var envs []string
+		if s.Variable != "" {
+			envs = []string{s.Variable}
+		}
+		if diff := cmp.Diff(envs, flags[s.Flag]); diff != "" || s.Doc == "" {
+			t.Errorf("%s is --%s with %q: %s", s.Field, s.Flag, s.Variable, diff)
+		}
+		delete(flags, s.Flag)
+	}
+	if len(flags) > 0 {
+		t.Errorf("kong also has %v", flags)
+	}
+}
+
+// A default stands at the end of a help, in parentheses, and nothing else does.
+func TestDefaultsOfHelps(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"Addr": "127.0.0.1:8080", "Data": ".weft", "Retention": "168h", "DeleteEvery": "1m", "DeleteAtOnce": "200",
+		"UpdatesInFlight": "10", "UpdateBytesInFlight": "20971520", "UpdatesInTotal": "none", "Compress": "off",
+		"Namespace": "default", "List": "on", "LongTimer": "15m", "RetentionDays": "7", "CheckCommits": "20000", "Metrics": "emf", "LogLevel": "info", "Pinning": "off", "Grace": "1m",
+	}
+	got := map[string]string{}
+	for _, s := range append(settings.Of[settings.Server](), settings.Of[settings.Function]()...) {
+		if s.Default != "" {
+			got[s.Field] = s.Default
+		}
+		if strings.HasSuffix(s.Doc, ").") && s.Field != "Addr" {
+			t.Errorf("%s: %q", s.Field, s.Doc)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each field of a function is read from its variable, but for those that something else reads.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	values := map[reflect.Type]string{reflect.TypeFor[time.Duration](): "30s", reflect.TypeFor[settings.QueueURLs](): "a=x"}
+	get := func(name string) string {
+		for _, s := range settings.Of[settings.Function]() {
+			switch {
+			case s.Variable != name:
+			case s.Values != nil:
+				return s.Values[len(s.Values)-1]
+			case values[s.Type] != "":
+				return values[s.Type]
+			default:
+				return "7"
+			}
+		}
+		return ""
+	}
+	var f settings.Function
+	if err := settings.Read(get, &f); err != nil {
+		t.Fatal(err)
+	}
+	for i := range reflect.TypeOf(f).NumField() {
+		field := reflect.TypeOf(f).Field(i)
+		if read := !reflect.ValueOf(f).Field(i).IsZero(); read != (field.Tag.Get("reader") == "") {
+			t.Errorf("%s was read: %t", field.Name, read)
+		}
+	}
+	if err := settings.Read(func(string) string { return "" }, &settings.Function{}); err == nil || strings.Count(err.Error(), "is not set") != 4 {
+		t.Errorf("an empty environment: %v", err)
+	}
+}
+
+// FuzzQueueURLs reads any text: what it takes has a name and a URL for each queue.
+func FuzzQueueURLs(f *testing.F) {
+	f.Add([]byte("reports=https://sqs/reports"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var q settings.QueueURLs
+		if q.UnmarshalText(text) != nil {
+			return
+		}
+		for name, url := range q {
+			if name == "" || url == "" {
+				t.Errorf("%q is %v", text, q)
+			}
+		}
+	})
+}
