@@ -16,33 +16,27 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/bridge"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // Registry is the set of workflows and activities that a program knows. It does not change.
 type Registry struct {
 	types *engine.Registry
-	wrong []string
+	wrong error
 }
 
 // Register returns a registry of these workflows and activities. A mistake in them (two of one name, a name that is
 // empty, options that cannot be) is reported by what uses the registry, with the places where they were declared.
 func Register(registrations ...workflow.Registration) *Registry {
-	r := &Registry{types: &engine.Registry{}}
-	for _, registration := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		if err := bridge.Register(r.types, registration); err != nil {
-			r.wrong = append(r.wrong, err.Error())
-		}
-	}
-	return r
+	types, err := program.Registry(registrations...)
+	return &Registry{types, err}
 }
 
 // Err is what is wrong with what was registered, all of it; nil where nothing is.
 func (r *Registry) Err() error {
-	if len(r.wrong) == 0 {
+	if r.wrong == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot use these registrations:\n  %s", strings.Join(r.wrong, "\n  "))
+	return fmt.Errorf("cannot use these registrations:\n  %s", strings.ReplaceAll(r.wrong.Error(), "\n", "\n  "))
 }

@@ -17,12 +17,11 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
@@ -107,11 +106,9 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 // registry is a registry of these.
 func registry(t testing.TB, registrations []workflow.Registration) *engine.Registry {
 	t.Helper()
-	r := &engine.Registry{}
-	for _, registration := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		if err := bridge.Register(r, registration); err != nil {
-			t.Fatalf("weftest: cannot use a registration: %v", err)
-		}
+	r, err := program.Registry(registrations...)
+	if err != nil {
+		t.Fatalf("weftest: cannot use a registration: %v", err)
 	}
 	return r
 }

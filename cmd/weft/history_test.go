@@ -11,11 +11,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/examples/tickets"
-	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/weftest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -23,13 +21,11 @@ import (
 // serve runs a local server with the tickets, schedules and other workflows, and returns its address.
 func serve(t *testing.T, others ...workflow.Registration) string {
 	t.Helper()
-	var types engine.Registry
-	for _, r := range slices.Concat(tickets.Registrations(), others, []workflow.Registration{flow.Registration()}) {
-		if err := bridge.Register(&types, r); err != nil {
-			t.Fatal(err)
-		}
+	types, err := program.Registry(slices.Concat(tickets.Registrations(), others)...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	server, err := local.Open(&types, local.Options{})
+	server, err := local.Open(types, local.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,9 @@ import (
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/awstry"
-	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/settings"
@@ -118,9 +117,9 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if err := function.CheckRole(role); err != nil {
 		return nil, err
 	}
-	registry, err := register(registrations)
+	registry, err := program.Registry(registrations...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot use these registrations: %w", err)
 	}
 	e, err := readEnvironment(get)
 	if err != nil {
@@ -186,19 +185,6 @@ func tidy(ctx context.Context, s *seal.Sealer, log store.Log) error {
 	}
 	_, err := s.Tidy(ctx, log)
 	return err
-}
-
-// register makes a registry. All that is wrong with what is registered is in the error.
-func register(registrations []workflow.Registration) (*engine.Registry, error) {
-	types := &engine.Registry{}
-	var wrong []error
-	for _, r := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		wrong = append(wrong, bridge.Register(types, r))
-	}
-	if err := errors.Join(wrong...); err != nil {
-		return nil, fmt.Errorf("cannot use these registrations: %w", err)
-	}
-	return types, nil
 }
 
 // reportClock logs that this function's clock is wrong by more than the protocol allows for.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -139,7 +138,7 @@ func run(ctx workflow.Context, in string) (string, error) {
 }
 
 func registrations() []workflow.Registration {
-	return []workflow.Registration{workflow.Bind(keeper, run), workflow.Bind(child, runChild), works, breaks, grows, looks, outside, flow.Registration()}
+	return []workflow.Registration{workflow.Bind(keeper, run), workflow.Bind(child, runChild), works, breaks, grows, looks, outside}
 }
 
 // use gives a service all that users can give.

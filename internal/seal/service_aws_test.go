@@ -23,9 +23,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
@@ -133,11 +132,9 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 		}
 		o.Keys = awskms.New(keys, []string{*key.KeyMetadata.Arn})
 	}
-	types := &engine.Registry{}
-	for _, r := range registrations() {
-		if err := bridge.Register(types, r); err != nil {
-			t.Fatal(err)
-		}
+	types, err := program.Registry(registrations()...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	sealer, q := seal.New(o), sqs.New(queues, sqs.Options{URLs: urls})
 	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Keys: table, Queue: q}

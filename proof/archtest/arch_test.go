@@ -104,6 +104,7 @@ var rules = []rule{
 	{"internal/disk", nil},
 	{"internal/where", nil},
 	{"internal/cron", nil},
+	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
 	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule"}},
 	{"internal/schedule", []string{"engine", "internal/api", "internal/cron"}},
 	{"internal/limits", []string{"engine"}},
@@ -141,7 +142,7 @@ var rules = []rule{
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/replay", "internal/schedule/flow", "internal/seal", "internal/turn", "internal/turn/host", "internal/turn/outbox",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/replay", "internal/seal", "internal/turn", "internal/turn/host", "internal/turn/outbox",
 	}},
 }
 
@@ -162,6 +163,9 @@ func TestImports(t *testing.T) {
 			}
 			if under(target, "proof") && !under(name, "proof") {
 				t.Errorf("%s imports %s: what users get does not import what proves it", name, target)
+			}
+			if target == "internal/schedule/flow" && name != "internal/program" {
+				t.Errorf("%s imports %s: package program registers the workflows of Weft's own", name, target)
 			}
 			if (target == "." || target == "weftotel") && p.Name != "main" {
 				t.Errorf("%s imports %s: only mains do", name, imported)

@@ -10,8 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/bridge"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -160,16 +159,11 @@ func runCounter(ctx workflow.Context, _ workflow.None) (int, error) {
 
 // registry has the workflows and the activity.
 func registry() (*engine.Registry, error) {
-	r := &engine.Registry{}
-	var wrong []error
-	for _, registration := range []workflow.Registration{
+	return program.Registry(
 		workflow.Bind(sequence, runSequence), workflow.Bind(fanOut, runFanOut), workflow.Bind(sleeper, runSleeper),
-		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), flow.Registration(), workflow.Bind(asker, runAsker), step, local, ask,
+		workflow.Bind(counter, runCounter), workflow.Bind(flaky, runFlaky), workflow.Bind(asker, runAsker), step, local, ask,
 		workflow.Bind(parent, runParent), workflow.Bind(teller, runTeller), workflow.Bind(settled, runCounter, workflow.BindOptions{Pinned: true}), workflow.Bind(shower, runShower),
-	} {
-		wrong = append(wrong, bridge.Register(r, registration))
-	}
-	return r, errors.Join(wrong...)
+	)
 }
 
 // whole runs a workflow from its start to its result.

@@ -8,8 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/bridge"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	weftprogram "github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -295,11 +294,12 @@ func registry(s *simulation, build int) *engine.Registry {
 }
 
 func (l *code) registry() *engine.Registry {
-	r := &engine.Registry{}
-	for _, registration := range []workflow.Registration{workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters), workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin), flow.Registration(), l.work(program{}, ""), l.local(program{})} {
-		if err := bridge.Register(r, registration); err != nil {
-			panic(err)
-		}
+	r, err := weftprogram.Registry(
+		workflow.Bind(ledger, l.run, workflow.BindOptions{Pinned: l.pinned}), workflow.Bind(entry, l.entry), workflow.Bind(letters, l.letters),
+		workflow.Bind(job, l.job), workflow.Bind(spinner, l.spin), l.work(program{}, ""), l.local(program{}),
+	)
+	if err != nil {
+		panic(err)
 	}
 	return r
 }

@@ -16,10 +16,8 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/activity"
-	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -227,11 +225,9 @@ func serveShifted(addr, dir string, first time.Duration) error {
 	var shift atomic.Int64
 	shift.Store(int64(first))
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	var types engine.Registry
-	for _, r := range append(registry(), flow.Registration()) {
-		if err := bridge.Register(&types, r); err != nil {
-			return err
-		}
+	types, err := program.Registry(registry()...)
+	if err != nil {
+		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -239,7 +235,7 @@ func serveShifted(addr, dir string, first time.Duration) error {
 	if err != nil {
 		return err
 	}
-	server, err := local.Open(&types, local.Options{Dir: dir, LargePayloads: true, Log: log, Clock: func() time.Time {
+	server, err := local.Open(types, local.Options{Dir: dir, LargePayloads: true, Log: log, Clock: func() time.Time {
 		return time.Now().Add(time.Duration(shift.Load()))
 	}})
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/schedule/flow"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
@@ -201,11 +200,9 @@ func (p *Process) Stop() { p.stop() }
 // Registry returns a registry of these workflows and activities.
 func Registry(t testing.TB, registrations ...workflow.Registration) *engine.Registry {
 	t.Helper()
-	r := &engine.Registry{}
-	for _, reg := range append([]workflow.Registration{flow.Registration()}, registrations...) {
-		if err := bridge.Register(r, reg); err != nil {
-			t.Fatal(err)
-		}
+	r, err := program.Registry(registrations...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return r
 }

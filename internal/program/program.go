@@ -1,0 +1,27 @@
+// Package program makes the registry of a program: what its author registers, and the workflows of Weft's own.
+package program
+
+import (
+	"errors"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/internal/schedule/flow"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// own are the workflows of Weft's own. Each program has them.
+func own() []workflow.Registration {
+	return []workflow.Registration{flow.Registration()}
+}
+
+// Registry returns a registry of these workflows and activities, and of those of Weft's own. What is wrong with some of them is in the error,
+// and the registry has the others.
+func Registry(registrations ...workflow.Registration) (*engine.Registry, error) {
+	r := &engine.Registry{}
+	var wrong []error
+	for _, registration := range append(own(), registrations...) {
+		wrong = append(wrong, bridge.Register(r, registration))
+	}
+	return r, errors.Join(wrong...)
+}
