@@ -12,7 +12,7 @@
 //	│ 5 ActivityTaskScheduled  │ │ 10 TimerStarted            │ │ 15 ExecutionUpdateCompleted │
 //	└──────────────────────────┘ └────────────────────────────┘ └─────────────────────────────┘
 //
-// Event types carry the names that Temporal gives to the same events. The table in roles.go has a row for each. The three
+// Event types carry the names that Temporal gives to the same events. The table in event.go has a row for each. The three
 // events of a workflow task are folded into the commit's header, but keep their three ids, so that a history has the
 // numbers that Temporal's has. Ids are never stored: they follow from the commit's first id and the order of its events.
 //

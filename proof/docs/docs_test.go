@@ -150,3 +150,29 @@ func TestProofNamesItsPackages(t *testing.T) {
 		}
 	}
 }
+
+// Each recipe of CONTRIBUTING.md opens at most four files: a list in it has a line for each.
+func TestRecipes(t *testing.T) {
+	t.Parallel()
+	_, recipes, found := strings.Cut(readFile(t, "CONTRIBUTING.md"), "\n## Recipes\n")
+	parts := strings.Split(recipes, "\n### ")
+	if !found || len(parts) != 5 {
+		t.Fatalf("there are %d recipes, want those of a setting, a route, an event and a store", len(parts)-1)
+	}
+	step := regexp.MustCompile(`(?m)^(\d)\. `)
+	for _, part := range parts[1:] {
+		name, _, _ := strings.Cut(part, "\n")
+		steps := step.FindAllStringSubmatch(part, -1)
+		for i, s := range steps {
+			if s[1] > "4" {
+				t.Errorf("%s: it has a step %s", name, s[1])
+			}
+			if i > 0 && s[1] != "1" && s[1][0] != steps[i-1][1][0]+1 {
+				t.Errorf("%s: step %s follows step %s", name, s[1], steps[i-1][1])
+			}
+		}
+		if len(steps) < 2 {
+			t.Errorf("%s: it has %d steps", name, len(steps))
+		}
+	}
+}
