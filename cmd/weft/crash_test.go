@@ -34,16 +34,6 @@ func build(t *testing.T) string {
 	return binary
 }
 
-// freeAddr is an address at which nobody listens now.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	addr, err := freeport.Addr()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return addr
-}
-
 // dial returns a client of the server at this address, which holds its answers to the OpenAPI document.
 func dial(t *testing.T, addr string) *client.Client {
 	t.Helper()
@@ -209,7 +199,7 @@ func (s *shopper) checkHistory(address string) error {
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	const shoppers, deaths = 60, 12
-	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
 	ctx := t.Context()
 	c := dial(t, addr)

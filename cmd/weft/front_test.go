@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
 // The binary demands the token of its data directory, and its commands send it.
 func TestTheServerDemandsAToken(t *testing.T) {
-	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	t.Setenv("WEFT_AUTH", "true")
 	s := launch(t, binary, addr, dir)
 	file := filepath.Join(dir, "token")

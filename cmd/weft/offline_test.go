@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/tickets"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
 // types is a registry with carts and ticket shows.
@@ -138,7 +139,7 @@ func flip(t *testing.T, dir, text string) {
 // A damaged run is reported by its workflow and run, also if the damage is in the log; the other runs are not.
 func TestCheckFindsDamage(t *testing.T) {
 	t.Parallel()
-	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
 	const owner = "a-name-that-stands-in-one-run"
 	c := dial(t, addr)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
 // refuses runs the binary, which should end by itself, and demands that it says why.
@@ -22,16 +23,16 @@ func refuses(t *testing.T, binary, want string, args ...string) {
 
 func TestTheServerSaysWhatIsInItsWay(t *testing.T) {
 	t.Parallel()
-	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	s := launch(t, binary, addr, dir)
-	refuses(t, binary, "in use by another process", "dev", "--addr", freeAddr(t), "--data", dir)
+	refuses(t, binary, "in use by another process", "dev", "--addr", freeport.ForTest(t), "--data", dir)
 	refuses(t, binary, "cannot listen at "+addr, "dev", "--addr", addr, "--data", filepath.Join(t.TempDir(), "other"))
 	s.kill(t)
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, binary, "choose a directory", "dev", "--addr", freeAddr(t), "--data", filepath.Join(file, "data"))
+	refuses(t, binary, "choose a directory", "dev", "--addr", freeport.ForTest(t), "--data", filepath.Join(file, "data"))
 	refuses(t, binary, "missing port", "dev", "--addr", "nonsense", "--data", dir)
 	refuses(t, binary, "unknown flag", "dev", "--nonsense")
 }
@@ -39,7 +40,7 @@ func TestTheServerSaysWhatIsInItsWay(t *testing.T) {
 // Ctrl-C stops the server cleanly; started again on the same directory it goes on with every open workflow.
 func TestTheServerGoesOn(t *testing.T) {
 	t.Parallel()
-	binary, addr, dir := build(t), freeAddr(t), filepath.Join(t.TempDir(), "data")
+	binary, addr, dir := build(t), freeport.ForTest(t), filepath.Join(t.TempDir(), "data")
 	ctx, c := t.Context(), dial(t, addr)
 	s := launch(t, binary, addr, dir)
 	if _, err := cart.Workflow.Start(ctx, c, "cart-1", cart.Start{Owner: "ada"}); err != nil {
@@ -64,7 +65,7 @@ func TestTheServerGoesOn(t *testing.T) {
 // A caller who waits for a result when the server is stopped is answered, and the server does not wait for it.
 func TestStoppingDoesNotWaitForThoseWhoWait(t *testing.T) {
 	t.Parallel()
-	binary, addr := build(t), freeAddr(t)
+	binary, addr := build(t), freeport.ForTest(t)
 	c := dial(t, addr)
 	s := launch(t, binary, addr, filepath.Join(t.TempDir(), "data"))
 	if _, err := cart.Workflow.Start(t.Context(), c, "cart-1", cart.Start{Owner: "ada"}); err != nil {

@@ -167,15 +167,6 @@ func (c *child) firstLine() string {
 	return line
 }
 
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	addr, err := freeport.Addr()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return addr
-}
-
 // Code that ends the process is parked after three deaths, whatever code it is. Runs beside it complete, and callers get the reason.
 func TestCodeThatEndsTheProcess(t *testing.T) {
 	t.Parallel()
@@ -187,7 +178,7 @@ func TestCodeThatEndsTheProcess(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			c := &child{t: t, addr: freeAddr(t), dir: t.TempDir()}
+			c := &child{t: t, addr: freeport.ForTest(t), dir: t.TempDir()}
 			deaths := 0
 			for c.launch(); ; c.launch() {
 				if c.provoked(deaths, how, provoke) {

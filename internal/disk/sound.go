@@ -33,7 +33,7 @@ func (tx *Tx) AscendKeys(s Space, from, to []byte, fn func(key []byte) bool) err
 }
 
 func (tx *Tx) ascendPast(s Space, from, to []byte, keysOnly bool, fn func(key, value []byte) bool) error {
-	reporting := mode{keysOnly: keysOnly, skip: tx.report}
+	reporting, probing := mode{keysOnly: keysOnly, skip: tx.report}, mode{keysOnly: keysOnly, skip: ignore}
 	for stopped := false; ; {
 		visit := func(key, value []byte) bool {
 			from = append(append(from[:0:0], key...), 0) // the first key after it
@@ -44,14 +44,14 @@ func (tx *Tx) ascendPast(s Space, from, to []byte, keysOnly bool, fn func(key, v
 		if stopped || !errors.Is(err, ErrCorrupt) {
 			return err
 		}
-		next := tx.firstReadable(s, from, to, keysOnly)
+		next := tx.firstReadable(s, from, to, probing)
 		begin, end := from, next
 		if end == nil {
 			end = to
 		}
 		tx.report(&RangeError{Range{s, bytes.Clone(begin), bytes.Clone(end)}, whyDamaged(err)})
 		// Other files may have keys in front of the block.
-		if err := tx.scan(s, from, tx.lastReadable(s, from, next, to, keysOnly), reporting, visit); stopped || err != nil && !errors.Is(err, ErrCorrupt) {
+		if err := tx.scan(s, from, tx.lastReadable(s, from, next, to, probing), reporting, visit); stopped || err != nil && !errors.Is(err, ErrCorrupt) {
 			return err
 		}
 		if tx.hole != nil {
@@ -66,9 +66,9 @@ func (tx *Tx) ascendPast(s Space, from, to []byte, keysOnly bool, fn func(key, v
 
 // firstReadable returns the first key from which on a space can be read, after one where it cannot; nil if there is none. If there is other
 // damage close by, it may return a later one.
-func (tx *Tx) firstReadable(s Space, from, to []byte, keysOnly bool) []byte {
+func (tx *Tx) firstReadable(s Space, from, to []byte, probing mode) []byte {
 	readable := func(from []byte) bool {
-		return tx.scan(s, from, to, mode{keysOnly: keysOnly, skip: ignore}, func(_, _ []byte) bool { return false }) == nil
+		return tx.scan(s, from, to, probing, func(_, _ []byte) bool { return false }) == nil
 	}
 	w := widthOf(from, to)
 	low, high := w.of(from), new(big.Int)
@@ -91,14 +91,14 @@ func (tx *Tx) firstReadable(s Space, from, to []byte, keysOnly bool) []byte {
 
 // lastReadable returns the last key up to which a space can be read from a key on. next is where it can be read again; nil if that is
 // nowhere.
-func (tx *Tx) lastReadable(s Space, from, next, to []byte, keysOnly bool) []byte {
+func (tx *Tx) lastReadable(s Space, from, next, to []byte, probing mode) []byte {
 	w := widthOf(from, next, to)
 	high := w.end(to)
 	if next != nil {
 		high = w.of(next)
 	}
 	low, _ := w.between(w.of(from), high, func(middle []byte) bool {
-		return tx.scan(s, from, middle, mode{keysOnly: keysOnly, skip: ignore}, func(_, _ []byte) bool { return true }) == nil
+		return tx.scan(s, from, middle, probing, func(_, _ []byte) bool { return true }) == nil
 	})
 	return w.key(low)
 }

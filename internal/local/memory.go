@@ -79,10 +79,10 @@ func (processMemory) Allocated() int64 { return readMetrics("/gc/heap/allocs:byt
 // Collect implements turn.Memory.
 func (processMemory) Collect() { runtime.GC() }
 
-// samples keeps what metrics of the runtime are read into: they are read around all code that runs.
+// samples are reused, because metrics are read before and after each piece of workflow code that runs.
 var samples = sync.Pool{New: func() any { return new([2]metrics.Sample) }}
 
-// readMetrics returns the sum of metrics of the runtime, two at most.
+// readMetrics returns the sum of one or two metrics of the runtime.
 func readMetrics(names ...string) (sum int64) {
 	kept, _ := samples.Get().(*[2]metrics.Sample)
 	defer samples.Put(kept)

@@ -13,7 +13,8 @@ import (
 
 var _ HTTPClient = (*client)(nil)
 
-// HTTPClient is what the HTTP client of a Server's Config is. A test that wraps it embeds it, so that the wrapper stays an awstry.Slow.
+// HTTPClient is the type of the HTTP client in a Server's Config. A test that wraps the client embeds it, so that the wrapper is an
+// awstry.Slow as well.
 type HTTPClient interface {
 	aws.HTTPClient
 	awstry.Slow

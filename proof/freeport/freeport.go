@@ -1,8 +1,8 @@
 // Package freeport finds addresses for servers that a test starts, stops and starts again.
 //
-// A port that the kernel picks (address 127.0.0.1:0) is taken by somebody else as soon as the listener is closed: every outgoing
-// connection and every other listener on any port takes one from the same range. Weft's servers are started again at the same
-// address, so a test would lose its port now and then. The ports of this package are below that range.
+// The kernel may give a port that it has picked (address 127.0.0.1:0) to somebody else as soon as the listener is closed: outgoing
+// connections, and other listeners on port 0, get theirs from the same range. A test that starts a server again at the same address
+// would sometimes lose its port to them. The ports of this package are below that range.
 package freeport
 
 import (
@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // lowest is the first port that Addr returns.
@@ -42,6 +43,16 @@ func Addr() (string, error) {
 	return "", fmt.Errorf("no free port from %d to %d in %d tries", lowest, highest-1, tries)
 }
 
+// ForTest returns an address as Addr does. It ends the test if there is none.
+func ForTest(t testing.TB) string {
+	t.Helper()
+	addr, err := Addr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr
+}
+
 // free reports whether a server can listen at an address.
 func free(addr string) bool {
 	l, err := net.Listen("tcp", addr)
@@ -51,7 +62,8 @@ func free(addr string) bool {
 	return l.Close() == nil
 }
 
-// ephemeral returns the first port that the kernel picks by itself. Where it does not say so, it is that of RFC 6335.
+// ephemeral returns the first port of the range from which the kernel picks. On a system that does not report its range, or whose range
+// leaves no room below it, that is the first dynamic port of RFC 6335.
 func ephemeral() int {
 	const standard = 49_152
 	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")

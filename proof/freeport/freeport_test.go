@@ -8,15 +8,12 @@ import (
 	"github.com/seed-41655fb1/weft/proof/freeport"
 )
 
-// Each address is another one, can be listened at, and is none that the kernel picks for others.
+// Addr returns a new address each time. A server can listen at it, and its port is below those that the kernel picks.
 func TestAddr(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 50 {
-		addr, err := freeport.Addr()
-		if err != nil {
-			t.Fatal(err)
-		}
+		addr := freeport.ForTest(t)
 		if seen[addr] {
 			t.Errorf("%s was given twice", addr)
 		}

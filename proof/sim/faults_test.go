@@ -42,7 +42,7 @@ func (c faultCounts) String() string {
 	return text.String()
 }
 
-// missing returns the faults that have not happened.
+// missing returns the faults that have not happened and are played.
 func (c faultCounts) missing() (faults []*fault) {
 	for _, f := range allFaults {
 		if c[f.number][0] == 0 && !without[f.name] {
@@ -50,14 +50,6 @@ func (c faultCounts) missing() (faults []*fault) {
 		}
 	}
 	return faults
-}
-
-// never returns the names of the faults that have not happened.
-func (c faultCounts) never() (names []string) {
-	for _, f := range c.missing() {
-		names = append(names, f.name)
-	}
-	return names
 }
 
 // Every fault has a name of its own, a source and chances.

@@ -55,8 +55,8 @@ type search struct {
 	game game
 	base uint64
 	look func(any)
-	// seeks says that each fault has to happen if there are many seeds.
-	seeks bool
+	// demandsFaults says that each fault has to happen if there are many seeds.
+	demandsFaults bool
 
 	mu     sync.Mutex
 	number int // of the last one that was begun
@@ -90,8 +90,8 @@ func (q *search) run() {
 		})
 	}
 	workers.Wait()
-	if q.seeks && q.number >= manySeeds {
-		q.seekFaults()
+	if q.demandsFaults && q.number >= manySeeds {
+		q.demandFaults()
 	}
 	q.t.Log(q.summary(cpuSeconds() - spent))
 	slices.SortFunc(q.failed, func(a, b failing) int { return a.number - b.number })
@@ -133,18 +133,20 @@ func (q *search) next() (seed uint64, ok bool) {
 	return q.base + uint64(q.number) - 1, true
 }
 
-// seekFaults plays more seeds for each fault that has not happened yet: the next ones that have the fault, until it happens. A rare
-// fault happens in one seed of ten that have it, or fewer, so that even a thousand seeds may miss it. A fault that cannot happen at all
-// costs mostSought seeds, and is left for the caller to report.
-func (q *search) seekFaults() {
+// demandFaults fails if a fault has not happened. A rare fault happens in one of ten seeds that have it, or fewer, so even a thousand seeds
+// may miss it. Therefore demandFaults first plays the next seeds that have the fault, mostSought at most.
+func (q *search) demandFaults() {
 	const mostSought = 400
-	last := q.base + uint64(q.number) - 1
+	after := q.base + uint64(q.number)
 	for _, f := range q.faults.missing() {
-		for seed, played := last+1, 0; q.faults[f.number][0] == 0 && played < mostSought && len(q.failed) < *failures; seed++ {
-			if s := (&simulation{seed: seed}); s.has(f) {
+		for seed, played := after, 0; q.faults[f.number][0] == 0 && played < mostSought && len(q.failed) < *failures; seed++ {
+			if (&simulation{seed: seed}).has(f) {
 				q.one(seed)
 				played++
 			}
+		}
+		if q.faults[f.number][0] == 0 {
+			q.t.Errorf("%d seeds have not played %q", len(q.steps), f.name)
 		}
 	}
 }
