@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/turn/attempts"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/internal/turn/runner"
 )
 
@@ -89,7 +90,7 @@ func (s *Service) admitted(ctx context.Context, d Delivery) (w *work, found bool
 		return err
 	})
 	var other *OtherBuild
-	if err != nil && !errors.As(err, &other) && !errors.Is(err, errOther) && !errors.Is(err, errDropped) && d.Look == 0 && s.outbox.SendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
+	if err != nil && !errors.As(err, &other) && !errors.Is(err, errOther) && !errors.Is(err, outcome.ErrDropped) && d.Look == 0 && s.outbox.SendLater(context.WithoutCancel(ctx), d.Message, copyDelay) == nil {
 		return nil, true, nil
 	}
 	return w, found, err
@@ -115,7 +116,7 @@ func (s *Service) work(ctx context.Context, w *work) (next *work, err error) {
 	} else {
 		next, err = s.finish(ctx, w, result, f)
 	}
-	if errors.Is(err, errDropped) {
+	if errors.Is(err, outcome.ErrDropped) {
 		err = s.drop(ctx, w.delivery.Message)
 	}
 	return next, err
@@ -310,7 +311,7 @@ func (s *Service) finish(ctx context.Context, w *work, result history.Payload, f
 	if next != nil {
 		return nil, s.nextAttempt(within, w.delivery.Message, w.activity.EventID, *next, f)
 	}
-	follows := &continuation{of: w}
+	follows := &continuation{s: s, of: w}
 	if err := s.bringResult(within, w, e, follows); err != nil {
 		within, cancel := s.world.WithTimeout(ctx, last)
 		defer cancel()

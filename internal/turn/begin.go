@@ -22,11 +22,6 @@ var (
 	// errOther refuses a message while a message of another sending goes on with the attempt. It stays in its queue: it may be
 	// the only one that sends what follows from an earlier delivery of its own.
 	errOther = errors.New("turn: another message goes on with the attempt")
-	// errDropped has a message deleted, because a message of another sending goes on with the activity. At the gate, the log is read
-	// first, and the message is looked at again: another delivery of it may have committed a result that this process does not know,
-	// and died before it sent what follows. The other message does not repair that, because the commit has not its wave.
-	// A commit that lands after the read is found by a copy (dropped).
-	errDropped = errors.New("turn: another message goes on with the activity, and this one is dropped")
 )
 
 // counted reports whether the begin of an attempt is recorded: the number of attempts is limited, or the first one has to begin
@@ -87,7 +82,7 @@ func (s *Service) until(w *work) history.Timestamp {
 
 // compare compares a delivery with what is recorded of its activity, and reports whether nothing is left to do for it:
 //
-//   - Its attempt has failed. The message whose attempt failed sends the next one; any other is dropped (errDropped).
+//   - Its attempt has failed. The message whose attempt failed sends the next one; any other is dropped (outcome.ErrDropped).
 //   - Its attempt goes on outside. The same holds for the message that looks after it.
 //   - Its attempt has begun and may still go on. The message comes back when that time is over.
 //   - A later copy of it goes on.
@@ -102,7 +97,7 @@ func (s *Service) compare(ctx context.Context, w *work, kept *attempts.Record) (
 	mine := kept.IsBy(m)
 	if kept.LastFailed >= w.number {
 		if !mine {
-			return true, errDropped
+			return true, outcome.ErrDropped
 		}
 		return true, s.outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
 	}
@@ -113,7 +108,7 @@ func (s *Service) compare(ctx context.Context, w *work, kept *attempts.Record) (
 	w.stored = kept.Number
 	switch {
 	case kept.Deadline != 0 && !mine:
-		return true, errDropped
+		return true, outcome.ErrDropped
 	case kept.Deadline != 0:
 		return true, s.outbox.Send(ctx, []engine.Message{s.watch(w, kept)})
 	case kept.Until > s.now():

@@ -113,7 +113,7 @@ func (t *session) putThenSend(ctx context.Context, triggers []*engine.Message, c
 		}
 		if t.follows != nil {
 			// What it takes is not sent: if this process dies before it is done, the trigger is delivered again, and repairs.
-			messages = t.follows.take(t.Service, run, messages)
+			messages = t.follows.take(run, messages)
 		}
 		return t.outbox.Send(ctx, messages)
 	})

@@ -56,7 +56,7 @@
 //	holds its commit           still needed            done: put, then send, then deleted
 //	holds its commit           already done            its wave's messages are sent again; deleted
 //	holds its commit           left to another         looked at again by a strong read, and by a copy when no put can be on
-//	                                                   its way any more; deleted (errDropped)
+//	                                                   its way any more; deleted (outcome.ErrDropped)
 //
 // # Answers that write nothing
 //

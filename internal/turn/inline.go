@@ -15,6 +15,7 @@ const inlineReserve = runner.AttemptGrace + 5*time.Second
 // result goes on with: no message is sent. It takes the place of that message: it has the wave of the message that the
 // invocation handles, so that this message, delivered again after a crash, sends what is still pending (session.repair).
 type continuation struct {
+	s    *Service
 	of   *work
 	next *work
 }
@@ -24,21 +25,21 @@ type continuation struct {
 // to die, nobody would know that it had been begun. Nor is one where activities have a rate: it needs a slot, for which it may have to wait.
 //
 // It returns the messages that are to be sent all the same: all, or the one that ends the activity when its time is over.
-func (c *continuation) take(s *Service, run *engine.Run, messages []engine.Message) []engine.Message {
+func (c *continuation) take(run *engine.Run, messages []engine.Message) []engine.Message {
 	if len(messages) == 0 || len(messages) > 2 || len(messages) == 2 && messages[1].Kind != engine.CloseActivity {
 		return messages
 	}
-	if c.takes(s, run, messages[0]) {
+	if c.takes(run, messages[0]) {
 		return messages[1:]
 	}
 	return messages
 }
 
-func (c *continuation) takes(s *Service, run *engine.Run, m engine.Message) bool {
+func (c *continuation) takes(run *engine.Run, m engine.Message) bool {
 	if m.RunID != run.State.RunID {
 		return false // it is of the run that follows, which has numbers of its own
 	}
-	a := run.State.Activities[m.EventID]
+	s, a := c.s, run.State.Activities[m.EventID]
 	if m.Kind != engine.RunActivity || a == nil || !a.Inline || a.Retry.MaximumAttempts == 1 || a.TaskQueue != "" || c.of.activity.TaskQueue != "" || s.rateOf("").Limited() || s.registry.Activity(a.ActivityType) == nil {
 		return false
 	}

@@ -60,7 +60,7 @@ func (s *Service) Handle(ctx context.Context, d Delivery) error {
 	defer cancel()
 	for look := 0; ; look++ {
 		found, err := s.handleNamed(ctx, d)
-		if errors.Is(err, errDropped) {
+		if errors.Is(err, outcome.ErrDropped) {
 			return s.dropped(context.WithoutCancel(ctx), d.Message)
 		}
 		if found || err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/turn/attempts"
+	"github.com/seed-41655fb1/weft/internal/turn/outcome"
 	"github.com/seed-41655fb1/weft/internal/turn/runner"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -28,7 +29,7 @@ func (s *Service) nextAttempt(ctx context.Context, m *engine.Message, event int6
 }
 
 // secondChain is what becomes of an attempt that another delivery has recorded before. A delivery of another message
-// sends the next attempt before that message is deleted, so this chain can end: errDropped. A delivery of the same message cannot be
+// sends the next attempt before that message is deleted, so this chain can end: outcome.ErrDropped. A delivery of the same message cannot be
 // relied upon, because this one deletes it: the next attempt is sent once more, and the chains become one there.
 func (s *Service) secondChain(ctx context.Context, m *engine.Message, event int64, next engine.Message) error {
 	kept, err := s.attempts.Own(ctx, m, event)
@@ -39,7 +40,7 @@ func (s *Service) secondChain(ctx context.Context, m *engine.Message, event int6
 		next.Due = kept.Next
 		return s.outbox.Send(ctx, []engine.Message{next})
 	}
-	return errDropped
+	return outcome.ErrDropped
 }
 
 // drop is what a message comes to, outside of the gate, when another goes on with its activity. It is only deleted if a read that began
@@ -55,7 +56,7 @@ func (s *Service) drop(ctx context.Context, m *engine.Message) error {
 		case err != nil || place != inLog:
 			return err
 		case run.Needed(m):
-			return errDropped
+			return outcome.ErrDropped
 		}
 		return t.repair(ctx, run, m)
 	})

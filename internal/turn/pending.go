@@ -119,7 +119,7 @@ func (t *session) closeAttempt(ctx context.Context, run *engine.Run, m *engine.M
 	case kept.LastFailed == m.Attempt && kept.IsBy(m):
 		return t.outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
 	case kept.LastFailed >= m.Attempt || kept.Deadline == 0:
-		return errDropped // it has ended otherwise, and whoever ended it has sent what follows
+		return outcome.ErrDropped // it has ended otherwise, and whoever ended it has sent what follows
 	}
 	at, limit := kept.End(w.activity)
 	if at > t.now() {

@@ -110,7 +110,7 @@ func (t *session) insist(ctx context.Context, fn func(context.Context, *session)
 		switch {
 		case errors.Is(err, outcome.ErrTooLarge):
 			err = t.final(ctx, err) // it writes nothing either
-		case errors.Is(err, errDropped):
+		case errors.Is(err, outcome.ErrDropped):
 			err = t.final(ctx, err) // nor does this
 		}
 		switch {

@@ -119,7 +119,9 @@ func (t *session) sameReset(ctx context.Context, run *engine.Run, requestID stri
 func checkReset(r *api.ResetRequest) error {
 	given := 0
 	for _, is := range []bool{r.EventID != 0, r.To != "", r.Build != ""} {
-		given += oneIf(is)
+		if is {
+			given++
+		}
 	}
 	if given != 1 {
 		return api.Invalid.New("say what to reset to: give one of eventId, to, and build")

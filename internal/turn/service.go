@@ -135,7 +135,7 @@ type Service struct {
 	options  Options
 	cache    *cache
 	pressure pressure
-	locks    *lock.Table[*updateCall]
+	locks    *lock.Table[any] // of updates that wait together, see package requests
 	logs     *runlog.Reader
 	outbox   *outbox.Outbox
 	attempts *attempts.Records
@@ -180,7 +180,7 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Se
 	ports = counted(ports)
 	pressure := newPressure(o.Memory, o.CacheBytes)
 	return &Service{
-		Ports: ports, registry: registry, world: world, options: o, locks: lock.New[*updateCall](world),
+		Ports: ports, registry: registry, world: world, options: o, locks: lock.New[any](world),
 		logs:     runlog.NewReader(ports.Log, world, runlog.Options{SoftLimit: o.SoftLimit, LogBytes: o.LogBytes, Logger: o.Logger}),
 		attempts: attempts.NewRecords(ports.Attempts, world),
 		runner: runner.New(registry, world, runner.Options{

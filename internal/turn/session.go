@@ -22,7 +22,7 @@ type session struct {
 	// code is that of the latest run.
 	code *runner.Code
 	// follows takes the activity that follows, if it is to be run here; nil where none is.
-	follows *continuation
+	follows follower
 	// patience is how long the session tries again after lost races; 0 is not at all.
 	patience time.Duration
 	// committed says that the session has committed something.
@@ -33,6 +33,12 @@ type session struct {
 	gateless bool
 	// began is when the session did.
 	began time.Time
+}
+
+// follower takes the activity that follows from a commit, so that the process that made the commit goes on with it.
+type follower interface {
+	// take takes what a commit of the run schedules, if it goes on with that here. It returns the messages to send all the same.
+	take(run *engine.Run, messages []engine.Message) []engine.Message
 }
 
 // open enters the gate of a workflow and takes what the cache knows of it.

@@ -147,7 +147,7 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 	taken := s.locks.Take(workflowID, s.options.UpdatesTogether-1)
 	calls := []*updateCall{call}
 	for _, w := range taken {
-		calls = append(calls, w.Call)
+		calls = append(calls, w.Call.(*updateCall))
 	}
 	t := s.begin(workflowID)
 	if len(taken) == 0 {
@@ -157,7 +157,7 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 	defer func() {
 		if !ended { // a store has panicked, say
 			for _, w := range taken {
-				w.Call.err = s.problem(outcome.ErrUnknown)
+				w.Call.(*updateCall).err = s.problem(outcome.ErrUnknown)
 			}
 		}
 		t.close()
@@ -178,10 +178,10 @@ func (s *Service) carryOutHere(ctx context.Context, workflowID string, call *upd
 }
 
 // separate gives the calls that have to be carried out alone back to their callers, and answers the others.
-func (s *Service) separate(workflowID string, taken []*lock.Waiter[*updateCall], alone []*updateCall) {
-	var back, answered []*lock.Waiter[*updateCall]
+func (s *Service) separate(workflowID string, taken []*lock.Waiter[any], alone []*updateCall) {
+	var back, answered []*lock.Waiter[any]
 	for _, w := range taken {
-		if slices.Contains(alone, w.Call) {
+		if slices.Contains(alone, w.Call.(*updateCall)) {
 			back = append(back, w)
 		} else {
 			answered = append(answered, w)

@@ -21,6 +21,11 @@ var (
 	ErrTooLarge = errors.New("executor: the commit is too large")
 	// ErrStale says that an answer did not rest on a read of its session. The session has read since: look again.
 	ErrStale = errors.New("executor: decided on outdated knowledge")
+	// ErrDropped says that a message of another sending continues the activity, so that this message is deleted. The
+	// session reads the log first and looks at the message again: another delivery of it may have committed a result
+	// that this process does not know, and died before it sent what follows. The other message does not repair that,
+	// because the commit does not have its causation id. A copy finds a commit that lands after the read.
+	ErrDropped = errors.New("executor: another message continues the activity, and this one is dropped")
 )
 
 // OfRead returns what the failure of a read is to its caller: ErrBusy, since nothing was written. It wraps an error that
