@@ -124,6 +124,12 @@ type Receiver interface {
 	Extend(ctx context.Context, queue, receipt string, d time.Duration) error
 }
 
+// Queue is what a deployment in one process demands of its queues: both ends of each.
+type Queue interface {
+	Sender
+	Receiver
+}
+
 // Settings are the settings of one queue.
 type Settings struct {
 	// FIFO says that the queue keeps the order of each group.

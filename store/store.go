@@ -234,3 +234,21 @@ type Scanner interface {
 	// Otherwise it returns an error that wraps ErrStale.
 	WriteMark(ctx context.Context, old, mark []byte) error
 }
+
+// Expirer deletes what has expired. An adapter whose service does that by itself leaves it out, as store/dynamo does.
+type Expirer interface {
+	// DeleteExpired deletes at most limit items that expired at now or before, and returns how many it deleted. A run's row in
+	// the list, and its attempts, go with its last item. The caller repeats the call until it returns fewer than limit. An
+	// error leaves some deleted.
+	DeleteExpired(ctx context.Context, now time.Time, limit int) (deleted int, err error)
+}
+
+// Store is what a deployment demands of a store. An adapter may also be a [Lister] and an [Expirer].
+type Store interface {
+	Log
+	Attempts
+	Timers
+	Scanner
+	Keys
+	Rates
+}
