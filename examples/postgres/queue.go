@@ -94,14 +94,18 @@ func check(s queue.Settings, m queue.Message) error {
 const free = `m.queue = $1 AND m.visible <= $2 AND NOT EXISTS (
   SELECT FROM messages AS flying WHERE flying.queue = $1 AND flying.grp = m.grp AND flying.visible > $2)`
 
-// bury moves what was received too often to the dead letters, where it keeps its place in its group.
-const bury = `UPDATE messages AS m SET queue = $3, received = 0 WHERE ` + free + ` AND m.received >= $4`
+// due locks messages that may be received, the oldest first. SKIP LOCKED passes over what another Receive is taking.
+const due = `SELECT m.id FROM messages AS m WHERE ` + free + ` AND m.received >= $4 ORDER BY m.id LIMIT $5 FOR UPDATE SKIP LOCKED`
 
-// take receives messages, the oldest first. SKIP LOCKED passes over what another Receive is taking.
-const take = `
-UPDATE messages SET visible = $3, received = received + 1
-WHERE id IN (SELECT m.id FROM messages AS m WHERE ` + free + ` ORDER BY m.id LIMIT $4 FOR UPDATE SKIP LOCKED)
-RETURNING id, grp, body, received`
+// bury moves what was received $4 times to the dead letters $3, where it keeps its place in its group. take receives messages, which are
+// invisible until $3.
+const (
+	bury = `UPDATE messages SET queue = $3, received = 0 WHERE id IN (` + due + `)`
+	take = `UPDATE messages SET visible = $3, received = received + 1 WHERE id IN (` + due + `) RETURNING id, grp, body, received`
+)
+
+// buryAtOnce is how many messages one Receive moves to the dead letters.
+const buryAtOnce = 100
 
 // Receive implements queue.Receiver.
 func (q *Queue) Receive(ctx context.Context, name string, limit int) ([]queue.Delivery, error) {
@@ -153,13 +157,13 @@ func (q *Queue) take(ctx context.Context, name string, s queue.Settings, limit i
 		}
 		now := q.now()
 		if s.MaxReceives > 0 {
-			done, err := tx.Exec(ctx, bury, name, now.UnixMicro(), queue.DeadLetters(name), s.MaxReceives)
+			done, err := tx.Exec(ctx, bury, name, now.UnixMicro(), queue.DeadLetters(name), s.MaxReceives, buryAtOnce)
 			if err != nil {
 				return err
 			}
 			buried = done.RowsAffected()
 		}
-		rows, err := tx.Query(ctx, take, name, now.UnixMicro(), now.Add(s.Visibility).UnixMicro(), limit)
+		rows, err := tx.Query(ctx, take, name, now.UnixMicro(), now.Add(s.Visibility).UnixMicro(), 0, limit)
 		if err != nil {
 			return err
 		}

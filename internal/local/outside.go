@@ -33,7 +33,9 @@ func openOutside(ctx context.Context, o *Options, taskQueues []string) (*backend
 	lister, _ := s.(store.Lister)
 	tidy := func(context.Context, int) (int, error) { return 0, nil }
 	if expirer, ok := s.(store.Expirer); ok {
-		tidy = func(ctx context.Context, atOnce int) (int, error) { return deleteExpired(ctx, expirer, o.now(), atOnce) }
+		tidy = func(ctx context.Context, atOnce int) (int, error) {
+			return deleteExpired(ctx, expirer, o.now(), atOnce)
+		}
 	}
 	return &backend{
 		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s, Queue: given.Queue},

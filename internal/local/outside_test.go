@@ -115,8 +115,10 @@ func TestBackendLacks(t *testing.T) {
 	t.Parallel()
 	closed := 0
 	for want, open := range map[string]backendport.Open{
-		"no route to host": func(context.Context, []string) (*backendport.Backend, error) { return nil, errors.New("no route to host") },
-		"is nil":           func(context.Context, []string) (*backendport.Backend, error) { return nil, nil },
+		"no route to host": func(context.Context, []string) (*backendport.Backend, error) {
+			return nil, errors.New("no route to host")
+		},
+		"is nil": func(context.Context, []string) (*backendport.Backend, error) { return nil, nil },
 		"no store, or no queue": func(context.Context, []string) (*backendport.Backend, error) {
 			return &backendport.Backend{Close: func() error { closed++; return nil }}, nil
 		},
