@@ -69,8 +69,8 @@ func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(r
 type Settings struct {
 	// Backend opens a store, queues and blobs of the program's own, each in place of DynamoDB, SQS and S3; nil is none. WEFT_TABLE is
 	// not required then if there is a store among them. WEFT_LIST and WEFT_NAMESPACE do not concern a store of one's own. Queues of one's own
-	// are fed to the function as SQS does it: an event has the form of SQS's, its receipt handles are the queue's receipts, and its
-	// eventSourceARN ends with the last part of the queue's URL in WEFT_QUEUE_WORKFLOW and the others.
+	// are fed to the function by something of the program's own, in the events that [Batch] returns. WEFT_QUEUE_WORKFLOW and the others name
+	// them in these events.
 	Backend backend.Open
 	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open, which the program has to
 	// import. nil exports nothing.
