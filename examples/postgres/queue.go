@@ -17,8 +17,9 @@ import (
 // MaxMessage is the largest body of a message.
 const MaxMessage = 768 << 10
 
-// pollEvery is how long a Receive waits before it looks again for what another process has sent, or what has become visible.
-const pollEvery = 100 * time.Millisecond
+// pollEvery is how long a Receive waits before it looks again for what has become visible, or what another process has sent. What this
+// process sends wakes it. (LISTEN would wake it for others too, on a connection of its own.)
+const pollEvery = 500 * time.Millisecond
 
 // Queue has the queues of a deployment in PostgreSQL. Send and Receive are durable when they return.
 type Queue struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/blob"
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/settings"
-	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 	"github.com/seed-41655fb1/weft/store"
@@ -24,7 +24,7 @@ import (
 
 // kept is where a function keeps everything: in what the program brings, and else in AWS's services.
 type kept struct {
-	ports  turn.Ports
+	ports  executor.Ports
 	extend func(ctx context.Context, queue, receipt string, d time.Duration) error
 	blobs  blob.Blobs // nil if there are none
 	close  func() error
@@ -79,7 +79,7 @@ func (k *kept) setStore(s store.Store, e *environment, c aws.Config) error {
 		}
 		s, lister = table, table.Lister()
 	}
-	k.ports = turn.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s}
+	k.ports = executor.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s}
 	return nil
 }
 

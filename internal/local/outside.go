@@ -7,7 +7,7 @@ import (
 	"os"
 
 	backendport "github.com/seed-41655fb1/weft/backend"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -38,7 +38,7 @@ func openOutside(ctx context.Context, o *Options, taskQueues []string) (*backend
 		}
 	}
 	return &backend{
-		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s, Queue: given.Queue},
+		ports:    executor.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s, Queue: given.Queue},
 		receiver: given.Queue, taskQueues: taskQueues,
 		blobs: given.Blobs, tidy: tidy,
 		probe: func() error { return probe(s) },
