@@ -31,7 +31,7 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "each copy of a message is replaced by another", file: "internal/executor/activities/begin.go",
-		old: "	if m.Look == 0 || m.Look == outbox.MaxLook {\n", new: "	if true {\n", more: true,
+		old: "	if m.Look == 0 || m.Look == outbox.MaxLook {\n", new: "	if true || m.Look == outbox.MaxLook {\n", more: true,
 	},
 	{
 		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/executor/inbox/repair.go",
