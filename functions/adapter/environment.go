@@ -21,6 +21,7 @@ import (
 
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
@@ -135,12 +136,13 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
-	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Rates: table, Queue: q}
 	sealer := e.sealer(c, log)
-	service := turn.New(sealer.Ports(ports), registry, host.NewMachine(), sealer.Options(turn.Options{
-		Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
-		Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
-	}))
+	process := assembly.NewProcess(assembly.Config{
+		Ports: assembly.PortsOf(table, table.Lister(), q), Registry: registry, Host: host.NewMachine(), Codec: sealer, Options: turn.Options{
+			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
+			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
+		},
+	})
 	if role == Activity && e.Timeout > 0 {
 		tellLong(registry, e.Timeout-Reserve, log)
 	}
@@ -148,9 +150,9 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if e.pins() {
 		forward = newVersions(c, e.function).Forward
 	}
-	f, err := function.New(role, service, function.Options{
+	f, err := function.New(role, process, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
-		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: q.Extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: q.Extend, Log: log, Flush: told.flush,
 	})
 	if err != nil {
 		return nil, err

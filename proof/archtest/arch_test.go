@@ -136,12 +136,13 @@ var rules = []rule{
 	{"blob/embedded", []string{"blob", "internal/disk"}},
 	{"blob/s3", []string{"blob", "internal/awstry"}},
 	{"blob", nil},
+	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/pump", "internal/seal", "internal/turn", "internal/turn/host"}},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn", "internal/turn/host", "internal/turn/outbox"}},
 	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
 	{"weftest", []string{
-		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/bridge", "internal/httpapi",
+		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/assembly", "internal/bridge", "internal/httpapi",
 		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/replay", "internal/seal", "internal/turn", "internal/turn/host", "internal/turn/outbox",
 	}},
 }

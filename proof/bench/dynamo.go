@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
@@ -47,14 +48,16 @@ func withTable(figures string, fn func(server, table string) error) error {
 	return err
 }
 
-// openService is a process of a deployment over a table, as a Lambda function has it that has just begun: it knows of no run,
+// openProcess is a process of a deployment over a table, as a Lambda function has it that has just begun: it knows of no run,
 // and has no connection.
-func openService(table string) (*turn.Service, error) {
+func openProcess(table string) (*assembly.Process, error) {
 	_, config := server()
 	s, err := dynamo.New(dynamodb.NewFromConfig(config), dynamo.Options{Table: table, NoList: true})
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Queue: queuememory.New(queue.Standard(), queuememory.Options{})}
-	return turn.New(ports, registry(), host.Machine{}, turn.Options{Build: "bench", Logger: quiet}), nil
+	return assembly.NewProcess(assembly.Config{
+		Ports:    assembly.PortsOf(s, s.Lister(), queuememory.New(queue.Standard(), queuememory.Options{})),
+		Registry: registry(), Host: host.Machine{}, Options: turn.Options{Build: "bench", Logger: quiet},
+	}), nil
 }

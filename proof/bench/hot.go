@@ -36,18 +36,17 @@ func hotRun() error {
 	return withTable("accepted updates a second on one run, on DynamoDB", func(server, table string) error {
 		for _, c := range callers {
 			h := &hot{callers: c.n, updates: 300 + 30*c.n}
-			s, err := openService(table)
+			p, err := openProcess(table)
 			if err != nil {
 				return err
 			}
-			handler := httpapi.New(s, quiet)
 			if err := h.measure(client.ForHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				handler.ServeHTTP(w, r)
+				p.API.ServeHTTP(w, r)
 				h.count(w.Header())
 			})), "in process, on "+server, ""); err != nil {
 				return err
 			}
-			s.Close()
+			p.Service.Close()
 		}
 		return nil
 	})
@@ -56,12 +55,12 @@ func hotRun() error {
 // longRuns measures updates of a run on DynamoDB by the length of its history, with its code in memory and without.
 func longRuns() error {
 	return withTable("updates by the length of a history, on DynamoDB", func(server, table string) error {
-		s, err := openService(table)
+		p, err := openProcess(table)
 		if err != nil {
 			return err
 		}
-		defer s.Close()
-		c := caller{client.ForHandler(httpapi.New(s, quiet)), "long"}
+		defer p.Service.Close()
+		c := caller{client.ForHandler(p.API), "long"}
 		if err := c.open(); err != nil {
 			return err
 		}
@@ -82,12 +81,12 @@ func longRuns() error {
 			}
 			events += len(accepted) * updateEvents
 			cold, err := each(5, func(int) error {
-				other, err := openService(table)
+				other, err := openProcess(table)
 				if err != nil {
 					return err
 				}
-				defer other.Close()
-				return caller{client.ForHandler(httpapi.New(other, quiet)), "long"}.add(false)
+				defer other.Service.Close()
+				return caller{client.ForHandler(other.API), "long"}.add(false)
 			})
 			if err != nil {
 				return err

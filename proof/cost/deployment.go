@@ -22,6 +22,7 @@ import (
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
@@ -110,7 +111,7 @@ func (d *deployment) counted() (turn.Ports, error) {
 		return turn.Ports{}, err
 	}
 	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
-	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Rates: store, Queue: queue}, nil
+	return assembly.PortsOf(store, store.Lister(), queue), nil
 }
 
 // sealer is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
@@ -133,18 +134,19 @@ func (d *deployment) function(role, build string) (f *function.Function, end fun
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	lines := &bytes.Buffer{}
 	metrics := emf.New(lines, "default", nil)
-	sealer := d.sealer(log)
-	service := turn.New(sealer.Ports(d.ports), d.registry, host.Machine{}, sealer.Options(turn.Options{
-		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
-	}))
-	f, err = function.New(function.Role(role), service, function.Options{
-		Log: log, Open: sealer.Deliveries, QueueOf: function.QueueOf(d.urls),
+	process := assembly.NewProcess(assembly.Config{
+		Ports: d.ports, Registry: d.registry, Host: host.Machine{}, Codec: d.sealer(log), Options: turn.Options{
+			Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
+		},
+	})
+	f, err = function.New(function.Role(role), process, function.Options{
+		Log: log, QueueOf: function.QueueOf(d.urls),
 		Forward: func(ctx context.Context, build string, event []byte) ([]byte, error) {
 			return d.invoke(ctx, role, build, event)
 		},
 	})
 	return f, func() (int64, error) {
-		service.Close()
+		process.Service.Close()
 		err := metrics.Flush()
 		return int64(lines.Len()), err
 	}, err

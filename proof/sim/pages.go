@@ -3,13 +3,11 @@ package sim
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/turn"
 )
 
@@ -23,13 +21,13 @@ func (s *simulation) readHistory(id string) {
 	token, next := "", int64(1)
 	for {
 		var answer *httptest.ResponseRecorder
-		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, t *turn.Service) error {
+		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, _ *turn.Service) error {
 			target := "/v1/workflows/" + id + "/history"
 			if token != "" {
 				target += "?pageToken=" + url.QueryEscape(token)
 			}
 			answer = httptest.NewRecorder()
-			httpapi.New(t, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
+			s.running.process.API.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
 			if answer.Code == http.StatusServiceUnavailable {
 				return api.Busy.New("%s", answer.Body)
 			}
