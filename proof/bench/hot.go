@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // callers are how many callers send updates to the hot run at once, and what is aimed at where it is on disk.
@@ -112,7 +113,7 @@ type hot struct {
 
 func (h *hot) measure(c *client.Client, where, aim string) error {
 	id := fmt.Sprint("hot-", h.callers)
-	if _, err := counter.Start(context.Background(), c, id, 10); err != nil {
+	if _, err := measured.Counter.Start(context.Background(), c, id, 10); err != nil {
 		return err
 	}
 	h.puts.Store(0)
@@ -137,7 +138,7 @@ func (h *hot) send(c *client.Client, id string) (took []time.Duration, err error
 		all.Go(func() {
 			for range h.updates / h.callers {
 				one, failed := timed(func() error {
-					_, err := add.Call(context.Background(), c, id, 1)
+					_, err := measured.Add.Call(context.Background(), c, id, 1)
 					return err
 				})
 				mu.Lock()
