@@ -24,9 +24,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/assembly"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -177,7 +177,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 		d.t.Fatal(err)
 	}
 	m.Look, m.Copy = 1, 1
-	if err := p.Service.Handle(d.t.Context(), turn.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
+	if err := p.Service.Handle(d.t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
 	d.hand(adapter.Dead, body(d.t, m))
@@ -322,7 +322,7 @@ func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assemb
 	s := d.store()
 	p := assembly.NewProcess(assembly.Config{
 		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: turntest.Registry(d.t, v.registrations()...), Host: past{ago: ago},
-		Codec: d.sealer(d.objects), Options: turn.Options{Logger: slog.New(slog.DiscardHandler)},
+		Codec: d.sealer(d.objects), Options: executor.Options{Logger: slog.New(slog.DiscardHandler)},
 	})
 	d.t.Cleanup(p.Service.Close)
 	return p
@@ -342,7 +342,7 @@ func (d *deployment) runBefore(v *traveller) {
 	}
 	m, err := outbox.Decode(sent.sent[0].Body)
 	if err == nil {
-		err = p.Service.Handle(ctx, turn.Delivery{Message: m, Received: 1})
+		err = p.Service.Handle(ctx, executor.Delivery{Message: m, Received: 1})
 	}
 	if err == nil {
 		err = run.Terminate(ctx, "enough")

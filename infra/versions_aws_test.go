@@ -11,9 +11,9 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/assembly"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
@@ -57,7 +57,7 @@ func (d *deployment) runPinned(v *traveller) {
 func (d *deployment) build1(v *traveller, l *letters) *assembly.Process {
 	d.t.Helper()
 	s := d.store()
-	o := turn.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
+	o := executor.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
 	p := assembly.NewProcess(assembly.Config{
 		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: turntest.Registry(d.t, v.registrations()...), Host: host.Machine{}, Options: o,
 	})

@@ -18,12 +18,12 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -140,7 +140,7 @@ func (e *Env) open(o seal.Options) {
 	}
 	e.commits = sealer.Log(e.store)
 	e.process = assembly.NewProcess(assembly.Config{
-		Ports: assembly.PortsOf(e.store, e.store, e.queue), Receiver: e.queue, Registry: e.registry, Host: e.world, Codec: sealer, Concurrency: 1, Options: turn.Options{
+		Ports: assembly.PortsOf(e.store, e.store, e.queue), Receiver: e.queue, Registry: e.registry, Host: e.world, Codec: sealer, Concurrency: 1, Options: executor.Options{
 			Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, CheckAlways: true, Logger: quiet, Observe: observe.New((*listener)(e)),
 			Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
 		},

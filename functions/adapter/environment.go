@@ -23,14 +23,14 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/awstry"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/settings"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 	"github.com/seed-41655fb1/weft/store"
@@ -138,7 +138,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
 	sealer := e.sealer(c, log)
 	process := assembly.NewProcess(assembly.Config{
-		Ports: assembly.PortsOf(table, table.Lister(), q), Registry: registry, Host: host.NewMachine(), Codec: sealer, Options: turn.Options{
+		Ports: assembly.PortsOf(table, table.Lister(), q), Registry: registry, Host: host.NewMachine(), Codec: sealer, Options: executor.Options{
 			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
 			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 		},

@@ -10,18 +10,18 @@ import (
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
 // Config is what a process is assembled from. Ports, Registry and Host are required.
 type Config struct {
 	// Ports are the stores, and what messages are sent with: see PortsOf.
-	Ports turn.Ports
+	Ports executor.Ports
 	// Receiver is what the worker receives messages from. Without one the process has no worker: something else receives the
 	// messages, and hands them to Handler.
 	Receiver queue.Receiver
@@ -32,10 +32,10 @@ type Config struct {
 	// Codec compresses, encrypts and offloads what the ports keep and send; nil leaves it plain.
 	Codec *seal.Sealer
 	// Watch wraps the ports as the executor sees them, above the codec; nil wraps nothing.
-	Watch func(turn.Ports) turn.Ports
+	Watch func(executor.Ports) executor.Ports
 	// Options are the settings of the executor, with its build, rates and observer. Its Logger is that of the whole process; nil is
 	// slog.Default.
-	Options turn.Options
+	Options executor.Options
 	// Concurrency is how many messages of a queue the worker handles at once, and TaskQueues that of each task queue; 0 is Concurrency.
 	Concurrency int
 	TaskQueues  map[string]int
@@ -43,7 +43,7 @@ type Config struct {
 
 // Process is a process of a deployment. Nothing of it runs by itself: requests come to API, and messages to Worker or Handler.
 type Process struct {
-	Service *turn.Service
+	Service *executor.Service
 	// API is the HTTP API.
 	API http.Handler
 	// Worker polls the queues, and hands over what it receives; nil if the process has no receiver.
@@ -64,7 +64,7 @@ func NewProcess(c Config) *Process {
 	if c.Watch != nil {
 		c.Ports = c.Watch(c.Ports)
 	}
-	p := &Process{Service: turn.New(c.Ports, c.Registry, c.Host, c.Options), codec: c.Codec, log: c.Options.Logger}
+	p := &Process{Service: executor.New(c.Ports, c.Registry, c.Host, c.Options), codec: c.Codec, log: c.Options.Logger}
 	p.API = httpapi.New(p.Service, p.log)
 	if c.Receiver != nil {
 		p.Worker = &pump.Pump{

@@ -1,7 +1,7 @@
 package assembly
 
 import (
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -17,6 +17,6 @@ type Store interface {
 }
 
 // PortsOf returns the ports over a store, its list of workflows and a queue. Without a list nobody can ask for one.
-func PortsOf(s Store, list store.Lister, q queue.Sender) turn.Ports {
-	return turn.Ports{Log: s, Attempts: s, Timers: s, Lister: list, Keys: s, Rates: s, Scanner: s, Eraser: s, Queue: q}
+func PortsOf(s Store, list store.Lister, q queue.Sender) executor.Ports {
+	return executor.Ports{Log: s, Attempts: s, Timers: s, Lister: list, Keys: s, Rates: s, Scanner: s, Eraser: s, Queue: q}
 }

@@ -95,7 +95,7 @@ func (f *Function) Hung() bool { return f.process.Service.Hung() > 0 }
 
 // sweep sends the long timers that have become near, and makes a step of the slow check over all runs with what is left of
 // the invocation's time, also if the sweep fails. What the event says does not matter: only its time does. The check may fail: no run
-// waits for it (turn.Service.Maintain says what a step costs).
+// waits for it (executor.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
 	sent, failed := f.process.Service.Sweep(ctx)
 	did, err := f.process.Service.Maintain(ctx)

@@ -15,10 +15,10 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -76,7 +76,7 @@ const stopAfter = 5 * time.Second
 
 // ServeChild serves as a child until the parent closes the standard input, or ends. The parent decides when that is: the child pays no
 // heed to signals that end the server.
-func ServeChild(registry *engine.Registry, o turn.Options, log *slog.Logger) error {
+func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger) error {
 	told, is, err := ordered()
 	if !is || err != nil {
 		return fmt.Errorf("this process is no child of a server: %w", err)

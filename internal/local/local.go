@@ -27,13 +27,13 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -42,7 +42,7 @@ type Options struct {
 	// Dir is the data directory; empty keeps everything in memory, for as long as the process lives.
 	Dir string
 	// Turn are the settings of the protocol. An empty Build is made from the program itself.
-	Turn turn.Options
+	Turn executor.Options
 	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
 	Concurrency int
 	// TaskQueues are task queues besides the default one, and those that activities are declared with. Each has the number of
@@ -103,7 +103,7 @@ func (o *Options) now() time.Time {
 
 // Server is Weft in one process.
 type Server struct {
-	Service *turn.Service
+	Service *executor.Service
 	handler http.Handler
 	hosts   hosts
 	token   *token        // nil demands none
@@ -124,7 +124,7 @@ const stopAfter = 5 * time.Second
 
 // backend is where a server keeps things.
 type backend struct {
-	ports    turn.Ports
+	ports    executor.Ports
 	receiver queue.Receiver
 	// taskQueues are those that there are, besides the default one.
 	taskQueues []string
@@ -232,7 +232,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// leastRetention is the least time that a closed run is kept: see turn.Options.
+// leastRetention is the least time that a closed run is kept: see executor.Options.
 const leastRetention = 2 * time.Hour
 
 // checkDeletion reports what is wrong with the retention and its pace.

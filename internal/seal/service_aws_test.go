@@ -24,11 +24,11 @@ import (
 	"github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -139,7 +139,7 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 	ports := assembly.PortsOf(table, table.Lister(), q)
 	ports.Scanner = nil // nothing looks through the table
 	p := assembly.NewProcess(assembly.Config{
-		Ports: ports, Receiver: q, Registry: types, Host: host.Machine{}, Codec: seal.New(o), Options: turn.Options{Build: "build", Logger: o.Log}, Concurrency: 8,
+		Ports: ports, Receiver: q, Registry: types, Host: host.Machine{}, Codec: seal.New(o), Options: executor.Options{Build: "build", Logger: o.Log}, Concurrency: 8,
 	})
 	t.Cleanup(p.Work(context.Background()))
 	return client.ForHandler(p.API)

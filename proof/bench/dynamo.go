@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/internal/assembly"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/queue"
@@ -52,6 +52,6 @@ func openProcess(table string) (*assembly.Process, error) {
 	}
 	return assembly.NewProcess(assembly.Config{
 		Ports:    assembly.PortsOf(s, s.Lister(), queuememory.New(queue.Standard(), queuememory.Options{})),
-		Registry: measured.Registry(), Host: host.Machine{}, Options: turn.Options{Build: "bench", Logger: quiet},
+		Registry: measured.Registry(), Host: host.Machine{}, Options: executor.Options{Build: "bench", Logger: quiet},
 	}), nil
 }

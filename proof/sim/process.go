@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -46,7 +46,7 @@ func (s *simulation) boot(build int) *process {
 	p := &process{number: s.audit.boots, build: build, frozen: s.outages.offUntil, settings: s.rollout.now}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
-	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
+	all := executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
 	lossy := lossy{s}
 	p.Process = assembly.NewProcess(assembly.Config{
 		Ports: lossy.ports(all), Receiver: lossyReceiver{lossy, ports}, Registry: registry(s, build), Host: world{s, p},

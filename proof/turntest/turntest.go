@@ -14,11 +14,11 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
@@ -38,7 +38,7 @@ type Deployment struct {
 	Disk  *disk.DB
 	Queue *queuememory.Queue
 	// Ports can be changed before a process is started, to put faults between it and the stores.
-	Ports turn.Ports
+	Ports executor.Ports
 	kept  kept
 	// sealer offloads large payloads; nil where they are small.
 	sealer *seal.Sealer
@@ -110,7 +110,7 @@ type Process struct {
 
 // Start starts a process that knows these workflows and activities, and delivers messages to it until it is stopped or
 // the test ends.
-func (d *Deployment) Start(o turn.Options, registrations ...workflow.Registration) *Process {
+func (d *Deployment) Start(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	p := d.Idle(o, registrations...)
 	p.stop = p.Process.Work(p.Meter.Counting(context.Background()))
@@ -118,7 +118,7 @@ func (d *Deployment) Start(o turn.Options, registrations ...workflow.Registratio
 }
 
 // Idle starts a process that answers requests and handles no messages.
-func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration) *Process {
+func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

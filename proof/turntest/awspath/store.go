@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/seed-41655fb1/weft/internal/assembly"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
@@ -23,7 +23,7 @@ import (
 // Store is where a scene keeps its runs.
 type Store struct {
 	// Ports are all but the queue.
-	Ports turn.Ports
+	Ports executor.Ports
 	// Workflows are the ids of the workflows that have runs, sorted.
 	Workflows func(ctx context.Context) ([]string, error)
 	// Dump is all that is kept, for comparison with another dump.
@@ -34,7 +34,7 @@ type Store struct {
 }
 
 // portsOf returns the ports over a store, without a queue. The check over all runs is left out: it changes what things cost.
-func portsOf(s assembly.Store, list store.Lister) turn.Ports {
+func portsOf(s assembly.Store, list store.Lister) executor.Ports {
 	ports := assembly.PortsOf(s, list, nil)
 	ports.Scanner = nil
 	return ports
