@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/proof/privilege"
+
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -32,7 +34,6 @@ import (
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/proof/awstest"
-	"github.com/seed-41655fb1/weft/proof/awsuse"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs/sqstest"
@@ -54,14 +55,14 @@ type deployment struct {
 
 	mu       sync.Mutex
 	running  map[string]*adapter.Function
-	recorded map[string]*awsuse.Recorder
+	recorded map[string]*privilege.Recorder
 }
 
 // deploy makes the table and the queues.
 func deploy(t *testing.T, stack string, functions map[string]function) *deployment {
 	t.Helper()
 	d := &deployment{
-		t: t, functions: functions, urls: map[string]string{}, running: map[string]*adapter.Function{}, recorded: map[string]*awsuse.Recorder{},
+		t: t, functions: functions, urls: map[string]string{}, running: map[string]*adapter.Function{}, recorded: map[string]*privilege.Recorder{},
 		tables: dynamodb.NewFromConfig(awstest.DynamoDB(t)[0].Config), queues: sqs.NewFromConfig(awstest.SQS(t)[0].Config),
 		objects: s3.NewFromConfig(awstest.LocalStack(t).Config, func(o *s3.Options) { o.UsePathStyle = true }),
 	}
@@ -145,7 +146,7 @@ func (d *deployment) start(role adapter.Role, variables map[string]string, regis
 		}
 	}
 	if d.recorded[name] == nil {
-		d.recorded[name] = &awsuse.Recorder{}
+		d.recorded[name] = &privilege.Recorder{}
 	}
 	f, err := adapter.Open(role, d.config(name), func(name string) string { return all[name] }, slog.New(slog.NewTextHandler(d.t.Output(), nil)), registrations...)
 	if err != nil {
@@ -162,7 +163,7 @@ func (d *deployment) config(name string) aws.Config {
 		dynamodb.ServiceID: *awstest.DynamoDB(d.t)[0].Config.BaseEndpoint, sqs.ServiceID: *awstest.SQS(d.t)[0].Config.BaseEndpoint,
 		lambda.ServiceID: d.versions.URL, s3.ServiceID: *awstest.LocalStack(d.t).Config.BaseEndpoint,
 	}}
-	c.APIOptions = append(c.APIOptions, awsuse.Install(lambdahost.ARN, func(context.Context) *awsuse.Recorder { return recorder }))
+	c.APIOptions = append(c.APIOptions, privilege.Install(lambdahost.ARN, func(context.Context) *privilege.Recorder { return recorder }))
 	return c
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/functions/adapter"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
@@ -167,8 +167,8 @@ func (d *deployment) runDeadLetters(v *traveller) {
 
 	// One that died because its process had committed the result, and no more: what follows from that is sent.
 	sent := &letters{}
-	service := d.before(v, 0, sent)
-	c := client.ForHandler(httpapi.New(service, slog.New(slog.DiscardHandler)))
+	p := d.before(v, 0, sent)
+	c := client.ForHandler(p.API)
 	if _, err := errand.Start(d.t.Context(), c, "follows", []string{freight, haul, nap}); err != nil || len(sent.sent) != 1 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
@@ -177,7 +177,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 		d.t.Fatal(err)
 	}
 	m.Look, m.Copy = 1, 1
-	if err := service.Handle(d.t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
+	if err := p.Service.Handle(d.t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
 	d.hand(adapter.Dead, body(d.t, m))
@@ -317,14 +317,15 @@ func (l *letters) Send(_ context.Context, _ string, messages ...queue.Message) e
 }
 
 // before is a process that ran some time ago, on the same table.
-func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *executor.Service {
+func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assembly.Process {
 	d.t.Helper()
-	s, sealer := d.store(), d.sealer(d.objects)
-	ports := sealer.Ports(executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l})
-	o := sealer.Options(executor.Options{Logger: slog.New(slog.DiscardHandler)})
-	service := executor.New(ports, turntest.Registry(d.t, v.registrations()...), past{ago: ago}, o)
-	d.t.Cleanup(service.Close)
-	return service
+	s := d.store()
+	p := assembly.NewProcess(assembly.Config{
+		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: turntest.Registry(d.t, v.registrations()...), Host: past{ago: ago},
+		Codec: d.sealer(d.objects), Options: executor.Options{Logger: slog.New(slog.DiscardHandler)},
+	})
+	d.t.Cleanup(p.Service.Close)
+	return p
 }
 
 // runBefore leaves behind what only the slow check finds: a run that closed long ago, with a recorded attempt, and two whose messages
@@ -333,15 +334,15 @@ func (d *deployment) runBefore(v *traveller) {
 	d.t.Helper()
 	const longAgo, overdue = 60 * 24 * time.Hour, 3 * 24 * time.Hour
 	ctx, sent := d.t.Context(), &letters{}
-	service := d.before(v, longAgo, sent)
-	c := client.ForHandler(httpapi.New(service, slog.New(slog.DiscardHandler)))
+	p := d.before(v, longAgo, sent)
+	c := client.ForHandler(p.API)
 	run, err := errand.Start(ctx, c, "old", []string{flaky})
 	if err != nil || len(sent.sent) != 1 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
 	m, err := outbox.Decode(sent.sent[0].Body)
 	if err == nil {
-		err = service.Handle(ctx, executor.Delivery{Message: m, Received: 1})
+		err = p.Service.Handle(ctx, executor.Delivery{Message: m, Received: 1})
 	}
 	if err == nil {
 		err = run.Terminate(ctx, "enough")
@@ -360,7 +361,7 @@ func (d *deployment) runBefore(v *traveller) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	c = client.ForHandler(httpapi.New(d.before(v, overdue, sent), slog.New(slog.DiscardHandler)))
+	c = client.ForHandler(d.before(v, overdue, sent).API)
 	for _, step := range []string{work, nap} {
 		if _, err := errand.Start(ctx, c, "lost-"+step, []string{step, freight}); err != nil {
 			d.t.Fatal(err)

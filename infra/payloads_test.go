@@ -16,8 +16,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
-	"github.com/seed-41655fb1/weft/proof/awsuse"
-	"github.com/seed-41655fb1/weft/proof/iam"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
@@ -39,17 +37,17 @@ const madeBucket = "weft-payloadbucket"
 
 // payloadUses is what the program asks of KMS and S3 for a namespace, with two keys and a bucket: all of it, and what the timer
 // function does.
-func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string) (all, timer []awsuse.Use) {
+func payloadUses(t *testing.T, namespace string, keyARNs []string, bucket string) (all, timer []privilege.Use) {
 	t.Helper()
-	var r *awsuse.Recorder
+	var r *privilege.Recorder
 	c := aws.Config{
 		Region: lambdahost.Region, HTTPClient: unreachable{}, Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 		Retryer: func() aws.Retryer { return aws.NopRetryer{} },
 	}
-	c.APIOptions = append(c.APIOptions, awsuse.Install(lambdahost.ARN, func(context.Context) *awsuse.Recorder { return r }))
+	c.APIOptions = append(c.APIOptions, privilege.Install(lambdahost.ARN, func(context.Context) *privilege.Recorder { return r }))
 	keys, blobs := awskms.New(kms.NewFromConfig(c), keyARNs), s3.New(awss3.NewFromConfig(c), bucket)
-	record := func(calls ...func(ctx context.Context) error) []awsuse.Use {
-		r = &awsuse.Recorder{}
+	record := func(calls ...func(ctx context.Context) error) []privilege.Use {
+		r = &privilege.Recorder{}
 		for _, call := range calls {
 			if call(t.Context()) == nil {
 				t.Error("an answer of nobody")
@@ -112,7 +110,7 @@ func checkRightsToPayloads(t *testing.T, keyARNs []string, payloadKeys, bucket, 
 	otherAll, otherTimer := payloadUses(t, namespaceHere+"2", keyARNs, bucket)
 	for _, name := range roleNames(functions) {
 		r := functions[name].Role
-		var own []iam.Statement
+		var own []privilege.Statement
 		for _, s := range r.Statements {
 			if slices.Contains(ofPayloads, s.Sid) {
 				own = append(own, s)
@@ -134,7 +132,7 @@ func checkRightsToPayloads(t *testing.T, keyARNs []string, payloadKeys, bucket, 
 			t.Errorf("%s has no use for %v, %v", name, unused, err)
 		}
 		for _, u := range others {
-			if allowed, err := iam.Allowed(r.Statements, u.Request()); err != nil || allowed {
+			if allowed, err := privilege.Allowed(r.Statements, u.Request()); err != nil || allowed {
 				t.Errorf("%s may do in another namespace: %v, %v", name, u, err)
 			}
 		}
@@ -207,7 +205,7 @@ const namespaceHere = "shop"
 
 // withOldWrites adds that new data keys are made with the old key, which they are before a rotation and after it has been taken
 // back: a role does not tell the keys apart.
-func withOldWrites(uses []awsuse.Use, old string) []awsuse.Use {
+func withOldWrites(uses []privilege.Use, old string) []privilege.Use {
 	for _, u := range uses {
 		if u.Operation == "KMS.GenerateDataKey" {
 			u.Resource = old

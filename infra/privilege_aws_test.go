@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
-	"github.com/seed-41655fb1/weft/proof/awsuse"
-	"github.com/seed-41655fb1/weft/proof/iam"
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
@@ -23,7 +21,7 @@ func TestRightsAreWhatFunctionsUse(t *testing.T) {
 	stack := newStack()
 	functions := samFunctions(t, stack, map[string]string{"Pinning": "on", "Build": "build-2", "Namespace": namespace, "LongTimer": "2s", "ActivityVisibility": "43200", "ActivityRate": "1000"})
 	uses := everything(t, stack, functions)
-	kinds := map[string][]awsuse.Use{}
+	kinds := map[string][]privilege.Use{}
 	for name, all := range uses {
 		kinds[name] = privilege.Kinds(all)
 	}
@@ -43,7 +41,7 @@ func TestRightsAreWhatFunctionsUse(t *testing.T) {
 }
 
 // everything runs each function through all that it does, and returns what each has asked for.
-func everything(t *testing.T, stack string, functions map[string]function) map[string][]awsuse.Use {
+func everything(t *testing.T, stack string, functions map[string]function) map[string][]privilege.Use {
 	t.Helper()
 	d := deploy(t, stack, functions)
 	v := &traveller{}
@@ -61,7 +59,7 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 	d.runAfterwards()
 	d.runSweep()
 	d.tidy()
-	uses := map[string][]awsuse.Use{}
+	uses := map[string][]privilege.Use{}
 	for name, recorder := range d.recorded {
 		uses[name] = recorder.Uses()
 		for _, err := range recorder.Errs() {
@@ -75,21 +73,21 @@ func everything(t *testing.T, stack string, functions map[string]function) map[s
 }
 
 // findings are all that is wrong with the rights of a role.
-func findings(t *testing.T, r privilege.Role, uses map[string][]awsuse.Use, stack string) (all []string) {
+func findings(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, stack string) (all []string) {
 	t.Helper()
 	missing, err := privilege.Missing(r, uses[r.Name])
 	for _, u := range missing {
 		all = append(all, "the function asks for what its role does not allow: "+u.String())
 	}
 	if err == nil {
-		var unused []iam.Statement
+		var unused []privilege.Statement
 		unused, err = privilege.Unused(r, uses[r.Name])
 		for _, part := range unused {
 			all = append(all, "the role allows what the function never asks for: "+privilege.Text(part))
 		}
 	}
 	if err == nil {
-		var foreign []awsuse.Use
+		var foreign []privilege.Use
 		foreign, err = privilege.Foreign(r, uses)
 		for _, u := range foreign {
 			all = append(all, "the role allows what only other functions do: "+u.String())
@@ -102,12 +100,12 @@ func findings(t *testing.T, r privilege.Role, uses map[string][]awsuse.Use, stac
 }
 
 // outside is what a role allows of another namespace, or of another stack.
-func outside(t *testing.T, r privilege.Role, uses map[string][]awsuse.Use, stack string) (all []string) {
+func outside(t *testing.T, r privilege.Role, uses map[string][]privilege.Use, stack string) (all []string) {
 	t.Helper()
 	for _, used := range uses {
 		for _, u := range used {
-			for _, elsewhere := range []awsuse.Use{inNamespace(u, "other"), inNamespace(u, namespace+"-2"), inStack(u, stack)} {
-				allowed, err := iam.Allowed(r.Statements, elsewhere.Request())
+			for _, elsewhere := range []privilege.Use{inNamespace(u, "other"), inNamespace(u, namespace+"-2"), inStack(u, stack)} {
+				allowed, err := privilege.Allowed(r.Statements, elsewhere.Request())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +120,7 @@ func outside(t *testing.T, r privilege.Role, uses map[string][]awsuse.Use, stack
 }
 
 // inNamespace is a use of the same items, or of the same object, of another namespace.
-func inNamespace(u awsuse.Use, other string) awsuse.Use {
+func inNamespace(u privilege.Use, other string) privilege.Use {
 	if strings.HasPrefix(u.Resource, "arn:aws:s3:") {
 		u.Resource = strings.Replace(u.Resource, "/"+namespace+"/", "/"+other+"/", 1)
 	}
@@ -134,7 +132,7 @@ func inNamespace(u awsuse.Use, other string) awsuse.Use {
 }
 
 // inStack is the same use in another stack.
-func inStack(u awsuse.Use, stack string) awsuse.Use {
+func inStack(u privilege.Use, stack string) privilege.Use {
 	u.Resource = strings.Replace(u.Resource, stack, "other", 1)
 	return u
 }
@@ -142,7 +140,7 @@ func inStack(u awsuse.Use, stack string) awsuse.Use {
 // changes are roles that differ from one by a single mistake: each has to be found.
 func changes(r privilege.Role) map[string]privilege.Role {
 	all := map[string]privilege.Role{}
-	add := func(what string, i int, change func(s *iam.Statement)) {
+	add := func(what string, i int, change func(s *privilege.Statement)) {
 		changed := r
 		changed.Statements = slices.Clone(r.Statements)
 		change(&changed.Statements[i])
@@ -153,20 +151,22 @@ func changes(r privilege.Role) map[string]privilege.Role {
 			continue
 		}
 		for j, action := range s.Actions {
-			add(" without "+action, i, func(s *iam.Statement) { s.Actions = slices.Delete(slices.Clone(s.Actions), j, j+1) })
+			add(" without "+action, i, func(s *privilege.Statement) { s.Actions = slices.Delete(slices.Clone(s.Actions), j, j+1) })
 		}
 		for j, resource := range s.Resources {
-			add(" without "+resource, i, func(s *iam.Statement) { s.Resources = slices.Delete(slices.Clone(s.Resources), j, j+1) })
+			add(" without "+resource, i, func(s *privilege.Statement) { s.Resources = slices.Delete(slices.Clone(s.Resources), j, j+1) })
 		}
-		add(" with an action more", i, func(s *iam.Statement) { s.Actions = append(slices.Clone(s.Actions), "dynamodb:GetItem") })
-		add(" with a resource more", i, func(s *iam.Statement) { s.Resources = append(slices.Clone(s.Resources), "arn:aws:sqs:us-east-1:1:x") })
-		add(" without conditions", i, func(s *iam.Statement) { s.Conditions = nil })
+		add(" with an action more", i, func(s *privilege.Statement) { s.Actions = append(slices.Clone(s.Actions), "dynamodb:GetItem") })
+		add(" with a resource more", i, func(s *privilege.Statement) {
+			s.Resources = append(slices.Clone(s.Resources), "arn:aws:sqs:us-east-1:1:x")
+		})
+		add(" without conditions", i, func(s *privilege.Statement) { s.Conditions = nil })
 		if len(s.Conditions) == 0 {
 			delete(all, s.Sid+" without conditions")
 		}
 		for _, other := range r.Statements {
 			if !slices.Equal(other.Resources, s.Resources) {
-				add(" with the resources of "+other.Sid, i, func(s *iam.Statement) { s.Resources = other.Resources })
+				add(" with the resources of "+other.Sid, i, func(s *privilege.Statement) { s.Resources = other.Resources })
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/infra"
-	"github.com/seed-41655fb1/weft/proof/iam"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/privilege"
 	"github.com/seed-41655fb1/weft/queue"
@@ -101,7 +100,7 @@ func (c *template) rights(id string, r *privilege.Role) {
 		r.Managed = append(r.Managed, c.texts(managed)...)
 	}
 	var err error
-	if r.Trusted, err = iam.ParseTrust(c.value(properties["AssumeRolePolicyDocument"])); err != nil {
+	if r.Trusted, err = privilege.ParseTrust(c.value(properties["AssumeRolePolicyDocument"])); err != nil {
 		c.t.Fatalf("the role %s: %v", r.Name, err)
 	}
 	c.policies(properties["Policies"], r)
@@ -124,7 +123,7 @@ func (c *template) policies(v any, r *privilege.Role) {
 			r.Managed = append(r.Managed, fmt.Sprint(p))
 			continue
 		}
-		statements, err := iam.Parse(document)
+		statements, err := privilege.Parse(document)
 		if err != nil {
 			c.t.Fatalf("the role %s: %v", r.Name, err)
 		}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/proof/awstest"
-	"github.com/seed-41655fb1/weft/proof/awsuse"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/privilege"
 	"github.com/seed-41655fb1/weft/proof/turntest"
@@ -33,9 +32,9 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 	t.Parallel()
 	const scenes = "scene-*" // each scene of a script has a namespace of its own
 	functions := samFunctions(t, "weft", map[string]string{"Namespace": scenes}, turntest.TaskQueues...)
-	recorders := map[string]*awsuse.Recorder{}
+	recorders := map[string]*privilege.Recorder{}
 	for name := range functions {
-		recorders[name] = &awsuse.Recorder{}
+		recorders[name] = &privilege.Recorder{}
 	}
 	t.Run("scripts", func(t *testing.T) {
 		for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "turn", "testdata")) {
@@ -49,7 +48,7 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 	for name, f := range functions {
 		uses := append(recorders[name].Uses(), ofQueues[name]...)
 		if name == string(adapter.Activity) {
-			uses = slices.DeleteFunc(uses, func(u awsuse.Use) bool { return paces(u) != "" })
+			uses = slices.DeleteFunc(uses, func(u privilege.Use) bool { return paces(u) != "" })
 		}
 		quiet := name == string(adapter.Dead) || strings.HasPrefix(name, "tasks-") // no message of a script dies, and a scene has one function for all task queues
 		if len(uses) == 0 && !quiet {
@@ -70,8 +69,8 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 
 // usesOfTaskQueues are what the function of each task queue would have asked for in the place of the one that a scene has: the
 // rate of its queue.
-func usesOfTaskQueues(recorders map[string]*awsuse.Recorder) map[string][]awsuse.Use {
-	all := map[string][]awsuse.Use{}
+func usesOfTaskQueues(recorders map[string]*privilege.Recorder) map[string][]privilege.Use {
+	all := map[string][]privilege.Use{}
 	for _, u := range recorders[string(adapter.Activity)].Uses() {
 		if name := paces(u); name != "" {
 			all["tasks-"+name] = append(all["tasks-"+name], u)
@@ -81,7 +80,7 @@ func usesOfTaskQueues(recorders map[string]*awsuse.Recorder) map[string][]awsuse
 }
 
 // paces is the task queue, not the default one, whose rate a request is about.
-func paces(u awsuse.Use) string {
+func paces(u privilege.Use) string {
 	if u.Action != "dynamodb:UpdateItem" {
 		return ""
 	}
@@ -91,15 +90,15 @@ func paces(u awsuse.Use) string {
 
 // playRecorded plays the scripts of a file on a table of its own. What is recorded names the table and the queues of the
 // template in its place.
-func playRecorded(t *testing.T, path string, functions map[string]function, recorders map[string]*awsuse.Recorder) {
+func playRecorded(t *testing.T, path string, functions map[string]function, recorders map[string]*privilege.Recorder) {
 	t.Helper()
-	of := func(ctx context.Context) *awsuse.Recorder { return recorders[string(awspath.Role(ctx))] }
+	of := func(ctx context.Context) *privilege.Recorder { return recorders[string(awspath.Role(ctx))] }
 	table := "weft-" + rand.Text()
 	arn := func(service, resource string) string {
 		return lambdahost.ARN(service, strings.Replace(resource, table, functions["api"].variables["WEFT_TABLE"], 1))
 	}
 	c := awstest.DynamoDB(t)[0].Config.Copy()
-	c.APIOptions = append(c.APIOptions, awsuse.Install(arn, of))
+	c.APIOptions = append(c.APIOptions, privilege.Install(arn, of))
 	client := dynamodb.NewFromConfig(c)
 	if err := dynamo.CreateTable(t.Context(), client, table); err != nil {
 		t.Fatal(err)

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-41655fb1/weft/proof/awsuse"
-	"github.com/seed-41655fb1/weft/proof/iam"
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )
 
@@ -121,7 +119,7 @@ func byAWSTable() []string {
 
 func actionsTable() []string {
 	rows := []string{"| request | needs | source |", "|---|---|---|"}
-	for _, a := range awsuse.Actions() {
+	for _, a := range privilege.Actions() {
 		rows = append(rows, fmt.Sprintf("| %s | `%s` | %s |", a.Operation, a.Action, a.Source))
 	}
 	return rows
@@ -130,7 +128,7 @@ func actionsTable() []string {
 func code(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
 
 // places says, in short, what a statement is about.
-func places(s iam.Statement) string {
+func places(s privilege.Statement) string {
 	var all []string
 	for _, resource := range s.Resources {
 		name := resource[strings.LastIndex(resource, ":")+1:]

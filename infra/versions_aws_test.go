@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/functions/adapter"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
@@ -34,7 +34,7 @@ func (d *deployment) lambda(w http.ResponseWriter, r *http.Request) {
 func (d *deployment) runPinned(v *traveller) {
 	d.t.Helper()
 	l, ctx := &letters{}, d.t.Context()
-	c := client.ForHandler(httpapi.New(d.build1(v, l), slog.New(slog.DiscardHandler)))
+	c := client.ForHandler(d.build1(v, l).API)
 	for _, step := range []string{work, nap} {
 		if _, err := pinned.Start(ctx, c, "pinned-"+step, []string{step}); err != nil {
 			d.t.Fatal(err)
@@ -54,11 +54,13 @@ func (d *deployment) runPinned(v *traveller) {
 }
 
 // build1 is a process of build-1 on the same table.
-func (d *deployment) build1(v *traveller, l *letters) *executor.Service {
+func (d *deployment) build1(v *traveller, l *letters) *assembly.Process {
 	d.t.Helper()
 	s := d.store()
 	o := executor.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
-	service := executor.New(executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), host.Machine{}, o)
-	d.t.Cleanup(service.Close)
-	return service
+	p := assembly.NewProcess(assembly.Config{
+		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: turntest.Registry(d.t, v.registrations()...), Host: host.Machine{}, Options: o,
+	})
+	d.t.Cleanup(p.Service.Close)
+	return p
 }

@@ -17,14 +17,13 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -40,15 +39,12 @@ type Env struct {
 	store    *storememory.Store
 	queue    *queuememory.Queue
 	queues   []string // their names
-	// commits and receiver are the store's log and the queues', with what is offloaded.
-	commits  store.Log
-	receiver queue.Receiver
-	world    *world
-	service  *executor.Service
-	handler  http.Handler
-	client   *client.Client
-	pump     *pump.Pump
-	meter    meter.Meter
+	// commits is the store's log, with what is offloaded.
+	commits store.Log
+	world   *world
+	process *assembly.Process
+	client  *client.Client
+	meter   meter.Meter
 
 	// working are the goroutines of deliveries and calls.
 	working sync.WaitGroup
@@ -142,14 +138,13 @@ func (e *Env) open(o seal.Options) {
 	if e.skipReplay {
 		checks = 0
 	}
-	ports := executor.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Rates: e.store, Eraser: e.store, Queue: e.queue}
-	e.commits, e.receiver = sealer.Log(e.store), sealer.Receiver(e.queue)
-	e.service = executor.New(sealer.Ports(ports), e.registry, e.world, sealer.Options(executor.Options{
-		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, CheckAlways: true, Logger: quiet, Observe: observe.New((*listener)(e)),
-		Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
-	}))
-	e.handler = httpapi.New(e.service, quiet)
-	e.pump = &pump.Pump{Service: e.service, Receiver: e.receiver, World: e.world, Log: quiet, Concurrency: 1}
+	e.commits = sealer.Log(e.store)
+	e.process = assembly.NewProcess(assembly.Config{
+		Ports: assembly.PortsOf(e.store, e.store, e.queue), Receiver: e.queue, Registry: e.registry, Host: e.world, Codec: sealer, Concurrency: 1, Options: executor.Options{
+			Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, CheckAlways: true, Logger: quiet, Observe: observe.New((*listener)(e)),
+			Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
+		},
+	})
 }
 
 // Client is a client of the environment, for everything that takes one: Start, Call, Send, Ask, Result.
@@ -171,7 +166,7 @@ func (e *Env) SkipReplay() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.skipReplay = true
-	e.service.SkipChecks()
+	e.process.Service.SkipChecks()
 }
 
 // AllowFailedUpdates lets a test expect that the task of an update fails: its handler panics, or a validator or a query handler changes
@@ -192,7 +187,7 @@ func (e *Env) SmallPayloads() {
 	if e.begun {
 		e.t.Fatal("weftest: a request has come: call SmallPayloads before the first one")
 	}
-	e.service.Close()
+	e.process.Service.Close()
 	e.open(seal.Options{})
 }
 
@@ -256,7 +251,7 @@ func (e *Env) close() {
 	<-e.done
 	e.working.Wait()
 	e.troubled() // what the loop has not come to
-	e.service.Close()
+	e.process.Service.Close()
 	e.missing()
 	if e.given.Err() == nil {
 		e.store.Check()

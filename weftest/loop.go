@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -72,7 +72,7 @@ func (e *Env) step() bool {
 		return true
 	}
 	if at, ok := e.stored(); ok && !at.After(time.Now()) {
-		e.spawn(func() { _, _ = e.service.Sweep(e.meter.Counting(context.Background())) }) // in memory it cannot fail
+		e.spawn(func() { _, _ = e.process.Service.Sweep(e.meter.Counting(context.Background())) }) // in memory it cannot fail
 		return true
 	}
 	return e.call()
@@ -85,13 +85,13 @@ func (e *Env) deliver(name string) {
 		limit = queue.MaxBatch
 	}
 	ctx := e.meter.Counting(context.Background())
-	deliveries, err := e.receiver.Receive(ctx, name, limit)
+	deliveries, err := e.process.Worker.Receiver.Receive(ctx, name, limit)
 	if err != nil {
 		e.broken(fmt.Sprintf("a queue failed: %v", err))
 		return
 	}
 	for _, part := range pump.Split(name, deliveries) {
-		e.spawn(func() { e.pump.Deliver(ctx, name, part) })
+		e.spawn(func() { e.process.Worker.Deliver(ctx, name, part) })
 		synctest.Wait()
 	}
 }

@@ -38,7 +38,7 @@ func (p *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		patient.URL.RawQuery = q.Encode()
 	}
 	if e.given.Err() == nil {
-		e.handler.ServeHTTP(recorder, patient)
+		e.process.API.ServeHTTP(recorder, patient)
 	}
 	if err := r.Context().Err(); err != nil {
 		return nil, err

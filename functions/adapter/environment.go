@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/awstry"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
@@ -130,10 +131,12 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	sealer := e.sealer(c, kept.blobs, log)
-	service := executor.New(sealer.Ports(kept.ports), registry, host.NewMachine(), sealer.Options(executor.Options{
-		Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
-		Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
-	}))
+	process := assembly.NewProcess(assembly.Config{
+		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: sealer, Options: executor.Options{
+			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
+			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
+		},
+	})
 	if role == Activity && e.Timeout > 0 {
 		tellLong(registry, e.Timeout-Reserve, log)
 	}
@@ -141,9 +144,9 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if e.pins() {
 		forward = newVersions(c, e.function).Forward
 	}
-	f, err := function.New(role, service, function.Options{
+	f, err := function.New(role, process, function.Options{
 		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, kept.ports.Log) },
-		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: kept.extend, Open: sealer.Deliveries, Log: log, Flush: told.flush,
+		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: kept.extend, Log: log, Flush: told.flush,
 	})
 	if err != nil {
 		return nil, errors.Join(err, kept.close())

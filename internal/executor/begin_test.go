@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
@@ -317,8 +318,10 @@ func TestClocksThatDiffer(t *testing.T) {
 		d.Ports.Log, d.Ports.Attempts = log, &slowRecords{d.Ports.Attempts, 19 * time.Second}
 		first := d.start(o)
 		act := activity.New("tried", func(context.Context, int) (string, error) { return "twice", nil }, o)
-		second := executor.New(alive, turntest.Registry(t, act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })),
-			ahead{by: 10 * time.Second}, executor.Options{Build: "build-1"})
+		second := assembly.NewProcess(assembly.Config{
+			Ports: alive, Host: ahead{by: 10 * time.Second}, Options: executor.Options{Build: "build-1"},
+			Registry: turntest.Registry(t, act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })),
+		}).Service
 		defer second.Close()
 		message := d.receive(queue.Activities)
 		again, err := outbox.Decode(message.Body)

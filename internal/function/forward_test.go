@@ -54,7 +54,7 @@ func TestForwardedRequests(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, one, two := builds(t)
 				var events []string
-				f := function(t, API, two.Service, Options{Forward: forwarding(function(t, API, one.Service, Options{}), &events)})
+				f := function(t, API, two, Options{Forward: forwarding(function(t, API, one, Options{}), &events)})
 				event := requested(t, format, "POST", "/v1/workflows/p/updates/add", "", `{"updateId":"u1","input":3}`)
 				if a := ask(t, f, event); a.StatusCode != 200 || !strings.Contains(a.Body, `"result":3`) {
 					t.Errorf("answered %d %s", a.StatusCode, a.Body)
@@ -78,7 +78,7 @@ func TestRequestsThatAreNotForwarded(t *testing.T) {
 		_, one, two := builds(t)
 		var events []string
 		// Each takes the run for the other's: one moves it away before it hands the event on.
-		here := function(t, API, one.Service, Options{Forward: failing(errLostAnswer)})
+		here := function(t, API, one, Options{Forward: failing(errLostAnswer)})
 		astray := func(ctx context.Context, build string, event []byte) ([]byte, error) {
 			do(t, two, "POST", "/v1/workflows/p/move", "", "build-2")
 			return forwarding(here, &events)(ctx, build, event)
@@ -102,7 +102,7 @@ func TestRequestsThatAreNotForwarded(t *testing.T) {
 			{"a query that is not answered", failing(errLostAnswer), query, 503, "busy", "1"},
 			{"moved meanwhile", astray, update(), 503, "busy", "1"},
 		} {
-			f := function(t, API, two.Service, Options{Forward: c.forward})
+			f := function(t, API, two, Options{Forward: c.forward})
 			a := ask(t, f, c.event)
 			if a.StatusCode != c.status || !strings.Contains(a.Body, "urn:weft:problem:"+c.kind) || a.header("Retry-After") != c.again {
 				t.Errorf("%s: %d %s, Retry-After %q", c.name, a.StatusCode, a.Body, a.header("Retry-After"))
@@ -129,7 +129,7 @@ func TestForwardedMessages(t *testing.T) {
 		nap(one, "p", "n2")
 		time.Sleep(time.Minute)
 		event := batch(t, queue.Timers, take(t, d, queue.Timers)...)
-		left := func(o Options) []string { return failures(t, function(t, Workflow, two.Service, o), event) }
+		left := func(o Options) []string { return failures(t, function(t, Workflow, two, o), event) }
 
 		want(t, "a version that does not answer", left(Options{Forward: failing(errLostAnswer)}), "0", "2")
 		if d.Queue.Len(queue.Timers) != 3 {
@@ -156,7 +156,7 @@ func TestForwardedMessages(t *testing.T) {
 			t.Errorf("%d messages are kept, %v; want each once", len(kept), err)
 		}
 		var events []string
-		want(t, "all", left(Options{Forward: forwarding(function(t, Workflow, one.Service, Options{}), &events)}))
+		want(t, "all", left(Options{Forward: forwarding(function(t, Workflow, one, Options{}), &events)}))
 		for _, at := range []string{"p/updates/n1", "p/updates/n2", "q/updates/n1"} {
 			do(t, one, "GET", "/v1/workflows/"+at, "", "slept")
 		}
@@ -171,7 +171,7 @@ func TestForwardedAttempts(t *testing.T) {
 		do(t, one, "POST", "/v1/workflows/p/updates/do", `{"updateId":"d1","input":{"name":"j"},"waitFor":"accepted"}`, "accepted")
 		event := batch(t, queue.Activities, take(t, d, queue.Activities)...)
 		var events []string
-		lost := function(t, Activity, two.Service, Options{Forward: failing(errLostAnswer)})
+		lost := function(t, Activity, two, Options{Forward: failing(errLostAnswer)})
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{ClientContext: Mark("build-2", time.Time{})})
 		if out := invoke[struct{ BatchItemFailures []object }](ctx, t, lost, event); len(out.BatchItemFailures) > 0 {
 			t.Errorf("a message that was handed to the wrong build comes again itself: %v", out)
@@ -183,7 +183,7 @@ func TestForwardedAttempts(t *testing.T) {
 		} else {
 			event = batch(t, queue.Activities, again[i])
 		}
-		f := function(t, Activity, two.Service, Options{Forward: forwarding(function(t, Activity, one.Service, Options{}), &events)})
+		f := function(t, Activity, two, Options{Forward: forwarding(function(t, Activity, one, Options{}), &events)})
 		if out := invoke[struct{ BatchItemFailures []object }](t.Context(), t, f, event); len(out.BatchItemFailures) > 0 || len(events) != 1 {
 			t.Errorf("%d events were handed on, and %v comes again", len(events), out)
 		}
@@ -197,7 +197,7 @@ func TestForwardedDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, two := builds(t)
 		var left time.Duration
-		f := function(t, API, two.Service, Options{Forward: func(ctx context.Context, build string, _ []byte) ([]byte, error) {
+		f := function(t, API, two, Options{Forward: func(ctx context.Context, build string, _ []byte) ([]byte, error) {
 			deadline, _ := ctx.Deadline()
 			lc := &lambdacontext.LambdaContext{ClientContext: Mark(build, deadline)}
 			inner, cancel := waitedFor(lambdacontext.NewContext(context.Background(), lc))

@@ -11,9 +11,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 )
 
 // Options are the options of a function. The zero value works.
@@ -28,8 +26,6 @@ type Options struct {
 	// QueueOf is which queue has an ARN, for the activity role: that of a task queue, or the default one; nil is always that. Of one
 	// for which it is empty nothing is handled: the invocation fails, and the messages stay in their queue.
 	QueueOf func(arn string) string
-	// Open opens the bodies of messages in place, where what was sent is encrypted or compressed; nil where nothing is.
-	Open func(ctx context.Context, deliveries []queue.Delivery)
 	// Tidy is called with each schedule event, to delete what is kept apart and nobody refers to; nil where nothing is.
 	Tidy func(ctx context.Context) error
 	// Timeout is the function's time-out; 0 takes what an invocation has left when it begins. With it a process that is held
@@ -49,7 +45,7 @@ type Options struct {
 type Function struct {
 	options Options
 	log     *slog.Logger
-	service *executor.Service
+	process *assembly.Process
 	api     http.Handler
 	serve   serve
 }
@@ -57,16 +53,15 @@ type Function struct {
 // serve answers an event.
 type serve func(f *Function, ctx context.Context, a allowance, event []byte) (answer any, err error)
 
-// New returns the function of a role over a service. One service serves all invocations of a process, because it keeps
-// the runs that it has loaded.
-func New(role Role, service *executor.Service, o Options) (*Function, error) {
+// New returns the function of a role in a process. All its invocations share the process, which keeps the runs that it has loaded.
+func New(role Role, process *assembly.Process, o Options) (*Function, error) {
 	if err := CheckRole(role); err != nil {
 		return nil, err
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	f := &Function{options: o, log: o.Log, service: service, api: httpapi.New(service, o.Log)}
+	f := &Function{options: o, log: o.Log, process: process, api: process.API}
 	f.serve = map[Role]serve{
 		API: (*Function).request, Workflow: (*Function).results, Activity: (*Function).attempts,
 		Timer: (*Function).sweep, Dead: (*Function).deadLetters,
@@ -96,14 +91,14 @@ func (f *Function) Flush() {
 }
 
 // Hung reports whether workflow code of this process has not come back. Such a process is to exit once it has answered.
-func (f *Function) Hung() bool { return f.service.Hung() > 0 }
+func (f *Function) Hung() bool { return f.process.Service.Hung() > 0 }
 
 // sweep sends the long timers that have become near, and makes a step of the slow check over all runs with what is left of
 // the invocation's time, also if the sweep fails. What the event says does not matter: only its time does. The check may fail: no run
 // waits for it (executor.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
-	sent, failed := f.service.Sweep(ctx)
-	did, err := f.service.Maintain(ctx)
+	sent, failed := f.process.Service.Sweep(ctx)
+	did, err := f.process.Service.Maintain(ctx)
 	if err != nil {
 		f.log.WarnContext(ctx, "the check over all runs failed; its next step will try again", "error", err)
 	}

@@ -37,13 +37,13 @@ func recorded(t testing.TB, name string) object {
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// function is the function of a role over the service of a process.
-func function(t testing.TB, role Role, service *executor.Service, o Options) *Function {
+// function is the function of a role in a process.
+func function(t testing.TB, role Role, p *turntest.Process, o Options) *Function {
 	t.Helper()
 	if o.Log == nil {
 		o.Log = quiet()
 	}
-	f, err := New(role, service, o)
+	f, err := New(role, p.Process, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,12 +86,12 @@ func TestForeignEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, event := range []string{string(text), "{}", "[]", "null", `""`, `{"Records":[]}`, `{"Records":[{"eventSource":"aws:s3"}]}`} {
-			if out, err := function(t, role, p.Service, Options{}).Invoke(t.Context(), []byte(event)); err == nil {
+			if out, err := function(t, role, p, Options{}).Invoke(t.Context(), []byte(event)); err == nil {
 				t.Errorf("%s answered %s to %s", role, out, event)
 			}
 		}
 	}
-	if _, err := New("web", p.Service, Options{}); err == nil || !strings.Contains(err.Error(), "WEFT_ROLE") {
+	if _, err := New("web", p.Process, Options{}); err == nil || !strings.Contains(err.Error(), "WEFT_ROLE") {
 		t.Errorf("a role that there is not: %v", err)
 	}
 }
@@ -110,9 +110,9 @@ func FuzzEvents(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(event)
-		functions[role] = function(f, role, p.Service, Options{})
+		functions[role] = function(f, role, p, Options{})
 	}
-	functions[Dead] = function(f, Dead, p.Service, Options{})
+	functions[Dead] = function(f, Dead, p, Options{})
 	f.Fuzz(func(t *testing.T, event []byte) {
 		for role, f := range functions {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
@@ -74,9 +74,7 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 	for i, r := range e.Records {
 		deliveries[i] = sqs.NewDelivery(r.Body, r.ReceiptHandle, r.Attributes)
 	}
-	if f.options.Open != nil {
-		f.options.Open(ctx, deliveries)
-	}
+	f.process.Open(ctx, deliveries)
 	done, away := f.handle(ctx, a, name, pump.Split(name, deliveries))
 	for build, part := range away {
 		f.handOn(ctx, a, &handOn{name: name, build: build, part: part, batch: e.Records, raw: raw.Records}, done)
@@ -127,7 +125,9 @@ func (f *Function) handle(ctx context.Context, a allowance, name string, parts [
 }
 
 func (f *Function) handler(a allowance) pump.Handler {
-	return pump.Handler{Service: f.service, Log: f.log, Extend: f.shorten(), Deadline: a.deadline, Longest: a.longest}
+	h := f.process.Handler()
+	h.Extend, h.Deadline, h.Longest = f.shorten(), a.deadline, a.longest
+	return h
 }
 
 // shorten is what sets the visibility of an activity's message; nil where that is never worth a request. That it failed

@@ -92,9 +92,9 @@ func mapping(t *testing.T, d *turntest.Deployment, f *Function, name string) {
 func drain(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
 	t.Helper()
 	consumers := map[string]*Function{
-		queue.Activities: function(t, Activity, p.Service, Options{}),
-		queue.Workflow:   function(t, Workflow, p.Service, Options{}),
-		queue.Timers:     function(t, Workflow, p.Service, Options{}),
+		queue.Activities: function(t, Activity, p, Options{}),
+		queue.Workflow:   function(t, Workflow, p, Options{}),
+		queue.Timers:     function(t, Workflow, p, Options{}),
 	}
 	for {
 		handled := false
@@ -178,12 +178,12 @@ func TestQueueThatIsNotKnown(t *testing.T) {
 			t.Fatal(len(messages), err)
 		}
 		urls, before := map[string]string{queue.Activities: "https://sqs/1/weft-activities"}, d.Snapshot()
-		_, err = function(t, Activity, p.Service, Options{QueueOf: QueueOf(urls)}).Invoke(t.Context(), event)
+		_, err = function(t, Activity, p, Options{QueueOf: QueueOf(urls)}).Invoke(t.Context(), event)
 		if err == nil || !strings.Contains(err.Error(), "weft-"+name) || !strings.Contains(err.Error(), "WEFT_TASK_QUEUES") || d.Snapshot() != before {
 			t.Errorf("it answers %v", err)
 		}
 		urls[name] = "https://sqs/1/weft-" + name
-		want(t, "with the variable", failures(t, function(t, Activity, p.Service, Options{QueueOf: QueueOf(urls)}), batch(t, name, messages...)))
+		want(t, "with the variable", failures(t, function(t, Activity, p, Options{QueueOf: QueueOf(urls)}), batch(t, name, messages...)))
 		if d.Snapshot() == before {
 			t.Error("nothing has come of the message")
 		}
@@ -208,7 +208,7 @@ func TestFanOut(t *testing.T) {
 // queue, by workflow.
 func books(t *testing.T, d *turntest.Deployment, p *turntest.Process, ids ...string) map[string][]queue.Delivery {
 	t.Helper()
-	f := function(t, Activity, p.Service, Options{})
+	f := function(t, Activity, p, Options{})
 	for _, id := range ids {
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"`+id+`","type":"fanout","input":["a","b","c"]}`, id)
 	}
@@ -230,7 +230,7 @@ func TestGroupStops(t *testing.T) {
 		results := books(t, d, p, "one", "two")
 		one, two := results["one"], results["two"]
 		bad := queue.Delivery{Body: []byte("\x01not CBOR"), Receipt: "bad", Received: 1, Group: "one"}
-		f := function(t, Workflow, p.Service, Options{})
+		f := function(t, Workflow, p, Options{})
 		got := failures(t, f, batch(t, queue.Workflow, one[0], two[0], bad, two[1], one[1], two[2], one[2]))
 		want(t, "a batch with one that cannot be read", got, "2", "4", "6")
 		do(t, p, "GET", "/v1/workflows/two/result", "", `["A","B","C"]`)
@@ -252,14 +252,14 @@ func TestPartialFailure(t *testing.T) {
 		event := batch(t, queue.Activities, good[0], bad, good[1], bad, good[2])
 		event["Records"].([]object)[3]["body"] = "not base64!"
 		event["Records"].([]object)[3]["receiptHandle"] = "worse"
-		want(t, "a batch of activities", failures(t, function(t, Activity, p.Service, Options{}), event), "1", "3")
+		want(t, "a batch of activities", failures(t, function(t, Activity, p, Options{}), event), "1", "3")
 		remove(t, d, queue.Activities, good...)
 
 		// A message of another kind in the workflow queue is a defect, which shows as a panic.
 		results := take(t, d, queue.Workflow)
 		stray := good[0]
 		stray.Group = "stray"
-		got := failures(t, function(t, Workflow, p.Service, Options{}), batch(t, queue.Workflow, append([]queue.Delivery{stray}, results...)...))
+		got := failures(t, function(t, Workflow, p, Options{}), batch(t, queue.Workflow, append([]queue.Delivery{stray}, results...)...))
 		want(t, "a batch with a defect", got, "0")
 		do(t, p, "GET", "/v1/workflows/book/result", "", `["A","B","C"]`)
 		remove(t, d, queue.Workflow, results...)
@@ -274,13 +274,13 @@ func TestNoTimeLeft(t *testing.T) {
 		ended, cancel := context.WithDeadline(t.Context(), time.Now())
 		defer cancel()
 		results := books(t, d, p, "book")["book"]
-		answer := invoke[events.SQSEventResponse](ended, t, function(t, Workflow, p.Service, Options{}), batch(t, queue.Workflow, results...))
+		answer := invoke[events.SQSEventResponse](ended, t, function(t, Workflow, p, Options{}), batch(t, queue.Workflow, results...))
 		if len(answer.BatchItemFailures) != len(results) {
 			t.Errorf("%d of %d results are to come again", len(answer.BatchItemFailures), len(results))
 		}
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"late","type":"fanout","input":["a"]}`, "late")
 		late := take(t, d, queue.Activities)
-		invoke[events.SQSEventResponse](ended, t, function(t, Activity, p.Service, Options{}), batch(t, queue.Activities, late...))
+		invoke[events.SQSEventResponse](ended, t, function(t, Activity, p, Options{}), batch(t, queue.Activities, late...))
 		remove(t, d, queue.Activities, late...) // a copy has taken its place, or else this would strand the run
 		time.Sleep(time.Minute)                 // the results become visible again
 		drain(t, d, p)
@@ -357,7 +357,7 @@ func TestShorten(t *testing.T) {
 		for visibility, asked := range map[time.Duration]int{0: 0, 6 * time.Minute: 0, ShortenFrom + needs - 1: 0, ShortenFrom + needs: 1, time.Hour: 1} {
 			d, p := process(t, fanout.Registrations()...)
 			var got []shortened
-			f := function(t, Activity, p.Service, Options{Visibility: visibility, Extend: func(_ context.Context, name, receipt string, d time.Duration) error {
+			f := function(t, Activity, p, Options{Visibility: visibility, Extend: func(_ context.Context, name, receipt string, d time.Duration) error {
 				got = append(got, shortened{name, receipt, d})
 				return errors.New("no permission")
 			}})
@@ -378,7 +378,7 @@ func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p := process(t, fanout.Registrations()...)
-		f := function(t, Dead, d.Idle(executor.Options{}).Service, Options{}) // without any code
+		f := function(t, Dead, d.Idle(executor.Options{}), Options{}) // without any code
 		results := books(t, d, p, "book")["book"]
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"dead","type":"fanout","input":["a"]}`, "dead")
 		lost := take(t, d, queue.Activities)
@@ -400,7 +400,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p := process(t, cart.Registrations()...)
-		f := function(t, Timer, p.Service, Options{})
+		f := function(t, Timer, p, Options{})
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"cart-1","type":"cart","input":{"owner":"ada"}}`, "cart-1")
 		sweep := func() int { return invoke[map[string]int](t.Context(), t, f, recorded(t, "schedule.json"))["sent"] }
 		if sent := sweep(); sent != 0 {

@@ -81,7 +81,7 @@ func TestRequests(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
 			_, p := process(t, cart.Registrations()...)
-			f := function(t, API, p.Service, Options{})
+			f := function(t, API, p, Options{})
 			started := ask(t, f, recorded(t, format))
 			if started.StatusCode != http.StatusCreated || started.header("Weft-Cost") == "" || started.header("Content-Type") != "application/json" {
 				t.Fatalf("start: %+v", started)
@@ -118,7 +118,7 @@ func TestRequests(t *testing.T) {
 func TestEscapedSlash(t *testing.T) {
 	t.Parallel()
 	_, p := process(t, cart.Registrations()...)
-	f := function(t, API, p.Service, Options{})
+	f := function(t, API, p, Options{})
 	for _, format := range []string{"function-url.json", "rest.json"} {
 		ask(t, f, recorded(t, format))
 		ask(t, f, requested(t, format, "POST", "/v1/workflows/cart-1/signals/a%2Fb%3Fc", "", "{}"))
@@ -131,7 +131,7 @@ func TestEscapedSlash(t *testing.T) {
 func TestPrefixes(t *testing.T) {
 	t.Parallel()
 	_, p := process(t, cart.Registrations()...)
-	f := function(t, API, p.Service, Options{BasePath: "/shop/"})
+	f := function(t, API, p, Options{BasePath: "/shop/"})
 	for _, c := range []struct {
 		stage, path string
 		status      int
@@ -167,7 +167,7 @@ func TestPrefixes(t *testing.T) {
 func TestHead(t *testing.T) {
 	t.Parallel()
 	_, p := process(t, cart.Registrations()...)
-	f := function(t, API, p.Service, Options{})
+	f := function(t, API, p, Options{})
 	for _, format := range formats {
 		ask(t, f, recorded(t, format))
 		a := ask(t, f, requested(t, format, "HEAD", "/v1/workflows/cart-1", "", ""))
@@ -181,7 +181,7 @@ func TestHead(t *testing.T) {
 func TestUnreadableRequests(t *testing.T) {
 	t.Parallel()
 	_, p := process(t, cart.Registrations()...)
-	f := function(t, API, p.Service, Options{})
+	f := function(t, API, p, Options{})
 	for _, format := range formats {
 		e := recorded(t, format)
 		e["body"], e["isBase64Encoded"] = "not base64!", true
@@ -207,7 +207,7 @@ func TestUnreadableRequests(t *testing.T) {
 func serving(t *testing.T, handler http.HandlerFunc) *Function {
 	t.Helper()
 	_, p := process(t)
-	f := function(t, API, p.Service, Options{})
+	f := function(t, API, p, Options{})
 	f.api = handler
 	return f
 }

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -98,10 +98,10 @@ func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger)
 	world := host.NewMachine()
 	defer world.Close()
 	p := ports{dial(told.Parent)}
-	service := executor.New(p.turnPorts(), registry, world, o)
+	process := assembly.NewProcess(assembly.Config{Ports: assembly.PortsOf(p, p, p), Registry: registry, Host: world, Options: o})
 	mux := http.NewServeMux()
-	mux.Handle("/", shortly(httpapi.New(service, log)))
-	serveWork(mux, service, code, p, log)
+	mux.Handle("/", shortly(process.API))
+	serveWork(mux, process, code, p, log)
 	return serveUntilEOF(l, mux)
 }
 
@@ -115,7 +115,7 @@ const (
 var errPanic = errors.New("isolate: a handler panicked")
 
 // serveWork serves what the parent asks for besides the API.
-func serveWork(mux *http.ServeMux, service *executor.Service, code *returns, p ports, log *slog.Logger) {
+func serveWork(mux *http.ServeMux, process *assembly.Process, code *returns, p ports, log *slog.Logger) {
 	handle(mux, pathDeliver, func(ctx context.Context, q delivered) (done []string, err error) {
 		defer func() {
 			if value := recover(); value != nil {
@@ -123,11 +123,12 @@ func serveWork(mux *http.ServeMux, service *executor.Service, code *returns, p p
 				err = errPanic
 			}
 		}()
-		handler := pump.Handler{Service: service, Log: log, Extend: p.Extend}
+		handler := process.Handler()
+		handler.Extend = p.Extend
 		return handler.For(q.Queue)(ctx, q.Part), nil
 	})
 	handle(mux, pathStatus, func(context.Context, none) (status, error) {
-		return status{service.Hung(), service.HungWorkflows(), code.workflow()}, nil
+		return status{process.Service.Hung(), process.Service.HungWorkflows(), code.workflow()}, nil
 	})
 }
 

@@ -113,11 +113,6 @@ func serveQueue(mux *http.ServeMux, s queue.Sender, r queue.Receiver) {
 // ports are the ports of the parent, as a child calls them.
 type ports struct{ c *http.Client }
 
-// turnPorts returns the ports of a service.
-func (p ports) turnPorts() executor.Ports {
-	return executor.Ports{Log: p, Attempts: p, Timers: p, Lister: p, Scanner: p, Keys: p, Rates: p, Queue: p}
-}
-
 // Append is store.Log's. If the parent does not answer, the error wraps store.ErrUnknown: the items may be put.
 func (p ports) Append(ctx context.Context, items ...store.Item) error {
 	_, err := call[[]store.Item, none](ctx, p.c, "/append", items)

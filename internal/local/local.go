@@ -27,6 +27,7 @@ import (
 	"github.com/seed-41655fb1/weft/blob"
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
@@ -280,15 +281,17 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	}
 	world := world{host.NewMachine(), o.now}
 	o.Turn.WhyRefused = whyRefused
-	service := executor.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
+	process := assembly.NewProcess(assembly.Config{
+		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: sealer, Options: o.Turn, Concurrency: o.Concurrency, TaskQueues: taskQueues,
+	})
 	s := &Server{
-		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
-		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},
+		Service: process.Service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
+		pump: process.Worker,
 	}
 	if o.MemoryLimit > 0 {
 		s.memory = newFootprint(o.MemoryLimit)
 	}
-	handler := httpapi.New(service, o.Log)
+	handler := process.API
 	if o.Isolate.Children > 0 {
 		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
 		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.pump.Receiver

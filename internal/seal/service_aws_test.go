@@ -23,13 +23,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/program"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -136,18 +135,12 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealer, q := seal.New(o), sqs.New(queues, sqs.Options{URLs: urls})
-	ports := executor.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Keys: table, Queue: q}
-	service := executor.New(sealer.Ports(ports), types, host.Machine{}, sealer.Options(executor.Options{Build: "build", Logger: o.Log}))
-	delivered, cancel := context.WithCancel(context.Background())
-	var pumping sync.WaitGroup
-	pumping.Go(func() {
-		(&pump.Pump{Service: service, Receiver: sealer.Receiver(q), World: host.Machine{}, Log: o.Log, Concurrency: 8}).Run(delivered)
+	q := sqs.New(queues, sqs.Options{URLs: urls})
+	ports := assembly.PortsOf(table, table.Lister(), q)
+	ports.Scanner = nil // nothing looks through the table
+	p := assembly.NewProcess(assembly.Config{
+		Ports: ports, Receiver: q, Registry: types, Host: host.Machine{}, Codec: seal.New(o), Options: executor.Options{Build: "build", Logger: o.Log}, Concurrency: 8,
 	})
-	t.Cleanup(func() {
-		cancel()
-		pumping.Wait()
-		service.Close()
-	})
-	return client.ForHandler(httpapi.New(service, o.Log))
+	t.Cleanup(p.Work(context.Background()))
+	return client.ForHandler(p.API)
 }

@@ -47,6 +47,13 @@ func LocalStack(t testing.TB) Server {
 	return server("localstack", variable(t, "WEFT_LOCALSTACK", "http://127.0.0.1:4566"))
 }
 
+// First returns the first server of a variable, as WEFT_DYNAMODB: for programs, which are no tests. It reports false if there is none.
+func First(variable string) (Server, bool) {
+	first, _, _ := strings.Cut(os.Getenv(variable), ",")
+	name, address, ok := strings.Cut(first, "=")
+	return server(name, address), ok
+}
+
 // servers reads a variable of the form name=address,name=address.
 func servers(t testing.TB, name string) []Server {
 	t.Helper()

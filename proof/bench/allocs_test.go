@@ -8,19 +8,20 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // A cold replay is what a process does for a run that it does not have: it decodes the commits and runs the code again.
 func TestAllocationsOfAReplay(t *testing.T) {
 	const n, want = 1000, 14 // activities, and allocations for each: 8 of the commit, the others of the code
-	rec, err := record(sequence.Name(), n, 1)
+	rec, err := measured.Record(measured.Steps.Name(), n, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := testing.AllocsPerRun(5, func() {
-		commits, err := rec.decode()
+		commits, err := rec.Decode()
 		if err == nil {
-			err = rec.replay(commits)
+			err = rec.Replay(commits)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +34,7 @@ func TestAllocationsOfAReplay(t *testing.T) {
 
 // What a request allocates in the local server, behind HTTP. The store's share is that of a durable write.
 func TestAllocationsOfAnUpdate(t *testing.T) {
-	s, err := local.Open(registry(), local.Options{Dir: t.TempDir(), Log: quiet})
+	s, err := local.Open(measured.Registry(), local.Options{Dir: t.TempDir(), Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := s.Service.Start(t.Context(), api.StartRequest{WorkflowID: new("w"), Type: counter.Name(), Input: []byte("10")}); err != nil {
+	if _, err := s.Service.Start(t.Context(), api.StartRequest{WorkflowID: new("w"), Type: measured.Counter.Name(), Input: []byte("10")}); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -55,7 +56,7 @@ func TestAllocationsOfAnUpdate(t *testing.T) {
 		n := 0
 		got := testing.AllocsPerRun(500, func() {
 			n++
-			answer, err := s.Service.Update(t.Context(), "w", "", add.Name(), api.UpdateRequest{UpdateID: fmt.Sprint(test.what, n), Input: []byte(test.input)})
+			answer, err := s.Service.Update(t.Context(), "w", "", measured.Add.Name(), api.UpdateRequest{UpdateID: fmt.Sprint(test.what, n), Input: []byte(test.input)})
 			if err != nil || answer.Stage != test.stage {
 				t.Fatal(answer, err)
 			}

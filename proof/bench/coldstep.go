@@ -13,13 +13,14 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // functionCommand is the argument by which this program is the api function.
 const functionCommand = "function"
 
 func runFunction() error {
-	adapter.Main(adapter.API, registrations()...)
+	adapter.Main(adapter.API, measured.Registrations()...)
 	return nil
 }
 

@@ -4,29 +4,24 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/proof/awstest"
+	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// server is the DynamoDB server of this run: the first of WEFT_DYNAMODB, which has the form name=address,name=address. The
-// name is empty where there is none.
+// server is the DynamoDB server of this run. The name is empty where there is none.
 func server() (name string, config aws.Config) {
-	first, _, _ := strings.Cut(os.Getenv("WEFT_DYNAMODB"), ",")
-	name, address, _ := strings.Cut(first, "=")
-	return name, aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(address),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	}
+	s, _ := awstest.First("WEFT_DYNAMODB")
+	return s.Name, s.Config
 }
 
 // withTable calls fn with a fresh table of the server. Without a server it says what is left out.
@@ -47,14 +42,16 @@ func withTable(figures string, fn func(server, table string) error) error {
 	return err
 }
 
-// openService is a process of a deployment over a table, as a Lambda function has it that has just begun: it knows of no run,
+// openProcess is a process of a deployment over a table, as a Lambda function has it that has just begun: it knows of no run,
 // and has no connection.
-func openService(table string) (*executor.Service, error) {
+func openProcess(table string) (*assembly.Process, error) {
 	_, config := server()
 	s, err := dynamo.New(dynamodb.NewFromConfig(config), dynamo.Options{Table: table, NoList: true})
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	ports := executor.Ports{Log: s, Attempts: s, Timers: s, Queue: queuememory.New(queue.Standard(), queuememory.Options{})}
-	return executor.New(ports, registry(), host.Machine{}, executor.Options{Build: "bench", Logger: quiet}), nil
+	return assembly.NewProcess(assembly.Config{
+		Ports:    assembly.PortsOf(s, s.Lister(), queuememory.New(queue.Standard(), queuememory.Options{})),
+		Registry: measured.Registry(), Host: host.Machine{}, Options: executor.Options{Build: "bench", Logger: quiet},
+	}), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // callers are how many callers send updates to the hot run at once, and what is aimed at where it is on disk.
@@ -36,18 +37,17 @@ func hotRun() error {
 	return withTable("accepted updates a second on one run, on DynamoDB", func(server, table string) error {
 		for _, c := range callers {
 			h := &hot{callers: c.n, updates: 300 + 30*c.n}
-			s, err := openService(table)
+			p, err := openProcess(table)
 			if err != nil {
 				return err
 			}
-			handler := httpapi.New(s, quiet)
 			if err := h.measure(client.ForHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				handler.ServeHTTP(w, r)
+				p.API.ServeHTTP(w, r)
 				h.count(w.Header())
 			})), "in process, on "+server, ""); err != nil {
 				return err
 			}
-			s.Close()
+			p.Service.Close()
 		}
 		return nil
 	})
@@ -56,12 +56,12 @@ func hotRun() error {
 // longRuns measures updates of a run on DynamoDB by the length of its history, with its code in memory and without.
 func longRuns() error {
 	return withTable("updates by the length of a history, on DynamoDB", func(server, table string) error {
-		s, err := openService(table)
+		p, err := openProcess(table)
 		if err != nil {
 			return err
 		}
-		defer s.Close()
-		c := caller{client.ForHandler(httpapi.New(s, quiet)), "long"}
+		defer p.Service.Close()
+		c := caller{client.ForHandler(p.API), "long"}
 		if err := c.open(); err != nil {
 			return err
 		}
@@ -82,12 +82,12 @@ func longRuns() error {
 			}
 			events += len(accepted) * updateEvents
 			cold, err := each(5, func(int) error {
-				other, err := openService(table)
+				other, err := openProcess(table)
 				if err != nil {
 					return err
 				}
-				defer other.Close()
-				return caller{client.ForHandler(httpapi.New(other, quiet)), "long"}.add(false)
+				defer other.Service.Close()
+				return caller{client.ForHandler(other.API), "long"}.add(false)
 			})
 			if err != nil {
 				return err
@@ -113,7 +113,7 @@ type hot struct {
 
 func (h *hot) measure(c *client.Client, where, aim string) error {
 	id := fmt.Sprint("hot-", h.callers)
-	if _, err := counter.Start(context.Background(), c, id, 10); err != nil {
+	if _, err := measured.Counter.Start(context.Background(), c, id, 10); err != nil {
 		return err
 	}
 	h.puts.Store(0)
@@ -138,7 +138,7 @@ func (h *hot) send(c *client.Client, id string) (took []time.Duration, err error
 		all.Go(func() {
 			for range h.updates / h.callers {
 				one, failed := timed(func() error {
-					_, err := add.Call(context.Background(), c, id, 1)
+					_, err := measured.Add.Call(context.Background(), c, id, 1)
 					return err
 				})
 				mu.Lock()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // rivalCommand is the argument by which this program is a rival: one of the processes that send an update to the same run at
@@ -64,12 +65,12 @@ func reportRivals(name string, all []outcome) {
 
 // race starts processes, and when all of them are ready lets them send their updates.
 func race(table, workflowID string, processes int) (outcomes []outcome, err error) {
-	s, err := openService(table)
+	p, err := openProcess(table)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	if _, err := s.Start(context.Background(), api.StartRequest{WorkflowID: &workflowID, Type: counter.Name(), Input: json.RawMessage("10")}); err != nil {
+	defer p.Service.Close()
+	if _, err := p.Service.Start(context.Background(), api.StartRequest{WorkflowID: &workflowID, Type: measured.Counter.Name(), Input: json.RawMessage("10")}); err != nil {
 		return nil, err
 	}
 	wait, begin, err := os.Pipe()
@@ -120,7 +121,7 @@ func startRival(wait *os.File, table, workflowID, updateID string) (*rival, erro
 
 // runRival is the life of a rival.
 func runRival(table, workflowID, updateID string) error {
-	s, err := openService(table)
+	p, err := openProcess(table)
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func runRival(table, workflowID, updateID string) error {
 	ctx, cost := meter.With(context.Background())
 	var o outcome
 	o.Took, err = timed(func() error {
-		answer, err := s.Update(ctx, workflowID, "", add.Name(), api.UpdateRequest{UpdateID: updateID, Input: json.RawMessage("1")})
+		answer, err := p.Service.Update(ctx, workflowID, "", measured.Add.Name(), api.UpdateRequest{UpdateID: updateID, Input: json.RawMessage("1")})
 		if err == nil && answer.Stage != api.StageCompleted {
 			return fmt.Errorf("the update is %s", answer.Stage)
 		}

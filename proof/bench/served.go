@@ -23,6 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // serverCommand is the argument by which this program is a user's server: it serves at an address, with a data directory.
@@ -35,7 +36,7 @@ func runServer(address, dir string) error {
 	local.TuneMemory(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	return weft.Serve(ctx, weft.Register(registrations()...), weft.Options{Addr: address, Data: dir, Log: quiet, Greeting: func(io.Writer, string) {}})
+	return weft.Serve(ctx, weft.Register(measured.Registrations()...), weft.Options{Addr: address, Data: dir, Log: quiet, Greeting: func(io.Writer, string) {}})
 }
 
 // served is a server in a process of its own, and a client of it as users have it.

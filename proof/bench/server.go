@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/local"
+	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -36,7 +37,7 @@ func latency() error {
 	return withServer(func(s *served) error {
 		for _, steps := range []int{1, 3} {
 			two, err := each(500, func(i int) error {
-				run, err := sequence.Start(context.Background(), s.Client, fmt.Sprintf("two-%d-%d", steps, i), steps)
+				run, err := measured.Steps.Start(context.Background(), s.Client, fmt.Sprintf("two-%d-%d", steps, i), steps)
 				if err == nil {
 					_, err = run.Result(context.Background())
 				}
@@ -46,7 +47,7 @@ func latency() error {
 				return err
 			}
 			one, err := each(500, func(i int) error {
-				_, err := sequence.Run(context.Background(), s.Client, fmt.Sprintf("one-%d-%d", steps, i), steps)
+				_, err := measured.Steps.Run(context.Background(), s.Client, fmt.Sprintf("one-%d-%d", steps, i), steps)
 				return err
 			})
 			if err != nil {
@@ -100,7 +101,7 @@ func (s *served) rate(n, atOnce int, id string) (float64, error) {
 	for caller := range atOnce {
 		all.Go(func() {
 			for i := next.Add(1); i <= int64(n) && errs[caller] == nil; i = next.Add(1) {
-				_, errs[caller] = sequence.Run(context.Background(), s.Client, fmt.Sprint(id, i), 3)
+				_, errs[caller] = measured.Steps.Run(context.Background(), s.Client, fmt.Sprint(id, i), 3)
 			}
 		})
 	}
@@ -163,14 +164,14 @@ func updates() error {
 	})
 }
 
-// caller sends updates to a counter.
+// caller sends updates to a measured.Counter.
 type caller struct {
 	*client.Client
 	id string
 }
 
 func (c caller) open() error {
-	_, err := counter.Start(context.Background(), c.Client, c.id, 10)
+	_, err := measured.Counter.Start(context.Background(), c.Client, c.id, 10)
 	return err
 }
 
@@ -180,7 +181,7 @@ func (c caller) add(accept bool) error {
 	if !accept {
 		n = 11
 	}
-	_, err := add.Call(context.Background(), c.Client, c.id, n)
+	_, err := measured.Add.Call(context.Background(), c.Client, c.id, n)
 	if !accept && client.AsRejected(err) != nil {
 		return nil
 	}
@@ -215,14 +216,14 @@ func idleMemory() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := local.Open(registry(), local.Options{Dir: dir, Turn: executor.Options{CacheEntries: 100}, Log: quiet})
+	s, err := local.Open(measured.Registry(), local.Options{Dir: dir, Turn: executor.Options{CacheEntries: 100}, Log: quiet})
 	if err != nil {
 		return err
 	}
 	c := client.ForHandler(s.Handler())
 	begin := func(from, n int) error {
 		for i := range n {
-			if _, err := counter.Start(context.Background(), c, fmt.Sprint("idle-", from+i), 10, workflow.StartOptions{RequestID: "r"}); err != nil {
+			if _, err := measured.Counter.Start(context.Background(), c, fmt.Sprint("idle-", from+i), 10, workflow.StartOptions{RequestID: "r"}); err != nil {
 				return err
 			}
 		}

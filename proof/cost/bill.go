@@ -1,6 +1,9 @@
 package main
 
-import "github.com/seed-41655fb1/weft/proof/awsmeter"
+import (
+	"github.com/seed-41655fb1/weft/proof/awsmeter"
+	"github.com/seed-41655fb1/weft/proof/measured"
+)
 
 // bill is what some work has cost, as it was counted.
 type bill struct {
@@ -50,11 +53,11 @@ func (b bill) parts(t terms) []part {
 		seconds = b.Seconds
 	}
 	all := []part{
-		{"DynamoDB: writes", (b.WriteUnits + b.IndexUnits + float64(b.Lost)) * writeUnit},
-		{"DynamoDB: reads", b.ReadUnits * readUnit},
+		{"DynamoDB: writes", (b.WriteUnits + b.IndexUnits + float64(b.Lost)) * measured.WriteUnit},
+		{"DynamoDB: reads", b.ReadUnits * measured.ReadUnit},
 		{"DynamoDB: storage", float64(b.StoredBytes) / (1 << 30) * storage * keptMonths},
-		{"SQS", float64(b.Chunks-b.FIFOChunks)*standardRequest + float64(b.FIFOChunks)*fifoRequest},
-		{"Lambda", float64(b.Invocations)*invocation + seconds*taskGigabytes*gigaSecond},
+		{"SQS", float64(b.Chunks-b.FIFOChunks)*measured.StandardRequest + float64(b.FIFOChunks)*fifoRequest},
+		{"Lambda", float64(b.Invocations)*measured.Invocation + seconds*taskGigabytes*measured.GigaSecond},
 	}
 	if b.KeyRequests > 0 {
 		all = append(all, part{"KMS", float64(b.KeyRequests) * keyRequest})
@@ -66,7 +69,7 @@ func (b bill) parts(t terms) []part {
 		all = append(all, part{"API Gateway", float64(b.APIRequests) * httpRequest})
 	}
 	if t.cleanUp {
-		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * writeUnit}) // the units of the item
+		all = append(all, part{"DynamoDB: deletions", (b.WriteUnits + b.IndexUnits) * measured.WriteUnit}) // the units of the item
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/proof/awstest"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // What operations cost is held against the design's budget, and what the reference runs come to against the targets.
@@ -40,7 +41,7 @@ func TestBudgets(t *testing.T) {
 	r.checkTables(t)
 	for name, most := range map[string]float64{threeOverSQS: 8.05, threeInline: 4.95} {
 		o := r.reference[plain][name]
-		if dollars := million * o.bill.dollars(terms{}) / float64(o.times); dollars > most {
+		if dollars := measured.Million * o.bill.dollars(terms{}) / float64(o.times); dollars > most {
 			t.Errorf("a million of %q come to $%.2f; the target is $%.2f", name, dollars, most)
 		}
 	}
@@ -58,15 +59,9 @@ var tables = flag.Bool("tables", false, "rewrite the tables of docs/operations.m
 func (r *results) checkRates(t *testing.T) {
 	t.Helper()
 	const begin, end = "<!-- begin rates -->\n", "<!-- end rates -->\n"
-	path := filepath.Join("..", "..", "docs", "operations.md")
-	text, err := os.ReadFile(path)
+	section, err := measured.ReadSection(filepath.Join("..", "..", "docs", "operations.md"), begin, end)
 	if err != nil {
 		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	there, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		t.Fatalf("%s has no place for the table of rates, between %q and %q", path, begin, end)
 	}
 	var rows []string
 	for i, row := range r.rateRows() {
@@ -77,13 +72,13 @@ func (r *results) checkRates(t *testing.T) {
 	}
 	want := strings.Join(rows, "\n") + "\n"
 	if *tables {
-		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
+		if err := section.Replace(want); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if !alike(there, want) {
-		t.Errorf("%s has other costs than were measured:\n%s\nrewrite the table with the flag -tables; measured are\n%s", path, there, want)
+	if !alike(section.Text, want) {
+		t.Errorf("docs/operations.md has other costs than were measured:\n%s\nrewrite the table with the flag -tables; measured are\n%s", section.Text, want)
 	}
 }
 
@@ -92,30 +87,24 @@ func (r *results) checkRates(t *testing.T) {
 func (r *results) checkTables(t *testing.T) {
 	t.Helper()
 	const begin, end, withDurations = "```\nList prices", "\n```\n", "\nStart + 3 activities"
-	path := filepath.Join("..", "..", "docs", "cost.md")
-	text, err := os.ReadFile(path)
+	section, err := measured.ReadSection(filepath.Join("..", "..", "docs", "cost.md"), begin, end)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(text), begin)
-	there, after, ended := strings.Cut(rest, end)
 	var printed strings.Builder
 	r.print(&printed)
 	want, _ := strings.CutPrefix(printed.String(), "List prices")
 	want, _, _ = strings.Cut(want, "\n\n"+ratesTable) // those are in docs/operations.md
-	if !found || !ended {
-		t.Fatalf("%s has no tables that begin with %q", path, begin)
-	}
 	if *tables {
-		if err := os.WriteFile(path, []byte(before+begin+trimmed(want)+end+after), 0o644); err != nil {
+		if err := section.Replace(trimmed(want)); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	there, _, _ = strings.Cut(there, withDurations)
+	there, _, _ := strings.Cut(section.Text, withDurations)
 	want, _, _ = strings.Cut(want, withDurations)
 	if !alike(there, want) {
-		t.Errorf("%s has other costs than were measured; rewrite the tables with the flag -tables; measured are\n%s", path, want)
+		t.Errorf("docs/cost.md has other costs than were measured; rewrite the tables with the flag -tables; measured are\n%s", want)
 	}
 }
 

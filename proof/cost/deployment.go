@@ -22,13 +22,14 @@ import (
 	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
-	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
@@ -102,15 +103,17 @@ const latency = 5 * time.Millisecond
 func (d *deployment) counted() (executor.Ports, error) {
 	count := awsmeter.Install(nil, awsmeter.Options{Units: true})
 	table := d.dynamoDB.Copy()
-	table.APIOptions, table.HTTPClient = append(table.APIOptions, count), newSlow(latency)
+	table.APIOptions, table.HTTPClient = append(table.APIOptions, count), &slow{table.HTTPClient, latency}
 	queues := d.sqs.Copy()
-	queues.APIOptions, queues.HTTPClient = append(queues.APIOptions, count), newSlow(latency)
+	queues.APIOptions, queues.HTTPClient = append(queues.APIOptions, count), &slow{queues.HTTPClient, latency}
 	store, err := dynamo.New(dynamodb.NewFromConfig(table), dynamo.Options{Table: d.name, NoList: !d.list})
 	if err != nil {
 		return executor.Ports{}, err
 	}
 	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
-	return executor.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Rates: store, Queue: queue}, nil
+	ports := assembly.PortsOf(store, store.Lister(), queue)
+	ports.Scanner = nil // the check over all runs is no part of an operation's cost
+	return ports, nil
 }
 
 // sealer is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
@@ -133,18 +136,19 @@ func (d *deployment) function(role, build string) (f *function.Function, end fun
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	lines := &bytes.Buffer{}
 	metrics := emf.New(lines, "default", nil)
-	sealer := d.sealer(log)
-	service := executor.New(sealer.Ports(d.ports), d.registry, host.Machine{}, sealer.Options(executor.Options{
-		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
-	}))
-	f, err = function.New(function.Role(role), service, function.Options{
-		Log: log, Open: sealer.Deliveries, QueueOf: function.QueueOf(d.urls),
+	process := assembly.NewProcess(assembly.Config{
+		Ports: d.ports, Registry: d.registry, Host: host.Machine{}, Codec: d.sealer(log), Options: executor.Options{
+			Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
+		},
+	})
+	f, err = function.New(function.Role(role), process, function.Options{
+		Log: log, QueueOf: function.QueueOf(d.urls),
 		Forward: func(ctx context.Context, build string, event []byte) ([]byte, error) {
 			return d.invoke(ctx, role, build, event)
 		},
 	})
 	return f, func() (int64, error) {
-		service.Close()
+		process.Service.Close()
 		err := metrics.Flush()
 		return int64(lines.Len()), err
 	}, err

@@ -7,11 +7,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/seed-41655fb1/weft/proof/awstest"
 )
 
 func main() {
@@ -40,15 +39,11 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// server is the first server of a variable of the form name=address,name=address.
+// server is the configuration of the first server of a variable.
 func server(variable string) (aws.Config, error) {
-	first, _, _ := strings.Cut(os.Getenv(variable), ",")
-	_, address, ok := strings.Cut(first, "=")
+	s, ok := awstest.First(variable)
 	if !ok {
 		return aws.Config{}, fmt.Errorf("%s is not set: run `make cost`, which starts the servers", variable)
 	}
-	return aws.Config{
-		Region: "us-east-1", BaseEndpoint: aws.String(address),
-		Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-	}, nil
+	return s.Config, nil
 }

@@ -74,7 +74,7 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 			}
 		}
 	}
-	shown, err := measured(ctx, listed, inList())
+	shown, err := measureEach(ctx, listed, inList())
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +102,11 @@ func measureKept(ctx context.Context, open func(settings) (*deployment, error), 
 		return nil, err
 	}
 	defer d.stop()
-	return measured(ctx, d, operations)
+	return measureEach(ctx, d, operations)
 }
 
-// measured is what operations come to on a deployment, one after the other.
-func measured(ctx context.Context, d *deployment, operations []operation) (all []result, err error) {
+// measureEach is what operations come to on a deployment, one after the other.
+func measureEach(ctx context.Context, d *deployment, operations []operation) (all []result, err error) {
 	for _, o := range operations {
 		one, err := again(ctx, d, o)
 		if err != nil {

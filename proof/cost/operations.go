@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -43,11 +44,11 @@ func operations() []operation {
 	all := []operation{
 		{
 			name: threeOverSQS, budget: counts{writes: 4, reads: 4, messages: 3}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200}),
-			stepFunctions: 4*transition + 3*invocation, durable: 4 * durableOperation, temporal: 4 * action,
+			stepFunctions: 4*transition + 3*measured.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
 			name: threeInline, budget: counts{writes: 4, reads: 2, messages: 1}, times: 5, ends: true, run: whole(sequence, job{Steps: 3, Bytes: 200, Inline: true}),
-			stepFunctions: 4*transition + 3*invocation, durable: 4 * durableOperation, temporal: 4 * action,
+			stepFunctions: 4*transition + 3*measured.Invocation, durable: 4 * durableOperation, temporal: 4 * action,
 		},
 		{
 			name: "start, 3 local activities, end", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5, ends: true,
@@ -59,7 +60,7 @@ func operations() []operation {
 				const n = 100
 				return d.together(ctx, n, func() error { return whole(fanOut, job{Steps: n, Bytes: 200})(ctx, d, id) })
 			},
-			stepFunctions: 102*transition + 100*invocation, durable: 102 * durableOperation, temporal: 101 * action,
+			stepFunctions: 102*transition + 100*measured.Invocation, durable: 102 * durableOperation, temporal: 101 * action,
 		},
 		{
 			name: "start", budget: counts{writes: 1, reads: 1, messages: 0}, times: 5,
@@ -74,7 +75,7 @@ func operations() []operation {
 		},
 		{
 			name: "start, an activity completed from outside, end", budget: counts{writes: 4, reads: 6, messages: 1}, times: 5, ends: true, prepare: completed, run: completed,
-			stepFunctions: 2*transition + invocation, durable: 2 * durableOperation, temporal: 2 * action,
+			stepFunctions: 2*transition + measured.Invocation, durable: 2 * durableOperation, temporal: 2 * action,
 		},
 		{
 			name: "start, fails, is tried again as a whole, end", budget: counts{writes: 4, reads: 3, messages: 2}, times: 5, ends: true,

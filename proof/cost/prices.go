@@ -1,27 +1,19 @@
 package main
 
-// The list prices of us-east-1, in dollars, without free tiers and discounts. They were read on pricesRead; anchors of the
-// others are beside the operations that they price.
+import "github.com/seed-41655fb1/weft/proof/measured"
+
+// The list prices of us-east-1 that package measured does not have, of the same day. Anchors of the others are beside the operations that
+// they price.
 const (
-	pricesRead = "2026-11-21"
+	storage = 0.25 // DynamoDB, a GB-month
+	backUp  = 0.20 // DynamoDB, point-in-time recovery, a GB-month of the table
 
-	million = 1e6
+	fifoRequest = 0.50 / measured.Million // SQS, 64 KB
+	httpRequest = 1.00 / measured.Million // API Gateway, HTTP API; a function URL costs nothing more
 
-	writeUnit = 0.625 / million // DynamoDB on demand, 1 KB
-	readUnit  = 0.125 / million // DynamoDB on demand, 4 KB, consistent
-	storage   = 0.25            // DynamoDB, a GB-month
-	backUp    = 0.20            // DynamoDB, point-in-time recovery, a GB-month of the table
-
-	standardRequest = 0.40 / million // SQS, 64 KB
-	fifoRequest     = 0.50 / million
-
-	invocation  = 0.20 / million // Lambda
-	gigaSecond  = 0.0000133334   // Lambda, arm64
-	httpRequest = 1.00 / million // API Gateway, HTTP API; a function URL costs nothing more
-
-	keyRequest = 3.0 / million // KMS; a key is $1 a month
-	blobPut    = 5.0 / million // S3, a PUT or a LIST
-	blobGet    = 0.4 / million // S3, a GET
+	keyRequest = 3.0 / measured.Million // KMS; a key is $1 a month
+	blobPut    = 5.0 / measured.Million // S3, a PUT or a LIST
+	blobGet    = 0.4 / measured.Million // S3, a GET
 
 	logged      = 0.50 // CloudWatch Logs, a GB that is taken in, without its tiers
 	alarmMetric = 0.10 // CloudWatch, a metric of an alarm and month
@@ -30,9 +22,9 @@ const (
 
 	// Of the others: a state transition of Step Functions (Standard), an operation of Lambda durable functions, and an action
 	// of Temporal Cloud in its first tier.
-	transition       = 25.0 / million
-	durableOperation = 8.0 / million
-	action           = 50.0 / million
+	transition       = 25.0 / measured.Million
+	durableOperation = 8.0 / measured.Million
+	action           = 50.0 / measured.Million
 )
 
 // What a task is taken to need of Lambda, where its duration is not measured: this machine is not Lambda.

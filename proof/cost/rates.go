@@ -3,9 +3,9 @@ package main
 import (
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // rates are the workflows a second for which a month is priced.
@@ -75,8 +75,8 @@ func (r result) aRun(t terms) float64 { return r.bill.dollars(t) / float64(r.tim
 func idle() float64 {
 	const minutes, sweepReads = monthSeconds / 60, 5 // four shards, and the mark
 	polls := float64(minutes * pollers * pollsAMinute)
-	return polls*(standardMappings*standardRequest+fifoMappings*fifoRequest) +
-		minutes*(sweepReads*readUnit+invocation+taskSeconds*taskGigabytes*gigaSecond) + alarmMetrics*alarmMetric + float64(len(observe.Metrics))*customMetric
+	return polls*(standardMappings*measured.StandardRequest+fifoMappings*fifoRequest) +
+		minutes*(sweepReads*measured.ReadUnit+measured.Invocation+taskSeconds*taskGigabytes*measured.GigaSecond) + alarmMetrics*alarmMetric + float64(len(observe.Metrics))*customMetric
 }
 
 // grouped is a number with three digits that count, but no more than two behind the point, and commas between thousands.
@@ -87,9 +87,5 @@ func grouped(n float64) string {
 	}
 	unit := math.Pow10(-decimals)
 	text := strconv.FormatFloat(math.Round(n/unit)*unit, 'f', min(max(decimals, 0), 2), 64)
-	whole, _, _ := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return measured.Commas(text)
 }

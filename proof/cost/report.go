@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
 // per is a number for each time that the operation was done.
@@ -14,7 +16,7 @@ func (r result) per(n float64) string {
 
 // dollars is what a million of the operation come to.
 func (r result) dollars(t terms) string {
-	return fmt.Sprintf("$%.2f", million*r.bill.dollars(t)/float64(r.times))
+	return fmt.Sprintf("$%.2f", measured.Million*r.bill.dollars(t)/float64(r.times))
 }
 
 // elsewhere is a price of others for a million.
@@ -22,14 +24,14 @@ func elsewhere(dollars float64) string {
 	if dollars == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("$%.2f", million*dollars)
+	return fmt.Sprintf("$%.2f", measured.Million*dollars)
 }
 
 func (r *results) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	defer func() { _ = w.Flush() }()
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	line("List prices of us-east-1, read %s. For each operation, counted in the SDK; budgets in brackets.\n", pricesRead)
+	line("List prices of us-east-1, read %s. For each operation, counted in the SDK; budgets in brackets.\n", measured.PricesRead)
 	line("operation\twrites\treads\tmessages\twrite units\tread units\tSQS requests\tinvocations\ta million")
 	all := append(r.operations[:len(r.operations):len(r.operations)], r.longTimer)
 	for _, o := range all {

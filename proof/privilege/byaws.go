@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/seed-41655fb1/weft/proof/iam"
 )
 
 // Grant is what a role has to allow because AWS acts with it, whatever the function does.
@@ -16,7 +14,7 @@ type Grant struct {
 	// on are the resources, none where a role needs no such grant. A wildcard among them is one that AWS asks for.
 	on func(Role) []string
 	// where are the conditions; nil is none.
-	where func(Role) []iam.Condition
+	where func(Role) []Condition
 }
 
 // ByAWS are the grants by the names of their statements.
@@ -48,12 +46,12 @@ var ByAWS = map[string]Grant{
 		on: func(r Role) []string {
 			return slices.DeleteFunc([]string{r.Key}, func(key string) bool { return key == "" })
 		},
-		where: func(r Role) []iam.Condition {
+		where: func(r Role) []Condition {
 			services := []string{"dynamodb." + r.Region + ".amazonaws.com", "sqs." + r.Region + ".amazonaws.com"}
 			if r.KeptInS3 {
 				services = append(services, "s3."+r.Region+".amazonaws.com")
 			}
-			return []iam.Condition{{Operator: "StringEquals", Key: "kms:ViaService", Values: services}}
+			return []Condition{{Operator: "StringEquals", Key: "kms:ViaService", Values: services}}
 		},
 	},
 }
@@ -73,8 +71,8 @@ func (g Grant) resources(r Role) []string {
 }
 
 // statement is what the grant comes to for a role, which shares nothing with the grant; ok is false where the role needs none.
-func (g Grant) statement(sid string, r Role) (s iam.Statement, ok bool) {
-	s = iam.Statement{Sid: sid, Effect: iam.Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
+func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
+	s = Statement{Sid: sid, Effect: Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
 	if g.where != nil {
 		s.Conditions = g.where(r)
 	}
@@ -98,13 +96,4 @@ func Differs(r Role) (wrong []string) {
 		}
 	}
 	return wrong
-}
-
-func sorted(s iam.Statement) iam.Statement {
-	s.Actions, s.Resources = slices.Sorted(slices.Values(s.Actions)), slices.Sorted(slices.Values(s.Resources))
-	s.Conditions = slices.Clone(s.Conditions)
-	for i := range s.Conditions {
-		s.Conditions[i].Values = slices.Sorted(slices.Values(s.Conditions[i].Values))
-	}
-	return s
 }

@@ -1,7 +1,6 @@
 package scale
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -10,13 +9,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
-	"github.com/seed-41655fb1/weft/workflow"
 )
 
 var tables = flag.Bool("tables", false, "rewrite the tables of docs/scale.md")
@@ -72,19 +70,10 @@ func ofAStep(t *testing.T) (d Demand) {
 	t.Helper()
 	const steps = 3
 	synctest.Test(t, func(t *testing.T) {
-		sequence := workflow.Declare[int, int]("sequence")
-		step := activity.New("step", func(_ context.Context, n int) (int, error) { return n, nil })
-		code := []workflow.Registration{step, workflow.Bind(sequence, func(ctx workflow.Context, n int) (int, error) {
-			for i := range n {
-				if _, err := step.Run(ctx, i); err != nil {
-					return 0, err
-				}
-			}
-			return n, nil
-		})}
+		code := measured.Registrations()
 		deployment := turntest.New(t)
 		deployment.Ports.Log, deployment.Ports.Queue = log{deployment.Ports.Log, &d}, sender{deployment.Ports.Queue, &d}
-		if _, err := sequence.Start(t.Context(), deployment.Idle(executor.Options{}, code...).Client, "w", steps); err != nil {
+		if _, err := measured.Steps.Start(t.Context(), deployment.Idle(executor.Options{}, code...).Client, "w", steps); err != nil {
 			t.Fatal(err)
 		}
 		deployment.Drain(t.Context(), func(string) *turntest.Process { return deployment.Idle(executor.Options{}, code...) })
@@ -159,13 +148,8 @@ func TestRamp(t *testing.T) {
 	}
 }
 
-// Prices of us-east-1 on 2026-11-21, as docs/cost.md has them, of a unit or a request.
-const (
-	writeDollars, readDollars     = 0.625e-6, 0.125e-6
-	messageDollars                = 0.40e-6 // sending; receiving and deleting are two more
-	invocationDollars, gigaSecond = 0.20e-6, 0.0000133334
-	gigabytes                     = 0.5
-)
+// gigabytes is the memory of a function.
+const gigabytes = 0.5
 
 // The tables of the document are what the simulation says. Rewrite them with `go test ./proof/scale -tables`.
 func TestTables(t *testing.T) {
@@ -208,8 +192,8 @@ func TestTables(t *testing.T) {
 func dollars(d Demand, steps float64) float64 {
 	invocations := d.Requests + d.Activities + d.Timers + d.Ordered
 	seconds := d.Activities*work + invocations*invocationSeconds
-	step := (d.Writes+d.ListRows)*writeDollars + d.Reads*readDollars + 3*(d.Activities+d.Timers+d.Ordered)*messageDollars +
-		invocations*invocationDollars + seconds*gigabytes*gigaSecond
+	step := (d.Writes+d.ListRows)*measured.WriteUnit + d.Reads*measured.ReadUnit + 3*(d.Activities+d.Timers+d.Ordered)*measured.StandardRequest + // sent, received, deleted
+		invocations*measured.Invocation + seconds*gigabytes*measured.GigaSecond
 	return 3600 * steps * step
 }
 
@@ -225,34 +209,24 @@ func number(v float64) string {
 	if v < 10 {
 		return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
 	}
-	digits := fmt.Sprintf("%.0f", v)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return measured.Commas(fmt.Sprintf("%.0f", v))
 }
 
 const document = "../../docs/scale.md"
 
 func replaceTables(t *testing.T, text string) {
 	t.Helper()
-	data, err := os.ReadFile(document)
+	section, err := measured.ReadSection(document, "<!-- tables: go test ./proof/scale -tables -->\n", "<!-- end of the tables -->")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- tables: go test ./proof/scale -tables -->\n", "<!-- end of the tables -->"
-	before, rest, ok := bytes.Cut(data, []byte(begin))
-	there, after, ok2 := bytes.Cut(rest, []byte(end))
-	if !ok || !ok2 {
-		t.Fatalf("%s has no place for the tables", document)
-	}
 	if *tables {
-		if err := os.WriteFile(document, bytes.Join([][]byte{before, []byte(begin), []byte(text), []byte(end), after}, nil), 0o644); err != nil {
+		if err := section.Replace(text); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if string(there) != text {
+	if section.Text != text {
 		t.Errorf("the tables of %s are not what the simulation says: run go test ./proof/scale -tables\n%s", document, text)
 	}
 }

@@ -100,7 +100,7 @@ func (s *simulation) close() {
 	}
 	s.actors, s.running = nil, nil
 	for _, p := range s.processes {
-		p.service.Close()
+		p.Service.Close()
 	}
 	s.wrong = wrong
 }

@@ -26,7 +26,7 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, *exe
 	err, restored := errDied, s.restore.done
 	a := s.spawn(s.name("p%d %s", p.number, name), p, func() {
 		s.events.asked(s.running)
-		err = fn(context.Background(), p.service)
+		err = fn(context.Background(), p.Service)
 	})
 	for !a.ended {
 		s.pause(wait{until: s.now.Add(time.Hour), wake: a.gone})

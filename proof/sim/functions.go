@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -46,16 +45,15 @@ func (s *simulation) invoke(name string, deliveries []queue.Delivery) {
 		return // its mapping is not there yet: they come again
 	}
 	limit := []time.Duration{70 * time.Second, 100 * time.Second, 15 * time.Minute}[r.IntN(3)]
-	p.sealer.Deliveries(context.Background(), deliveries) // what it cannot open comes again
+	p.Open(context.Background(), deliveries) // what it cannot open comes again
 	p.opens(deliveries)
 	s.audit.delivered(name, deliveries)
 	s.log("process %d gets %d of %s in one batch: %s", p.number, len(deliveries), name, s.what(name, deliveries[0]))
 	end := s.now.Add(limit)
 	const reserve = 5 * time.Second
 	ctx, cancel := world{s, p}.WithTimeout(context.Background(), limit-reserve)
-	h := pump.Handler{
-		Service: p.service, Log: cmp.Or(s.logger, quiet), Extend: p.pump.Receiver.Extend, Deadline: s.clock(p).Add(limit), Longest: s.longest(p, limit-reserve),
-	}
+	h := p.Handler()
+	h.Extend, h.Deadline, h.Longest = p.Worker.Receiver.Extend, s.clock(p).Add(limit), s.longest(p, limit-reserve)
 	handle, parts := h.For(name), pump.Split(name, deliveries)
 	var done []string
 	left := len(parts)

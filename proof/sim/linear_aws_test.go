@@ -22,9 +22,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
-	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 	"github.com/seed-41655fb1/weft/queue"
@@ -98,18 +98,14 @@ func (c *crowd) boot() *executor.Service {
 		c.t.Fatal(err)
 	}
 	attempt := func(_ context.Context, name string) (string, error) { return name, nil }
-	ports := executor.Ports{Log: s, Attempts: s, Timers: s, Queue: c.queue}
-	service := executor.New(ports, (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(), host.Machine{}, executor.Options{Build: "2", Logger: quiet})
-	p := pump.Pump{Service: service, Receiver: c.queue, World: host.Machine{}, Log: quiet, Concurrency: 4}
-	ctx, stop := context.WithCancel(context.Background())
-	var working sync.WaitGroup
-	working.Go(func() { p.Run(ctx) })
-	c.t.Cleanup(func() {
-		stop()
-		working.Wait()
-		service.Close()
+	ports := assembly.PortsOf(s, s.Lister(), c.queue)
+	ports.Scanner = nil // nothing looks through the table
+	p := assembly.NewProcess(assembly.Config{
+		Ports: ports, Receiver: c.queue, Registry: (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(),
+		Host: host.Machine{}, Options: executor.Options{Build: "2", Logger: quiet}, Concurrency: 4,
 	})
-	return service
+	c.t.Cleanup(p.Work(context.Background()))
+	return p.Service
 }
 
 func (c *crowd) start(run int) {

@@ -3,14 +3,12 @@ package sim
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
 // mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS Lambda Developer Guide, Lambda quotas:
@@ -23,13 +21,13 @@ func (s *simulation) readHistory(id string) {
 	token, next := "", int64(1)
 	for {
 		var answer *httptest.ResponseRecorder
-		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, t *executor.Service) error {
+		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, _ *executor.Service) error {
 			target := "/v1/workflows/" + id + "/history"
 			if token != "" {
 				target += "?pageToken=" + url.QueryEscape(token)
 			}
 			answer = httptest.NewRecorder()
-			httpapi.New(t, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
+			s.running.process.API.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
 			if answer.Code == http.StatusServiceUnavailable {
 				return api.Busy.New("%s", answer.Body)
 			}

@@ -1,28 +1,25 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
 // process is one process of the deployment: its caches and gates die with it.
 type process struct {
-	number    int
-	build     int
-	service   *executor.Service
-	sealer    *seal.Sealer
+	number int
+	build  int
+	*assembly.Process
 	settings  settings
-	pump      *pump.Pump
 	dead      bool
 	frozen    time.Time     // until when none of its actors goes on
 	skew      time.Duration // of its clock
@@ -49,11 +46,12 @@ func (s *simulation) boot(build int) *process {
 	p := &process{number: s.audit.boots, build: build, frozen: s.outages.offUntil, settings: s.rollout.now}
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
-	p.sealer = s.sealer(p, ports)
 	all := executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
 	lossy := lossy{s}
-	p.service = executor.New(s.events.watchPorts(p.sealer.Ports(lossy.ports(all))), registry(s, build), world{s, p}, s.options(p))
-	p.pump = &pump.Pump{Service: p.service, Receiver: lossyReceiver{lossy, ports}, World: world{s, p}, Log: cmp.Or(s.logger, quiet)}
+	p.Process = assembly.NewProcess(assembly.Config{
+		Ports: lossy.ports(all), Receiver: lossyReceiver{lossy, ports}, Registry: registry(s, build), Host: world{s, p},
+		Codec: s.sealer(p, ports), Watch: s.events.watchPorts, Options: s.options(p),
+	})
 	s.processes = append(s.processes, p)
 	return p
 }
@@ -76,7 +74,7 @@ func (s *simulation) succeed(p *process, why string, next int) {
 	}
 	s.running = running
 	if running == nil || running.process != p {
-		p.service.Close()
+		p.Service.Close()
 	}
 	s.processes = slices.DeleteFunc(s.processes, func(q *process) bool { return q == p })
 	s.initialize(s.boot(next))
@@ -162,7 +160,7 @@ func (s *simulation) deliver(name string) {
 		if !p.settings.serves(name) {
 			continue // its mapping is not there yet: they come again
 		}
-		p.sealer.Deliveries(context.Background(), part) // what it cannot open comes again
+		p.Open(context.Background(), part) // what it cannot open comes again
 		p.opens(part)
 		s.audit.delivered(name, part)
 		first := part[0]
@@ -170,7 +168,7 @@ func (s *simulation) deliver(name string) {
 		s.spawn(s.name("p%d %s", p.number, s.what(name, first)), p, func() {
 			s.running.queue = name
 			s.events.received(s.running, part)
-			p.pump.HandOver(context.Background(), name, part) // a handler that panics is a failure
+			p.Worker.HandOver(context.Background(), name, part) // a handler that panics is a failure
 		}).takes = name
 	}
 }
@@ -193,7 +191,7 @@ func (s *simulation) sweep() {
 	s.sweepAt = next
 	for range times {
 		p := s.anyProcess()
-		s.spawn(s.name("p%d sweep", p.number), p, func() { _, _ = p.service.Sweep(context.Background()) })
+		s.spawn(s.name("p%d sweep", p.number), p, func() { _, _ = p.Service.Sweep(context.Background()) })
 	}
 }
 

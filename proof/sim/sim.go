@@ -351,7 +351,7 @@ func (s *simulation) resume(a *actor) {
 	s.enter(a)
 	s.running = nil
 	if a.dead && a.process != nil {
-		a.process.service.Close() // the actor in whose hands it died has been unwound
+		a.process.Service.Close() // the actor in whose hands it died has been unwound
 	}
 	s.sweepEnded()
 }

@@ -44,7 +44,7 @@ func (s *simulation) check() {
 // maintain goes on until the walk has come by everything, or its process fails.
 func (s *simulation) maintain(p *process) {
 	for {
-		did, err := p.service.Maintain(context.Background())
+		did, err := p.Service.Maintain(context.Background())
 		s.log("the check did %+v: %v", did, err)
 		if s.upkeep.sent += did.Sent; did.Sent > 0 && !s.upkeep.purged && !s.buildAway() && s.outages.excuse < 12*time.Hour {
 			s.fail("the check found something that waits in vain, although nothing was purged")

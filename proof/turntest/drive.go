@@ -46,6 +46,6 @@ func (d *Deployment) deliver(ctx context.Context, name string, next func(string)
 		d.t.Fatal(err)
 	}
 	for _, part := range pump.Split(name, deliveries) {
-		next(name).pump.Deliver(ctx, name, part)
+		next(name).Worker.Deliver(ctx, name, part)
 	}
 }

@@ -7,19 +7,17 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"sync"
 	"testing"
 
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -48,13 +46,8 @@ type Deployment struct {
 
 // kept is where a deployment keeps its runs.
 type kept interface {
-	store.Log
-	store.Attempts
-	store.Timers
+	assembly.Store
 	store.Lister
-	store.Keys
-	store.Rates
-	store.Eraser
 }
 
 // New returns a deployment without processes, in memory. At the end of the test the store and the queue are checked.
@@ -98,20 +91,20 @@ func OnDisk(t testing.TB) *Deployment {
 
 func (d *Deployment) keepIn(s kept) {
 	d.kept = s
-	d.Ports = executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s, Queue: d.Queue}
+	d.Ports = assembly.PortsOf(s, s, d.Queue)
+	d.Ports.Scanner = nil // the check over all runs changes what things cost
 }
 
 // Process is one process of a deployment: it answers requests and, while it runs, handles messages.
 type Process struct {
 	*client.Client
-	Service *executor.Service
+	*assembly.Process
 	Handler http.Handler
 	// Meter counts all that the process does: requests, messages and sweeps.
 	Meter    *meter.Meter
 	t        testing.TB
 	build    string
 	registry *engine.Registry
-	pump     *pump.Pump
 	stop     func()
 }
 
@@ -120,14 +113,7 @@ type Process struct {
 func (d *Deployment) Start(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	p := d.Idle(o, registrations...)
-	ctx, cancel := context.WithCancel(p.Meter.Counting(context.Background()))
-	var working sync.WaitGroup
-	working.Go(func() { p.pump.Run(ctx) })
-	p.stop = sync.OnceFunc(func() {
-		cancel()
-		working.Wait()
-		p.Service.Close()
-	})
+	p.stop = p.Process.Work(p.Meter.Counting(context.Background()))
 	return p
 }
 
@@ -137,27 +123,21 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	log := o.Logger
 	if o.Build == "" {
 		o.Build = "build-1"
 	}
 	if o.Engine.TaskQueues == nil {
 		o.Engine.TaskQueues = TaskQueues
 	}
-	world := host.Machine{}
 	registry := Registry(d.t, registrations...)
-	ports := d.Ports
-	if d.sealer != nil {
-		ports, o = d.sealer.Ports(ports), d.sealer.Options(o)
-	}
-	service := executor.New(ports, registry, world, o)
+	process := assembly.NewProcess(assembly.Config{
+		Ports: d.Ports, Receiver: d.Queue, Registry: registry, Host: host.Machine{}, Codec: d.sealer, Options: o, Concurrency: 16, TaskQueues: atOnce(),
+	})
 	total := &meter.Meter{}
-	handler := counted{apitest.Handler(d.t, httpapi.New(service, log)), total}
+	handler := counted{apitest.Handler(d.t, process.API), total}
 	p := &Process{
-		Client: client.ForHandler(handler), Service: service, Handler: handler, Meter: total,
-		t: d.t, build: o.Build, registry: registry,
-		pump: &pump.Pump{Service: service, Receiver: d.Receiver(), World: world, Log: log, Concurrency: 16, TaskQueues: atOnce()},
-		stop: service.Close,
+		Client: client.ForHandler(handler), Process: process, Handler: handler, Meter: total,
+		t: d.t, build: o.Build, registry: registry, stop: process.Service.Close,
 	}
 	d.t.Cleanup(func() { p.Stop() })
 	return p

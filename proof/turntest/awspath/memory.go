@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
@@ -20,8 +19,7 @@ func Memory(t testing.TB, clock func() time.Time) Store {
 	s := storememory.New(storememory.Options{Clock: clock, Violation: violation})
 	t.Cleanup(s.Check)
 	kept := &inMemory{s}
-	ports := executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s}
-	return Store{Ports: ports, Workflows: kept.workflows, Dump: kept.dump}
+	return Store{Ports: portsOf(s, s), Workflows: kept.workflows, Dump: kept.dump}
 }
 
 type inMemory struct{ *storememory.Store }

@@ -110,7 +110,7 @@ func (s *Scene) stop(p *process) {
 	}
 	p.stopped = true
 	s.clock.drive(func() bool { return p.busy == 0 }, time.Time{})
-	s.clock.Await(s.clock.Go(p.service.Close))
+	s.clock.Await(s.clock.Go(p.process.Service.Close))
 }
 
 // pending is a request that is being answered. A nil answer is a process that died.

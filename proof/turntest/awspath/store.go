@@ -14,7 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
@@ -31,6 +33,13 @@ type Store struct {
 	Sends func(ctx context.Context, queue string)
 }
 
+// portsOf returns the ports over a store, without a queue. The check over all runs is left out: it changes what things cost.
+func portsOf(s assembly.Store, list store.Lister) executor.Ports {
+	ports := assembly.PortsOf(s, list, nil)
+	ports.Scanner = nil
+	return ports
+}
+
 // DynamoDB returns what opens stores in a table, each in a namespace of its own. The table has the keys and the index of
 // [dynamo.Schema]. It has no TTL: by a server's clock the times of a scene are long past.
 func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock func() time.Time) Store {
@@ -43,8 +52,7 @@ func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock fu
 		if err != nil {
 			t.Fatal(err)
 		}
-		ports := executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Keys: s, Rates: s, Eraser: s}
-		return Store{Ports: ports, Workflows: kept.workflows, Dump: kept.dump}
+		return Store{Ports: portsOf(s, s.Lister()), Workflows: kept.workflows, Dump: kept.dump}
 	}
 }
 

@@ -10,24 +10,27 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/proof/measured"
 	"github.com/seed-41655fb1/weft/proof/peers/measure"
-	"github.com/seed-41655fb1/weft/proof/peers/shop"
 )
+
+// mostAdded is more than is ever added at once.
+const mostAdded = 1_000
 
 type peer struct{ c *client.Client }
 
 // Run is one request, as it is for Restate. Temporal's and Weft's Start and Result are two.
 func (p peer) Run(ctx context.Context, id string, n int) (int, error) {
-	return shop.Steps.Run(ctx, p.c, id, n)
+	return measured.Steps.Run(ctx, p.c, id, n)
 }
 
 func (p peer) Open(ctx context.Context, id string) error {
-	_, err := shop.Cart.Start(ctx, p.c, id, 0)
+	_, err := measured.Counter.Start(ctx, p.c, id, mostAdded)
 	return err
 }
 
 func (p peer) Add(ctx context.Context, id string, q int) (int, bool, error) {
-	total, err := shop.Add.Call(ctx, p.c, id, q)
+	total, err := measured.Add.Call(ctx, p.c, id, q)
 	if refused := (*client.Rejected)(nil); errors.As(err, &refused) {
 		return 0, true, nil
 	}

@@ -1,4 +1,4 @@
-package awsuse
+package privilege
 
 import (
 	"context"
@@ -121,7 +121,7 @@ func TestUses(t *testing.T) {
 }
 
 // What is not known is an error of the recorder's, and no use.
-func TestUnknown(t *testing.T) {
+func TestUnknownRequests(t *testing.T) {
 	t.Parallel()
 	name := aws.String("t")
 	for what, c := range map[string]struct {

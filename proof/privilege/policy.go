@@ -1,4 +1,4 @@
-package iam
+package privilege
 
 import (
 	"errors"
@@ -32,10 +32,10 @@ type Condition struct {
 func Parse(document any) ([]Statement, error) {
 	d, ok := document.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("iam: a policy is an object, and not %T", document)
+		return nil, fmt.Errorf("privilege: a policy is an object, and not %T", document)
 	}
 	if err := only(d, "Version", "Statement"); err != nil {
-		return nil, fmt.Errorf("iam: %w", err)
+		return nil, fmt.Errorf("privilege: %w", err)
 	}
 	all, ok := d["Statement"].([]any)
 	if !ok {
@@ -45,34 +45,11 @@ func Parse(document any) ([]Statement, error) {
 	for i, v := range all {
 		s, err := statement(v)
 		if err != nil {
-			return nil, fmt.Errorf("iam: statement %d (%s): %w", i, s.Sid, err)
+			return nil, fmt.Errorf("privilege: statement %d (%s): %w", i, s.Sid, err)
 		}
 		statements = append(statements, s)
 	}
 	return statements, nil
-}
-
-// ParseTrust reads the services that the trust policy of a role lets act with it. It refuses what it does not know: other principals,
-// conditions, denials.
-func ParseTrust(document any) (services []string, err error) {
-	d, _ := document.(map[string]any)
-	list, ok := d["Statement"].([]any)
-	if !ok {
-		list = []any{d["Statement"]}
-	}
-	for _, v := range list {
-		s, _ := v.(map[string]any)
-		principal, _ := s["Principal"].(map[string]any)
-		if only(s, "Effect", "Action", "Principal") != nil || only(principal, "Service") != nil || s["Effect"] != Allow || s["Action"] != "sts:AssumeRole" {
-			return nil, fmt.Errorf("iam: the trust policy %v does not just let services assume the role", document)
-		}
-		more, err := texts(principal["Service"])
-		if err != nil {
-			return nil, fmt.Errorf("iam: the principal of a trust policy: %w", err)
-		}
-		services = append(services, more...)
-	}
-	return services, nil
 }
 
 func statement(v any) (s Statement, err error) {

@@ -3,9 +3,6 @@ package privilege
 import (
 	"slices"
 	"testing"
-
-	"github.com/seed-41655fb1/weft/proof/awsuse"
-	"github.com/seed-41655fb1/weft/proof/iam"
 )
 
 // A deployment of two functions.
@@ -15,30 +12,30 @@ const (
 	bills  = "arn:aws:sqs:us-east-1:1:bills"
 )
 
-func leading(values ...string) []iam.Condition {
-	return []iam.Condition{{Operator: "ForAllValues:StringLike", Key: awsuse.LeadingKeys, Values: values}}
+func leading(values ...string) []Condition {
+	return []Condition{{Operator: "ForAllValues:StringLike", Key: LeadingKeys, Values: values}}
 }
 
 func reader() Role {
 	return Role{
 		Name: "reader", Trusted: []string{Lambda}, Receives: []string{orders}, LogGroup: "arn:aws:logs:us-east-1:1:log-group:r", Region: "us-east-1",
-		Statements: []iam.Statement{
-			{Sid: "Read", Effect: iam.Allow, Actions: []string{"dynamodb:Query"}, Resources: []string{table}, Conditions: leading("a/w/*", "a/m")},
-			{Sid: "Send", Effect: iam.Allow, Actions: []string{"sqs:SendMessage"}, Resources: []string{orders, bills}},
+		Statements: []Statement{
+			{Sid: "Read", Effect: Allow, Actions: []string{"dynamodb:Query"}, Resources: []string{table}, Conditions: leading("a/w/*", "a/m")},
+			{Sid: "Send", Effect: Allow, Actions: []string{"sqs:SendMessage"}, Resources: []string{orders, bills}},
 			{
-				Sid: "Poller", Effect: iam.Allow, Resources: []string{orders},
+				Sid: "Poller", Effect: Allow, Resources: []string{orders},
 				Actions: []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
 			},
 			{
-				Sid: "Logs", Effect: iam.Allow, Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
+				Sid: "Logs", Effect: Allow, Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"},
 				Resources: []string{"arn:aws:logs:us-east-1:1:log-group:r:*"},
 			},
 		},
 	}
 }
 
-func uses() map[string][]awsuse.Use {
-	return map[string][]awsuse.Use{
+func uses() map[string][]Use {
+	return map[string][]Use{
 		"reader": {
 			{Operation: "DynamoDB.Query", Action: "dynamodb:Query", Resource: table, Keys: []string{"a/w/1"}},
 			{Operation: "DynamoDB.Query", Action: "dynamodb:Query", Resource: table, Keys: []string{"a/m"}},
@@ -88,7 +85,7 @@ func TestFindings(t *testing.T) {
 		"an action that nobody has":      {func(r *Role) { r.Statements[1].Actions = []string{"sqs:SendMessage", "sqs:PurgeQueue"} }, [5]int{0, 2, 0, 0, 0}},
 		"all actions":                    {func(r *Role) { r.Statements[1].Actions = []string{"sqs:*"} }, [5]int{0, 0, 0, 1, 0}},
 		"all queues":                     {func(r *Role) { r.Statements[1].Resources = []string{"*"} }, [5]int{0, 0, 0, 1, 0}},
-		"a denial":                       {func(r *Role) { r.Statements[1].Effect = iam.Deny }, [5]int{2, 2, 0, 0, 0}},
+		"a denial":                       {func(r *Role) { r.Statements[1].Effect = Deny }, [5]int{2, 2, 0, 0, 0}},
 		"a policy that stands elsewhere": {func(r *Role) { r.Managed = []string{"AWSLambdaBasicExecutionRole"} }, [5]int{0, 0, 0, 1, 0}},
 		"others act with it":             {func(r *Role) { r.Trusted = append(r.Trusted, "ec2.amazonaws.com") }, [5]int{0, 0, 0, 1, 0}},
 		"a queue that is not polled":     {func(r *Role) { r.Receives = nil }, [5]int{0, 0, 0, 0, 1}},

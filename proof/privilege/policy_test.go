@@ -1,4 +1,4 @@
-package iam
+package privilege
 
 import (
 	"encoding/json"
@@ -19,8 +19,6 @@ func parse(t *testing.T, text string) ([]Statement, error) {
 func keys(names ...string) map[string][]string {
 	return map[string][]string{"dynamodb:LeadingKeys": names}
 }
-
-const table = "arn:aws:dynamodb:us-east-1:1:table/t"
 
 // The rules of the package comment, one by one.
 func TestAllowed(t *testing.T) {
@@ -92,7 +90,7 @@ func TestLike(t *testing.T) {
 }
 
 // What is not known is refused: when the policy is read, or when the answer would rest on it.
-func TestUnknown(t *testing.T) {
+func TestUnknownPolicies(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`[]`, `{"Id":"x","Statement":[]}`, `{"Statement":["x"]}`, `{}`,

@@ -1,0 +1,106 @@
+// Package assembly assembles a process of a deployment: the executor over its ports, the HTTP API and the worker. The local
+// server, its children, the Lambda functions, weftest and all proofs assemble their processes here, and proof/archtest fails
+// if anything else does: what is proved is what runs.
+package assembly
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Config is what a process is assembled from. Ports, Registry and Host are required.
+type Config struct {
+	// Ports are the stores, and what messages are sent with: see PortsOf.
+	Ports executor.Ports
+	// Receiver is what the worker receives messages from. Without one the process has no worker: something else receives the
+	// messages, and hands them to Handler.
+	Receiver queue.Receiver
+	// Registry is the code of workflows and activities.
+	Registry *engine.Registry
+	// Host is the clock, the randomness and the goroutines.
+	Host host.Host
+	// Codec compresses, encrypts and offloads what the ports keep and send; nil leaves it plain.
+	Codec *seal.Sealer
+	// Watch wraps the ports as the executor sees them, above the codec; nil wraps nothing.
+	Watch func(executor.Ports) executor.Ports
+	// Options are the settings of the executor, with its build, rates and observer. Its Logger is that of the whole process; nil is
+	// slog.Default.
+	Options executor.Options
+	// Concurrency is how many messages of a queue the worker handles at once, and TaskQueues that of each task queue; 0 is Concurrency.
+	Concurrency int
+	TaskQueues  map[string]int
+}
+
+// Process is a process of a deployment. Nothing of it runs by itself: requests come to API, and messages to Worker or Handler.
+type Process struct {
+	Service *executor.Service
+	// API is the HTTP API.
+	API http.Handler
+	// Worker polls the queues, and hands over what it receives; nil if the process has no receiver.
+	Worker *pump.Pump
+
+	codec *seal.Sealer
+	log   *slog.Logger
+}
+
+// NewProcess assembles a process.
+func NewProcess(c Config) *Process {
+	if c.Options.Logger == nil {
+		c.Options.Logger = slog.Default()
+	}
+	if c.Codec != nil {
+		c.Ports, c.Options = c.Codec.Ports(c.Ports), c.Codec.Options(c.Options)
+	}
+	if c.Watch != nil {
+		c.Ports = c.Watch(c.Ports)
+	}
+	p := &Process{Service: executor.New(c.Ports, c.Registry, c.Host, c.Options), codec: c.Codec, log: c.Options.Logger}
+	p.API = httpapi.New(p.Service, p.log)
+	if c.Receiver != nil {
+		p.Worker = &pump.Pump{
+			Service: p.Service, Receiver: opening(c.Codec, c.Receiver), World: c.Host, Log: p.log, Concurrency: c.Concurrency, TaskQueues: c.TaskQueues,
+		}
+	}
+	return p
+}
+
+// opening returns a receiver that opens with a codec what it receives.
+func opening(codec *seal.Sealer, r queue.Receiver) queue.Receiver {
+	if codec == nil {
+		return r
+	}
+	return codec.Receiver(r)
+}
+
+// Handler returns what handles messages that something else receives. They must have been opened: see Open.
+func (p *Process) Handler() pump.Handler { return pump.Handler{Service: p.Service, Log: p.log} }
+
+// Open opens, in place, the bodies of messages that something else has received. It logs what it cannot open, and leaves that as
+// it is: nobody can read it, and the queue redelivers it.
+func (p *Process) Open(ctx context.Context, deliveries []queue.Delivery) {
+	if p.codec != nil {
+		p.codec.Deliveries(ctx, deliveries)
+	}
+}
+
+// Work runs the worker until ctx ends, or stop is called. stop waits for what is being handled, and closes the service.
+func (p *Process) Work(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var working sync.WaitGroup
+	working.Go(func() { p.Worker.Run(ctx) })
+	return sync.OnceFunc(func() {
+		cancel()
+		working.Wait()
+		p.Service.Close()
+	})
+}

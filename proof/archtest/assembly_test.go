@@ -1,0 +1,87 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// assembled are what only package assembly makes: the parts of a process.
+var assembled = map[string]string{"internal/executor": "New", "internal/httpapi": "New", "internal/pump": "Pump"}
+
+// A process is assembled in one place, in tests and proofs, too: what is proved is what runs.
+func TestOneAssembly(t *testing.T) {
+	t.Parallel()
+	root, found := filepath.Join("..", ".."), map[string]bool{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
+			return err
+		}
+		folder, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		for part, at := range partsMade(t, file) {
+			if folder = filepath.ToSlash(folder); folder == "internal/assembly" {
+				found[part] = true
+			} else {
+				t.Errorf("%s makes a part of a process, a %s: use assembly.NewProcess", at, part)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, name := range assembled {
+		if part := path.Base(folder) + "." + name; !found[part] {
+			t.Errorf("package assembly makes no %s: is it named differently now?", part)
+		}
+	}
+}
+
+// partsMade returns the parts of a process that a file makes, each with a place where it does.
+func partsMade(t *testing.T, file string) map[string]token.Position {
+	t.Helper()
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, made := map[string]string{}, map[string]token.Position{}
+	for _, i := range f.Imports {
+		imported, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if folder, ok := ours(imported); ok && assembled[folder] != "" {
+			name := path.Base(folder)
+			if i.Name != nil {
+				name = i.Name.Name
+			}
+			names[name] = folder
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		var of ast.Expr
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			of = n.Fun
+		case *ast.CompositeLit:
+			of = n.Type
+		}
+		if s, ok := of.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && names[x.Name] != "" && assembled[names[x.Name]] == s.Sel.Name {
+				made[path.Base(names[x.Name])+"."+s.Sel.Name] = files.Position(n.Pos())
+			}
+		}
+		return true
+	})
+	return made
+}

@@ -1,0 +1,81 @@
+package measured
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/program"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// The programs.
+var (
+	// Steps runs so many activities, one after the other, and returns how many there were.
+	Steps = workflow.Declare[int, int]("steps")
+	// Parallel is Steps with all activities at once.
+	Parallel = workflow.Declare[int, int]("parallel")
+	// Counter sums up what is added, until the sum is negative, which it never is.
+	Counter = workflow.Declare[int, int]("counter")
+	// Add adds to a counter. It refuses what is less than one, or more than the counter's input.
+	Add = workflow.NewUpdate[int, int]("add")
+
+	step = activity.New("step", func(context.Context, int) (int, error) { return 1, nil })
+)
+
+func runSteps(ctx workflow.Context, n int) (sum int, err error) {
+	for range n {
+		r, err := step.Run(ctx, sum)
+		if err != nil {
+			return 0, err
+		}
+		sum += r
+	}
+	return sum, nil
+}
+
+func runParallel(ctx workflow.Context, n int) (sum int, err error) {
+	futures := make([]workflow.Future[int], n)
+	for i := range futures {
+		futures[i] = step.Start(ctx, i)
+	}
+	for _, f := range futures {
+		r, err := f.Get(ctx)
+		if err != nil {
+			return 0, err
+		}
+		sum += r
+	}
+	return sum, nil
+}
+
+func runCounter(ctx workflow.Context, most int) (int, error) {
+	sum := 0
+	Add.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+		sum += n
+		return sum, nil
+	}, workflow.Validate(func(n int) error {
+		if n < 1 || n > most {
+			return fmt.Errorf("%d is not between 1 and %d", n, most)
+		}
+		return nil
+	}))
+	return sum, workflow.Await(ctx, func() bool { return sum < 0 })
+}
+
+// Registrations are those of the programs.
+func Registrations() []workflow.Registration {
+	return []workflow.Registration{
+		workflow.Bind(Steps, runSteps), workflow.Bind(Parallel, runParallel), workflow.Bind(Counter, runCounter), step,
+	}
+}
+
+// Registry is a registry of the programs.
+func Registry() *engine.Registry {
+	r, err := program.Registry(Registrations()...)
+	if err != nil {
+		panic(err)
+	}
+	return r
+}

@@ -1,0 +1,58 @@
+package privilege
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Foreign is what a role is allowed that only other roles do: among the uses of all roles those that this one has none of its
+// own like. Two uses are alike if the action and the resource are the same, and the items of the same kind.
+func Foreign(r Role, uses map[string][]Use) (foreign []Use, err error) {
+	own := map[string]bool{}
+	for _, u := range uses[r.Name] {
+		own[kind(u)] = true
+	}
+	for _, all := range uses {
+		for _, u := range all {
+			allowed, err := Allowed(r.Statements, u.Request())
+			if err != nil {
+				return nil, fmt.Errorf("privilege: %s: %w", r.Name, err)
+			}
+			if allowed && !own[kind(u)] {
+				foreign = append(foreign, u)
+			}
+		}
+	}
+	return foreign, nil
+}
+
+// Kinds has one use of each kind: of those that are alike.
+func Kinds(uses []Use) (all []Use) {
+	seen := map[string]bool{}
+	for _, u := range uses {
+		if !seen[kind(u)] {
+			seen[kind(u)] = true
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// kind is what alike uses have in common. Keys are alike up to their second slash: namespace, and what the item is. Objects of a bucket
+// are alike if their namespace is the same.
+func kind(u Use) string {
+	resource := u.Resource
+	if parts := strings.SplitN(resource, "/", 3); strings.Contains(resource, ":s3:::") && len(parts) == 3 {
+		resource = parts[0] + "/" + parts[1] + "/"
+	}
+	text := u.Action + " " + resource
+	for _, key := range u.Keys {
+		if parts := strings.SplitN(key, "/", 3); len(parts) == 3 {
+			key = parts[0] + "/" + parts[1] + "/"
+		}
+		if !strings.HasSuffix(text, " "+key) {
+			text += " " + key
+		}
+	}
+	return text
+}

@@ -1,0 +1,119 @@
+package privilege
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+)
+
+// item is an item of a table, or its key.
+type item = map[string]types.AttributeValue
+
+// need is what a request, or a part of one, is about.
+type need struct {
+	part string // of the operation, behind a slash
+	// queue is the URL of a queue; table and index are of DynamoDB.
+	queue, table, index string
+	function            string // with the version, where it is about one
+	key                 string // the ARN of a key of KMS
+	bucket, object      string // of S3; no object is the bucket itself
+	keys                []string
+}
+
+// usesOf are the rights that a request needs.
+//
+// dynamodb:LeadingKeys are the partition keys: of all items of a batch, of one part of a transaction, and of the index where a query
+// asks one (Amazon DynamoDB Developer Guide, "Using IAM policy conditions for fine-grained access control"). A scan has none.
+func usesOf(operation string, input any, arn ARN) (uses []Use, err error) {
+	needs, err := needsOf(input)
+	if err != nil {
+		return nil, fmt.Errorf("privilege: %s: %w", operation, err)
+	}
+	for _, n := range needs {
+		name, all := operation+n.part, Actions()
+		i := slices.IndexFunc(all, func(a Action) bool { return a.Operation == name })
+		if i < 0 {
+			return nil, fmt.Errorf("privilege: nobody has said which action %s needs: add it to actions.go, with the page of AWS's documentation that says so", name)
+		}
+		slices.Sort(n.keys)
+		uses = append(uses, Use{Operation: name, Action: all[i].Action, Resource: n.arn(arn), Keys: slices.Compact(n.keys)})
+	}
+	return uses, nil
+}
+
+func (n need) arn(arn ARN) string {
+	switch {
+	case n.queue != "":
+		return arn("sqs", path.Base(n.queue)) // a URL ends with the name
+	case n.key != "":
+		return n.key
+	case n.object != "":
+		return "arn:aws:s3:::" + n.bucket + "/" + n.object
+	case n.bucket != "":
+		return "arn:aws:s3:::" + n.bucket
+	case n.function != "":
+		return arn("lambda", "function:"+n.function)
+	case n.index != "":
+		return arn("dynamodb", "table/"+n.table+"/index/"+n.index)
+	}
+	return arn("dynamodb", "table/"+n.table)
+}
+
+func needsOf(input any) ([]need, error) {
+	switch in := input.(type) {
+	case *dynamodb.PutItemInput:
+		return itemNeeds("", in.TableName, in.Item)
+	case *dynamodb.DeleteItemInput:
+		return itemNeeds("", in.TableName, in.Key)
+	case *dynamodb.UpdateItemInput:
+		return itemNeeds("", in.TableName, in.Key)
+	case *dynamodb.BatchWriteItemInput:
+		return batchNeeds(in)
+	case *dynamodb.TransactWriteItemsInput:
+		return transactionNeeds(in)
+	case *dynamodb.QueryInput:
+		key, err := queriedKey(in)
+		return []need{{table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName), keys: []string{key}}}, err
+	case *dynamodb.ScanInput:
+		return []need{{table: aws.ToString(in.TableName), index: aws.ToString(in.IndexName)}}, nil
+	case *lambda.InvokeInput:
+		return []need{{function: aws.ToString(in.FunctionName) + ":" + aws.ToString(in.Qualifier)}}, nil
+	case *lambda.ListVersionsByFunctionInput:
+		return []need{{function: aws.ToString(in.FunctionName)}}, nil
+	case *kms.GenerateDataKeyInput:
+		return []need{{key: aws.ToString(in.KeyId), keys: []string{in.EncryptionContext[awskms.Context]}}}, nil
+	case *kms.DecryptInput:
+		return []need{{key: aws.ToString(in.KeyId), keys: []string{in.EncryptionContext[awskms.Context]}}}, nil
+	case *s3.PutObjectInput:
+		return []need{{bucket: aws.ToString(in.Bucket), object: aws.ToString(in.Key)}}, nil
+	case *s3.GetObjectInput:
+		return []need{{bucket: aws.ToString(in.Bucket), object: aws.ToString(in.Key)}}, nil
+	case *s3.ListObjectsV2Input:
+		return []need{{bucket: aws.ToString(in.Bucket), keys: []string{aws.ToString(in.Prefix)}}}, nil
+	case *s3.DeleteObjectsInput:
+		return deletedNeeds(in), nil
+	case *sqs.SendMessageBatchInput:
+		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
+	case *sqs.ChangeMessageVisibilityInput:
+		return []need{{queue: aws.ToString(in.QueueUrl)}}, nil
+	}
+	return nil, fmt.Errorf("nobody has said what a %T is about: add it to needs.go", input)
+}
+
+// deletedNeeds are those of the objects of a batch: IAM is asked about each.
+func deletedNeeds(in *s3.DeleteObjectsInput) (needs []need) {
+	for _, o := range in.Delete.Objects {
+		needs = append(needs, need{bucket: aws.ToString(in.Bucket), object: aws.ToString(o.Key)})
+	}
+	return needs
+}

@@ -1,0 +1,46 @@
+package privilege
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+)
+
+// Use is a right that a request needs.
+type Use struct {
+	// Operation is what was asked for, as the SDK names it: DynamoDB.TransactWriteItems/Put is a part of one.
+	Operation string
+	// Action and Resource are what IAM asks about.
+	Action, Resource string
+	// Keys are the partition keys of the items that it is about, the prefix of the objects that are listed, or the namespace in
+	// KMS's encryption context; nil where it names none.
+	Keys []string
+}
+
+// Request is what a policy is asked about the use, with the one context key that is known of it.
+func (u Use) Request() Request {
+	key := LeadingKeys
+	switch {
+	case strings.HasPrefix(u.Action, "kms:"):
+		key = EncryptionContext
+	case u.Action == "s3:ListBucket":
+		key = "s3:prefix"
+	}
+	return Request{Action: u.Action, Resource: u.Resource, Context: map[string][]string{key: u.Keys}}
+}
+
+// EncryptionContext is the context key for the namespace in a request to KMS.
+const EncryptionContext = "kms:EncryptionContext:" + awskms.Context
+
+// LeadingKeys is the context key for the partition keys of a request.
+const LeadingKeys = "dynamodb:LeadingKeys"
+
+// String is the use in words.
+func (u Use) String() string {
+	text := fmt.Sprintf("%s (%s) on %s", u.Action, u.Operation, u.Resource)
+	if len(u.Keys) > 0 {
+		text += " of " + strings.Join(u.Keys, ", ")
+	}
+	return text
+}

@@ -1,0 +1,36 @@
+package privilege
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Lambda is the service that acts with a function's role.
+const Lambda = "lambda.amazonaws.com"
+
+// Wild is what makes a role wider than it need be, whatever the function does: a wildcard in an action, or in a resource where
+// AWS knows a narrower one; policies that stand elsewhere; others than Lambda who may act with it.
+func Wild(r Role) (wild []string) {
+	if !slices.Equal(r.Trusted, []string{Lambda}) {
+		wild = append(wild, fmt.Sprintf("%q may act with the role, where only %s is to", r.Trusted, Lambda))
+	}
+	for _, name := range r.Managed {
+		wild = append(wild, "the policy "+name+" is attached, which is wider than the function needs: write out what it needs")
+	}
+	for _, s := range r.Statements {
+		allowed := append(ByAWS[s.Sid].resources(r), r.Function+":*")
+		if slices.ContainsFunc(s.Actions, isWild) || slices.ContainsFunc(s.Resources, func(resource string) bool {
+			return isWild(resource) && !slices.Contains(allowed, resource) && !objects.MatchString(resource)
+		}) {
+			wild = append(wild, Text(s))
+		}
+	}
+	return wild
+}
+
+// objects are the objects of a namespace in a bucket: their keys begin with it.
+var objects = regexp.MustCompile(`^arn:[a-z-]+:s3:::[a-z0-9.-]+/[A-Za-z0-9_.-]+/\*$`)
+
+func isWild(text string) bool { return strings.ContainsAny(text, "*?") }
