@@ -91,8 +91,12 @@ func TestArchitectureNamesTheFolders(t *testing.T) {
 	}
 }
 
-// readsAsGo parses declarations, or statements, or some of each with a blank line between.
+// readsAsGo parses a file, or declarations, or statements, or some of each with a blank line between.
 func readsAsGo(text string) error {
+	if strings.HasPrefix(text, "package ") {
+		_, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+		return err
+	}
 	parse := func(code string) error {
 		_, asFile := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0)
 		if asFile == nil {
