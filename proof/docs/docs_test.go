@@ -180,3 +180,27 @@ func TestRecipes(t *testing.T) {
 		}
 	}
 }
+
+// docs/glossary.md defines each term once, and the documents that introduce a newcomer link to it.
+func TestGlossary(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| [^|]+ \| \[[^|]+ \|$`).FindAllStringSubmatch(readFile(t, "docs/glossary.md"), -1) {
+		for term := range strings.SplitSeq(row[1], ", ") {
+			if seen[term] {
+				t.Errorf("it defines %s twice", term)
+			}
+			seen[term] = true
+		}
+	}
+	for _, term := range []string{"commit", "slot", "fence", "run", "update", "executor", "causation id", "codec"} {
+		if !seen[term] {
+			t.Errorf("it does not define %s", term)
+		}
+	}
+	for _, document := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md"} {
+		if !strings.Contains(readFile(t, document), "glossary.md)") {
+			t.Errorf("%s has no link to it", document)
+		}
+	}
+}

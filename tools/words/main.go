@@ -5,12 +5,14 @@
 //
 //	words ROOT            fails if a word has more hits than notyet.txt allows
 //	words -list ROOT      lists all hits
+//	words -since REV ROOT lists the hits in lines that the revision does not have
 //	words -rewrite ROOT   lowers the numbers of notyet.txt to the hits that are left
 //
 // A word that notyet.txt does not list has to have no hits.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,43 +27,65 @@ import (
 // ratchet is the file of the hits that are left, below the root.
 const ratchet = "tools/words/notyet.txt"
 
+// shown is how many hits of a word are printed when it has too many.
+const shown = 10
+
 func main() {
-	list := flag.Bool("list", false, "list all hits")
-	rewrite := flag.Bool("rewrite", false, "lower the numbers of "+ratchet)
+	var o options
+	flag.BoolVar(&o.list, "list", false, "list all hits")
+	flag.StringVar(&o.since, "since", "", "list the hits in lines that this revision does not have")
+	flag.BoolVar(&o.rewrite, "rewrite", false, "lower the numbers of "+ratchet)
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: words [-list | -rewrite] ROOT")
+		fmt.Fprintln(os.Stderr, "usage: words [-list | -since REV | -rewrite] ROOT")
 		os.Exit(2)
 	}
-	if err := run(flag.Arg(0), *list, *rewrite, os.Stdout); err != nil {
+	if err := o.run(flag.Arg(0), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)
 	}
 }
 
-// run checks the repository at root.
-func run(root string, list, rewrite bool, out io.Writer) error {
+// options say what to do with the hits; the zero value judges them.
+type options struct {
+	list, rewrite bool
+	since         string
+}
+
+// run searches the repository at root.
+func (o options) run(root string, out io.Writer) error {
 	paths, err := tracked(root)
 	if err != nil {
 		return err
 	}
 	all, err := search(os.DirFS(root), paths)
-	if err != nil {
+	switch {
+	case err != nil:
+		return err
+	case o.list:
+		all.print(out)
+		return nil
+	case o.since != "":
+		lines, err := addedSince(root, o.since)
+		all.in(lines).print(out)
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(root, ratchet))
+	return o.compare(root, all, out)
+}
+
+// compare compares the hits with notyet.txt.
+func (o options) compare(root string, all hits, out io.Writer) error {
+	path := filepath.Join(root, ratchet)
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	allowed, err := parseAllowed(string(text))
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case list:
-		all.print(out)
-		return nil
-	case rewrite:
-		return os.WriteFile(filepath.Join(root, ratchet), []byte(lowered(string(text), all)), 0o644)
+	}
+	if o.rewrite {
+		return os.WriteFile(path, []byte(lowered(string(text), all)), 0o644)
 	}
 	return judge(all, allowed, out)
 }
@@ -94,7 +118,7 @@ func search(files fs.FS, paths []string) (hits, error) {
 	return all, nil
 }
 
-// judge fails if a rule has more hits than are allowed, and prints them.
+// judge fails if a rule has more hits than are allowed, and prints the first of them.
 func judge(all hits, allowed map[string]int, out io.Writer) error {
 	counts, failed := all.counts(), false
 	for _, r := range rules {
@@ -103,13 +127,13 @@ func judge(all hits, allowed map[string]int, out io.Writer) error {
 		case n > most:
 			failed = true
 			_, _ = fmt.Fprintf(out, "%q has %d hits, and %d are allowed: write %s (%s)\n", r.word, n, most, r.instead, r.why)
-			all.of(r.word).print(out)
+			all.of(r.word)[:min(n, shown)].print(out)
 		case n < most:
-			_, _ = fmt.Fprintf(out, "%q has %d hits left of %d: go run ./words -rewrite .. in tools says so\n", r.word, n, most)
+			_, _ = fmt.Fprintf(out, "%q has %d hits, and %d are allowed: lower that (cd tools && go run ./words -rewrite ..)\n", r.word, n, most)
 		}
 	}
 	if failed {
-		return fmt.Errorf("these words and lines are not written here; docs/glossary.md has the terms")
+		return errors.New("new hits: cd tools && go run ./words -since main .. lists those that a branch adds")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ var rules = []rule{
 	{word: "brought about", instead: "caused, triggered", why: plain, text: `\b(brought|brings?|bringing) about\b`},
 	{word: "where for if", instead: "if or when", why: plain, text: `\bwhere there (is|are|was|were) (no|none|nothing|nobody)\b|\b(nil|empty|0|zero|false|true|nothing|none|no error) where\b|(^|[.:;] )where (there|it|that|they|nothing|nobody|none) (is|are|was|were|has|have)\b`},
 
-	{word: "turn", instead: "executor", why: private, text: `\binternal/turn\b|\bpackage turn\b|\bturn\.[A-Z]`, qualifier: `^turn(test)?$`},
+	{word: "turn", instead: "executor", why: private, text: `\bpackage turn\b|\bturn\.[A-Z]`, qualifier: `^turn(test)?$`},
 	{word: "wave", instead: "causation id", why: private, text: `\bwaves?\b`, name: `\bwaves?\b`},
 	{word: "errand", instead: "outbound request", why: private, text: `\berrands?\b`, name: `\berrands?\b`},
 	{word: "rivals", instead: "contention backoff", why: private, text: `\brivals?\b`, name: `\brivals?\b`},
@@ -63,7 +63,7 @@ var rules = []rule{
 	{word: "Opening", instead: "WithStart", why: private, text: "`Opening`|\\.Opening\\b", exact: `^Opening$`},
 	{word: "Beat", instead: "RecordHeartbeat, with External for an attempt outside", why: private, text: `\bactivity\.Beat\b`, exact: `^Beat$`},
 	{word: "scene", instead: "testbed", why: private, name: `\bscenes?\b`},
-	{word: "stage of tests", instead: "enginetest", why: private, text: `\bproof/stage\b`},
+	{word: "stage of tests", instead: "enginetest", why: private, qualifier: `^stage$`},
 	{word: "family", instead: "children", why: private, text: `\bfamil(y|ies)\b`, name: `\bfamily\b`},
 	{word: "gate", instead: "queue, lock", why: private, name: `\bgates?\b`, under: executors},
 	{word: "heart", instead: "heartbeater", why: private, name: `\bhearts?\b`},

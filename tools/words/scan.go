@@ -78,8 +78,12 @@ func (s *inspection) add(word string, line int) {
 	s.found = append(s.found, hit{word, s.file, line, text})
 }
 
-// prose looks for words in a line of text.
+// slashed are paths and addresses: a folder has its name until it is moved, and a link or an import follows.
+var slashed = regexp.MustCompile(`[\w.:~-]*(/[\w.-]+)+/?`)
+
+// prose looks for words in a line of text, but not in paths.
 func (s *inspection) prose(line int, text string) {
+	text = slashed.ReplaceAllString(text, "")
 	for _, p := range patterns {
 		if p.text == nil || !p.appliesTo(s.file) {
 			continue

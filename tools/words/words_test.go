@@ -15,7 +15,7 @@ var broken = map[string]struct{ path, text string }{
 	"brought about": {"run", "# What the message brings about.\n"},
 	"where for if":  {"a.go", "package a\n\n// f returns the message; nil where it is not this run's.\nfunc f() {}\n"},
 
-	"turn":        {"a.go", "package a\n\nimport \"example.com/internal/turn\"\n"},
+	"turn":        {"a.go", "package a\n\nvar x = turn.Options{}\n"},
 	"wave":        {"a.go", "package a\n\nfunc indexWaves() {}\n"},
 	"errand":      {"a.go", "package a\n\ntype errand struct{}\n"},
 	"rivals":      {"a.go", "package a\n\n// Rivals wait.\nfunc f() {}\n"},
@@ -32,7 +32,7 @@ var broken = map[string]struct{ path, text string }{
 	"Beat":        {"a.go", "package a\n\nvar x = activity.Beat\n"},
 
 	"scene":                {"a.go", "package a\n\nfunc newScene() {}\n"},
-	"stage of tests":       {"a.go", "package a\n\nimport _ \"example.com/proof/stage\"\n"},
+	"stage of tests":       {"a.go", "package a\n\nvar x = stage.New()\n"},
 	"family":               {"a.go", "package a\n\ntype family struct{}\n"},
 	"gate":                 {"internal/turn/a.go", "package a\n\ntype gate struct{}\n"},
 	"heart":                {"a.go", "package a\n\nvar heartOf int\n"},
@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 // What is well said has no hits, and neither has what may say anything.
 func TestNoHits(t *testing.T) {
 	for path, text := range map[string]string{
-		"docs/a.md": "Where the code is. The types tell them apart; clocks are 10 s apart.\n\n| " + strings.Repeat("a table ", 20) + "|\n\n```\n" +
+		"docs/a.md": "Where [internal/seal](../internal/seal/doc.go) is. The types tell them apart; clocks are 10 s apart.\n\n| " + strings.Repeat("a table ", 20) + "|\n\n```\n" +
 			strings.Repeat("code ", 30) + "\n```\n- [a](https://example.com/" + strings.Repeat("a", 120) + ")\n",
 		"a.go": "package a\n\n//go:generate " + strings.Repeat("x ", 60) + "\nvar gateway, wavelength, named, declared, heartbeat, turn, isMine int\n\n" +
 			"func f(told func()) { told(); x.mine() } // the caller's turn\n",
@@ -106,5 +106,18 @@ func TestRatchet(t *testing.T) {
 		if _, err := parseAllowed(wrong); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}
+	}
+}
+
+// Hits are found in lines that a diff adds, and in no others.
+func TestSince(t *testing.T) {
+	const diff = "diff --git a/a.go b/a.go\n--- a/a.go\n+++ b/a.go\n@@ -3,0 +4,2 @@ func f()\n+a\n+b\n@@ -9 +10 @@\n-c\n+d\n@@ -20,2 +19,0 @@\n-e\n-f\n"
+	var all hits
+	for line := range 30 {
+		all = append(all, hit{path: "a.go", line: line}, hit{path: "b.go", line: line})
+	}
+	got := all.in(added(diff))
+	if len(got) != 3 || got[0].line != 4 || got[1].line != 5 || got[2].line != 10 {
+		t.Errorf("the hits are %v", got)
 	}
 }
