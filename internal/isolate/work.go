@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -362,7 +362,7 @@ func named(body []byte) string {
 		ids.ScheduleID = api.SchedulePrefix + ids.ScheduleID
 	}
 	// A token itself must not get into the log or the file of suspects.
-	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, turn.TokenWorkflow(ids.Token))
+	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, executor.TokenWorkflow(ids.Token))
 	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, api.SchedulePrefix) {
 		return "" // no such workflow can run
 	}
