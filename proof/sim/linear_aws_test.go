@@ -22,9 +22,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 	"github.com/seed-41655fb1/weft/queue"
@@ -261,7 +261,7 @@ func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mutant{
-		file: "internal/executor/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
+		file: "internal/executor/requests/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
 	}
 	cmd := exec.Command("go", "test", "-tags", "aws", "-overlay", m.overlay(t, root), "./proof/sim", "-run", "TestLinearizableOnDynamoDB$", "-count=1")
 	first, _, _ := strings.Cut(os.Getenv("WEFT_DYNAMODB"), ",") // one server is enough

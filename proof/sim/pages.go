@@ -9,8 +9,8 @@ import (
 	"net/url"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
 // mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS Lambda Developer Guide, Lambda quotas:

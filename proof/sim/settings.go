@@ -14,10 +14,10 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -47,8 +47,8 @@ type settings struct {
 	number    int
 	maxCommit int
 	options   executor.Options // those that are set here
-	rate      limits.Rate  // of the task queue; the default one has none
-	without   bool         // the task queue
+	rate      limits.Rate      // of the task queue; the default one has none
+	without   bool             // the task queue
 	compress  bool
 	newer     bool     // a version of Weft whose format is newer
 	keys      []string // the first one encrypts; nil encrypts nothing

@@ -33,15 +33,15 @@ func (s *inspection) widths(text string) {
 	}
 }
 
-// markdown looks for long lines outside of code and tables, which cannot be wrapped.
+// markdown looks for long lines. Code, tables and headings cannot be wrapped.
 func (s *inspection) markdown() {
 	code := false
 	for i, line := range s.lines {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			code = !code
 		}
-		table := strings.HasPrefix(strings.TrimSpace(line), "|")
-		if !code && !table && columns(line) > markdownColumns && !unbroken.MatchString(line) {
+		whole := strings.HasPrefix(strings.TrimSpace(line), "|") || strings.HasPrefix(line, "#")
+		if !code && !whole && columns(line) > markdownColumns && !unbroken.MatchString(line) {
 			s.add(wideMarkdown, i+1)
 		}
 	}
