@@ -14,7 +14,8 @@ func main() {
 	weft.Main(weft.Register(workflow.Bind(hello, run), greet), weft.Options{Greeting: greeting})
 }
 
-// greeting prints what to do next. Without a Greeting, a program prints how to start its first workflow.
+// greeting prints what to do next. Without a Greeting, a program prints how to start its first
+// workflow.
 func greeting(out io.Writer, url string) {
 	_, _ = fmt.Fprintf(out, `Weft is at %[1]s. Stop it with Ctrl-C.
 

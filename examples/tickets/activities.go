@@ -20,7 +20,7 @@ type Order struct {
 	Seats int    `json:"seats"`
 }
 
-// charge stands for a call to a payment service. It may run again: the service takes the same key once.
+// charge stands for a call to a payment service. It may run again, with the same key.
 func charge(ctx context.Context, o Order) (string, error) {
 	info := activity.InfoOf(ctx)
 	key := fmt.Sprintf("%s-%d", info.WorkflowID, info.EventID)

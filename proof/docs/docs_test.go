@@ -91,7 +91,8 @@ func TestArchitectureNamesTheFolders(t *testing.T) {
 	}
 }
 
-// readsAsGo parses a file, or declarations, or statements, or some of each with a blank line between.
+// readsAsGo parses a file, or declarations, or statements, or some of each with a blank line
+// between.
 func readsAsGo(text string) error {
 	if strings.HasPrefix(text, "package ") {
 		_, err := parser.ParseFile(token.NewFileSet(), "", text, 0)

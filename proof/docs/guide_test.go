@@ -16,7 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 )
 
-// A guide is a document that a test follows from its beginning to its end, in a folder beside a checkout.
+// A guide is a document that a test follows from its beginning to its end, in a folder beside a
+// checkout.
 type guide struct {
 	t        *testing.T
 	checkout string
@@ -72,7 +73,8 @@ func newGuide(t *testing.T) *guide {
 	return g
 }
 
-// follow takes the steps of a document: it writes its files, runs its commands, and compares what they print.
+// follow takes the steps of a document: it writes its files, runs its commands, and compares what
+// they print.
 func (g *guide) follow(document string) {
 	g.t.Helper()
 	steps := step.FindAllStringSubmatch(readFile(g.t, document), -1)
@@ -128,8 +130,9 @@ func withoutTime(text string) string {
 	return seconds.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
 }
 
-// shell runs a script where the reader is, follows the reader to where it ends, and returns what it prints. Modules are those
-// that this machine has. The replaced module has the checkout's own path: go does not build it again for each test.
+// shell runs a script where the reader is, follows the reader to where it ends, and returns what it
+// prints. It asks no network for modules. The replaced module has the checkout's own path, so that go
+// does not build it again for each test.
 func (g *guide) shell(script string) string {
 	g.t.Helper()
 	if script == "" {
@@ -151,7 +154,7 @@ func (g *guide) shell(script string) string {
 	return string(out)
 }
 
-// serve does what go run does, builds the program and runs it: whoever stops go run does not stop the program.
+// serve builds the program and runs it, as go run does. To stop go run would not stop the program.
 func (g *guide) serve() {
 	g.t.Helper()
 	g.did["server"]++

@@ -39,7 +39,8 @@ var (
 	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
 )
 
-// The README's Go code is code of the examples, which are compiled and run, and so is that of the pages below.
+// The Go code of the README and of the pages below is that of the examples, which tests compile and
+// run.
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
 	quotes(t, "README.md", 2, "examples/tickets/*.go", "functions/adapter/example_test.go")
@@ -73,7 +74,8 @@ func quotes(t *testing.T, document string, least int, patterns ...string) {
 	}
 }
 
-// The requests of the README and of docs/local-server.md are answered as they say, at the cost that they say.
+// The requests of the README and of docs/local-server.md are answered as they say, at the cost that
+// they say.
 func TestReadmeRequests(t *testing.T) {
 	t.Parallel()
 	asks(t, "README.md", 3)
