@@ -45,7 +45,7 @@ var rules = []rule{
 	{word: "apart", instead: "separate, separately, offloaded", why: plain, text: `\bapart\b`, name: `\bapart\b`, fine: `\b(tell|tells|told)( \w+){0,3} apart\b|\b\d+ \w+ apart\b`},
 	{word: "none of the", instead: "does not belong to, is not one of", why: riddle, text: `\bnone of the\b`},
 	{word: "brought about", instead: "caused, triggered", why: plain, text: `\b(brought|brings?|bringing) about\b`},
-	{word: "where for if", instead: "if or when", why: plain, text: `\bwhere there (is|are|was|were) (no|none|nothing|nobody)\b|\b(nil|empty|0|zero|false|true|nothing|none|no error) where\b|(^|[.:;] )where (there|it|that|they|nothing|nobody|none) (is|are|was|were|has|have)\b`},
+	{word: "where for if", instead: "if or when", why: plain, text: `\bwhere there (is|are|was|were) (no|none|nothing|nobody)\b|\b(nil|empty|0|zero|false|true|nothing|none|no error) where\b|; where (there|it|that|they|nothing|nobody|none) (is|are|was|were|has|have)\b`},
 
 	{word: "turn", instead: "executor", why: private, text: `\bpackage turn\b|\bturn\.[A-Z]`, qualifier: `^turn(test)?$`},
 	{word: "wave", instead: "causation id", why: private, text: `\bwaves?\b`, name: `\bwaves?\b`},
