@@ -90,12 +90,12 @@ func (o options) compare(root string, all hits, out io.Writer) error {
 	return judge(all, allowed, out)
 }
 
-// tracked returns the files of a repository that git tracks.
+// tracked returns the files of a repository that git tracks. In a merge, git lists a file once for each side.
 func tracked(root string) ([]string, error) {
 	command := exec.Command("git", "-C", root, "ls-files", "-z")
 	command.Stderr = os.Stderr
 	out, err := command.Output()
-	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), err
+	return slices.Compact(strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 })), err
 }
 
 // search returns the hits of all rules in these files. A path that is not in the file system is skipped: git tracks it until
