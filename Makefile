@@ -23,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,7 +79,7 @@ localstack: ## run the examples on LocalStack, deployed by the template that AWS
 localstack-down: ## stop what make localstack started
 	@localstack/down
 
-lint: weftvet switches ## vet, staticcheck, formatting, weftvet, and switches over events and messages
+lint: weftvet switches words ## vet, staticcheck, formatting, weftvet, switches over events and messages, and words
 	go vet -tags aws,deploycheck ./...
 	@# What is only built with the race detector, or only without.
 	@if [ -n "$(RACE)" ]; then go vet $(RACE) -tags aws,deploycheck ./...; fi
@@ -99,6 +99,9 @@ switches: ## look for switches over events or messages that leave some out (tool
 	@mkdir -p bin && go build -C tools -o '$(CURDIR)/bin/switches' ./switches
 	cd tools && go vet ./... && go test ./...
 	go vet -vettool='$(CURDIR)/bin/switches' -tags aws,deploycheck $$(go list -tags aws,deploycheck ./... | grep -v '/proof/')
+
+words: ## look for words that Weft does not use, and for long lines (tools/words); those that are left may only become fewer
+	@cd tools && go run ./words ..
 
 check: lint test ## the linters, and the tests that need no server
 
