@@ -114,8 +114,9 @@ var rules = []rule{
 	{"internal/awstry", nil},
 	{"internal/filter", []string{"engine", "engine/history", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
-	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe"}},
-	{"weftotel", []string{"engine/history", "internal/observe"}},
+	{"internal/tracelog", nil},
+	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe", "internal/tracelog"}},
+	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext"}},
 	{"internal/turn/host", []string{"engine/history", "internal/observe"}},
@@ -139,7 +140,7 @@ var rules = []rule{
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn", "internal/turn/host", "internal/turn/outbox"}},
 	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
-	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
+	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/bridge", "internal/httpapi",
 		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/replay", "internal/seal", "internal/turn", "internal/turn/host", "internal/turn/outbox",
@@ -170,6 +171,21 @@ func TestImports(t *testing.T) {
 			if (target == "." || target == "weftotel") && p.Name != "main" {
 				t.Errorf("%s imports %s: only mains do", name, imported)
 			}
+		}
+	}
+}
+
+// authors are all packages of ours that come with packages workflow and activity: no store, queue, blob or meter.
+var authors = []string{
+	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
+	"internal/options", "internal/payload", "internal/tracelog", "internal/where",
+}
+
+func TestAuthorsImports(t *testing.T) {
+	t.Parallel()
+	for _, path := range strings.Fields(string(list(t, "-deps", "./workflow", "./activity"))) {
+		if name, ok := ours(path); ok && !among(name, authors) {
+			t.Errorf("packages workflow and activity bring %s in; of ours they may bring in only %q", name, authors)
 		}
 	}
 }
