@@ -19,6 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
@@ -359,11 +360,11 @@ func named(body []byte) string {
 	var ids struct{ WorkflowID, ScheduleID, Token string }
 	_ = json.Unmarshal(body, &ids) // the child says it
 	if ids.ScheduleID != "" {
-		ids.ScheduleID = api.SchedulePrefix + ids.ScheduleID
+		ids.ScheduleID = stored.IDPrefix + ids.ScheduleID
 	}
 	// A token itself must not get into the log or the file of suspects.
 	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, turn.TokenWorkflow(ids.Token))
-	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, api.SchedulePrefix) {
+	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, stored.IDPrefix) {
 		return "" // no such workflow can run
 	}
 	return id

@@ -105,8 +105,9 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/cron", nil},
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
-	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule"}},
-	{"internal/schedule", []string{"engine", "internal/api", "internal/cron"}},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored"}},
+	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
+	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
 	{"internal/settings", []string{"engine", "internal/limits"}},
 	{"internal/attempt", nil},
@@ -127,7 +128,7 @@ var rules = []rule{
 	{"internal/turn/attempts", []string{"engine/...", "internal/turn/host", "internal/turn/outbox", "internal/turn/outcome", "store"}},
 	{"internal/turn/outbox", []string{"engine", "engine/history", "internal/turn/host", "internal/turn/outcome", "queue", "store"}},
 	{"internal/turn", []string{"internal/turn/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/turn"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/schedule/stored", "internal/turn"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/api"}},
 	{"internal/seal/awskms", []string{"internal/seal"}},
@@ -138,7 +139,7 @@ var rules = []rule{
 	{"blob/s3", []string{"blob", "internal/awstry"}},
 	{"blob", nil},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/turn", "internal/turn/host", "internal/turn/outbox"}},
-	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options"}},
+	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
@@ -178,7 +179,7 @@ func TestImports(t *testing.T) {
 // authors are all packages of ours that come with packages workflow and activity: no store, queue, blob or meter.
 var authors = []string{
 	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/tracelog", "internal/where",
+	"internal/options", "internal/payload", "internal/schedule/stored", "internal/tracelog", "internal/where",
 }
 
 func TestAuthorsImports(t *testing.T) {
