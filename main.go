@@ -25,7 +25,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/options"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
 // Main runs the local server with these workflows and activities until it is interrupted. It ends the process: with status 1, and the
@@ -241,7 +241,7 @@ func (o *Options) local(bound net.Addr, keys seal.Keys, hub *observe.Hub) local.
 		Dir: o.Data, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
 		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: o.Isolate.Options(),
-		Turn: turn.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
+		Turn: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/bridge"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/stage"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -274,7 +274,7 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 			_, err := changed.Run(ctx, none{})
 			return "", err
 		})
-		p := d.Start(turn.Options{Build: "wrong"}, a, wrong)
+		p := d.Start(executor.Options{Build: "wrong"}, a, wrong)
 		if _, err := typ.Start(t.Context(), p.Client, "w", none{}); err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,7 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 		}
 		p.Stop()
 		mended := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return a.Run(ctx, none{}) })
-		p = d.Start(turn.Options{Build: "mended"}, a, mended)
+		p = d.Start(executor.Options{Build: "mended"}, a, mended)
 		text, err := typ.Get(p.Client, "w").Result(t.Context())
 		if err != nil || text != "text" || runs != 1 {
 			t.Errorf("%q, %v after %d attempts; want the one result", text, err, runs)

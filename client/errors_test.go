@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -16,7 +16,7 @@ import (
 // What code returned is found by errors.Is and errors.As on the other side of HTTP, through whatever wraps it.
 func TestErrorsTravel(t *testing.T) {
 	t.Parallel()
-	bubble(t, turn.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
 		ctx := t.Context()
 		if _, err := turntest.Counter.Start(ctx, c, "a", 10); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		client.ErrInvalid, client.ErrNotFound, client.ErrAlreadyStarted, client.ErrNotReady, client.ErrTooLarge,
 		client.ErrQueryFailed, client.ErrUpdateLimit, client.ErrUpdatesInFlight, client.ErrBusy, client.ErrOutcomeUnknown,
 	}
-	var o turn.Options
+	var o executor.Options
 	o.Engine.Limits.UpdatesInFlight, o.Engine.Limits.UpdatesInTotal = 1, 2
 	bubble(t, o, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
 		for name, refusal := range refusals {

@@ -12,14 +12,14 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
 // A client's interceptors stand around each call, the first outermost; what they add to the header goes along.
 func TestInterceptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.New(t).Start(turn.Options{}, turntest.Workload("build-1")...)
+		p := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-1")...)
 		var log []string
 		around := func(name string) client.Interceptor {
 			return func(ctx context.Context, r client.Request, next func(context.Context) error) error {

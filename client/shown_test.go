@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -17,7 +17,7 @@ import (
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, ctx := turntest.New(t).Start(turn.Options{}, turntest.Workload("build-2")...), t.Context()
+		p, ctx := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-2")...), t.Context()
 		texts := []string{"", "eu", "o'neill", "''", `"`, `a" AND Region = 'eu`, "' OR 'a' = 'a", "\\' ", "ä\n\t%"}
 		for _, text := range texts {
 			options := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{turntest.Region.Set(text)}}
@@ -41,7 +41,7 @@ func TestQuote(t *testing.T) {
 func TestMemoThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, ctx := turntest.New(t).Start(turn.Options{}, turntest.Workload("build-2")...), t.Context()
+		p, ctx := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-2")...), t.Context()
 		memo := []workflow.MemoField{workflow.NewMemo[float64]("far").Set(math.Inf(1))}
 		_, start := turntest.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{Memo: memo})
 		opening := turntest.Shower.Opening("", workflow.StartOptions{Memo: memo})
@@ -61,7 +61,7 @@ func TestSearchAttributesThatJSONChanges(t *testing.T) {
 	t.Parallel()
 	due, region, rate := workflow.NewAttribute[time.Time]("Due"), workflow.NewAttribute[string]("Region"), workflow.NewAttribute[float64]("Rate")
 	synctest.Test(t, func(t *testing.T) {
-		p, ctx := turntest.New(t).Start(turn.Options{}, turntest.Workload("build-2")...), t.Context()
+		p, ctx := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-2")...), t.Context()
 		for _, a := range []workflow.SearchAttribute{
 			due.Set(time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)), due.Set(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)), due.Set(time.Time{}),
 			region.Set("a\xff"), workflow.NewAttribute[[]string]("Tags").Set([]string{"a", "\xff"}), rate.Set(math.NaN()),

@@ -1,6 +1,6 @@
 // Package engine decides what a run of a workflow does next. It is pure: it does no I/O, reads no clock and draws no random
 // number; time, ids and randomness come in as arguments ([Writer]), and what is to be done comes out as a record
-// ([Transition]). internal/turn loads, calls it, commits and sends.
+// ([Transition]). internal/executor loads, calls it, commits and sends.
 //
 // # Terms
 //

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -42,9 +42,9 @@ func TestMetrics(t *testing.T) {
 // The limits that the module and the template have by default are those of the code.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	all, limits := moduleVariables(t), turn.Defaults().Engine.Limits
-	want(t, "check_commits", all["check_commits"].fallback, turn.Defaults().CheckAtOnce)
-	want(t, "retention_days", all["retention_days"].fallback, int(turn.Defaults().Retention.Hours()/24))
+	all, limits := moduleVariables(t), executor.Defaults().Engine.Limits
+	want(t, "check_commits", all["check_commits"].fallback, executor.Defaults().CheckAtOnce)
+	want(t, "retention_days", all["retention_days"].fallback, int(executor.Defaults().Retention.Hours()/24))
 	want(t, "updates_in_flight", all["updates_in_flight"].fallback, limits.UpdatesInFlight)
 	want(t, "update_bytes_in_flight", all["update_bytes_in_flight"].fallback, limits.UpdateBytesInFlight)
 	want(t, "updates_in_total", all["updates_in_total"].fallback, map[int]any{0: "none"}[limits.UpdatesInTotal])

@@ -24,9 +24,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -177,7 +177,7 @@ func (d *deployment) runDeadLetters(v *traveller) {
 		d.t.Fatal(err)
 	}
 	m.Look, m.Copy = 1, 1
-	if err := service.Handle(d.t.Context(), turn.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
+	if err := service.Handle(d.t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil || len(sent.sent) != 2 {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
 	}
 	d.hand(adapter.Dead, body(d.t, m))
@@ -317,12 +317,12 @@ func (l *letters) Send(_ context.Context, _ string, messages ...queue.Message) e
 }
 
 // before is a process that ran some time ago, on the same table.
-func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *turn.Service {
+func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *executor.Service {
 	d.t.Helper()
 	s, sealer := d.store(), d.sealer(d.objects)
-	ports := sealer.Ports(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l})
-	o := sealer.Options(turn.Options{Logger: slog.New(slog.DiscardHandler)})
-	service := turn.New(ports, turntest.Registry(d.t, v.registrations()...), past{ago: ago}, o)
+	ports := sealer.Ports(executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l})
+	o := sealer.Options(executor.Options{Logger: slog.New(slog.DiscardHandler)})
+	service := executor.New(ports, turntest.Registry(d.t, v.registrations()...), past{ago: ago}, o)
 	d.t.Cleanup(service.Close)
 	return service
 }
@@ -341,7 +341,7 @@ func (d *deployment) runBefore(v *traveller) {
 	}
 	m, err := outbox.Decode(sent.sent[0].Body)
 	if err == nil {
-		err = service.Handle(ctx, turn.Delivery{Message: m, Received: 1})
+		err = service.Handle(ctx, executor.Delivery{Message: m, Received: 1})
 	}
 	if err == nil {
 		err = run.Terminate(ctx, "enough")

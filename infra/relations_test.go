@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
@@ -181,7 +181,7 @@ func (d declared) checkTable(t *testing.T) {
 // checkFunctions holds the environment and the time-outs to what the functions do.
 func (d declared) checkFunctions(t *testing.T) {
 	t.Helper()
-	softLimit := turn.Defaults().SoftLimit
+	softLimit := executor.Defaults().SoftLimit
 	for _, name := range d.of("AWS::Lambda::Function") {
 		f := d[name]
 		variables := at(t, f, "Environment", "Variables")
@@ -243,7 +243,7 @@ func (d declared) checkAPI(t *testing.T) {
 	d.checkRoutes(t)
 	for _, milliseconds := range waits {
 		wait := duration(t, fmt.Sprint(milliseconds, "ms"))
-		if softLimit := turn.Defaults().SoftLimit; wait <= softLimit {
+		if softLimit := executor.Defaults().SoftLimit; wait <= softLimit {
 			t.Errorf("the API waits for %v, and a request is tried for %v", wait, softLimit)
 		}
 		if wait > timeout {

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
@@ -54,11 +54,11 @@ func (d *deployment) runPinned(v *traveller) {
 }
 
 // build1 is a process of build-1 on the same table.
-func (d *deployment) build1(v *traveller, l *letters) *turn.Service {
+func (d *deployment) build1(v *traveller, l *letters) *executor.Service {
 	d.t.Helper()
 	s := d.store()
-	o := turn.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
-	service := turn.New(turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), host.Machine{}, o)
+	o := executor.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
+	service := executor.New(executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Queue: l}, turntest.Registry(d.t, v.registrations()...), host.Machine{}, o)
 	d.t.Cleanup(service.Close)
 	return service
 }

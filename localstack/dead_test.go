@@ -21,7 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )

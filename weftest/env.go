@@ -23,8 +23,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -44,7 +44,7 @@ type Env struct {
 	commits  store.Log
 	receiver queue.Receiver
 	world    *world
-	service  *turn.Service
+	service  *executor.Service
 	handler  http.Handler
 	client   *client.Client
 	pump     *pump.Pump
@@ -142,9 +142,9 @@ func (e *Env) open(o seal.Options) {
 	if e.skipReplay {
 		checks = 0
 	}
-	ports := turn.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Rates: e.store, Eraser: e.store, Queue: e.queue}
+	ports := executor.Ports{Log: e.store, Attempts: e.store, Timers: e.store, Lister: e.store, Keys: e.store, Rates: e.store, Eraser: e.store, Queue: e.queue}
 	e.commits, e.receiver = sealer.Log(e.store), sealer.Receiver(e.queue)
-	e.service = turn.New(sealer.Ports(ports), e.registry, e.world, sealer.Options(turn.Options{
+	e.service = executor.New(sealer.Ports(ports), e.registry, e.world, sealer.Options(executor.Options{
 		Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, CheckAlways: true, Logger: quiet, Observe: observe.New((*listener)(e)),
 		Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
 	}))

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 

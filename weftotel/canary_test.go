@@ -24,7 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 	"github.com/seed-41655fb1/weft/queue"
@@ -180,7 +180,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 		all, d := hear(t), turntest.New(t)
 		hooks := d.Hook()
 		start := func(build string) *turntest.Process {
-			return d.Start(turn.Options{Build: build, Observe: all.hub, Logger: all.log},
+			return d.Start(executor.Options{Build: build, Observe: all.hub, Logger: all.log},
 				workflow.Bind(secretive, secrets(build)), workflow.Bind(fragile, func(workflow.Context, panicky) (string, error) { return "", nil }), keep)
 		}
 		p := start("build-1")

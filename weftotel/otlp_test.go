@@ -21,7 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/weftotel"
@@ -175,7 +175,7 @@ func TestOTLP(t *testing.T) {
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "weft-api")
 	telemetry := open(t, observe.Settings{Function: true, Metrics: true})
-	p := turntest.New(t).Idle(turn.Options{Observe: observe.New(telemetry)}, turntest.Workload("build-1")...)
+	p := turntest.New(t).Idle(executor.Options{Observe: observe.New(telemetry)}, turntest.Workload("build-1")...)
 	for range 2 {
 		p.Do(http.MethodPost, "/v1/workflows", `{"type":"counter"}`)
 		if err := telemetry.Flush(t.Context()); err != nil {
@@ -208,7 +208,7 @@ func TestCollectorFails(t *testing.T) {
 	r := receive(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 	telemetry := open(t, observe.Settings{Function: true})
-	p := turntest.New(t).Idle(turn.Options{Observe: observe.New(telemetry)}, turntest.Workload("build-1")...)
+	p := turntest.New(t).Idle(executor.Options{Observe: observe.New(telemetry)}, turntest.Workload("build-1")...)
 	r.setBroken(true)
 	if a := p.Do(http.MethodPost, "/v1/workflows", `{"type":"counter"}`); a.Status != http.StatusCreated {
 		t.Errorf("the start came to %d", a.Status)

@@ -12,9 +12,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/tracelog"
-	"github.com/seed-41655fb1/weft/internal/turn"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 )
@@ -156,7 +156,7 @@ func TestCallersTraces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := collect(t)
-		p := turntest.New(t).Start(turn.Options{Observe: c.hub}, turntest.Workload("build-1")...)
+		p := turntest.New(t).Start(executor.Options{Observe: c.hub}, turntest.Workload("build-1")...)
 		starter := asked(t, p, "01", "", `{"workflowId":"a","type":"counter"}`)
 		updater := asked(t, p, "01", "/a/updates/add", `{"input":7}`)
 		asked(t, p, "01", "/a/signals/poke", `{"input":"done"}`)
@@ -192,7 +192,7 @@ func TestSamplingIsConsistent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := collect(t)
-		p := turntest.New(t).Start(turn.Options{Observe: c.hub}, turntest.Workload("build-1")...)
+		p := turntest.New(t).Start(executor.Options{Observe: c.hub}, turntest.Workload("build-1")...)
 		asked(t, p, "00", "", `{"workflowId":"a","type":"counter"}`)
 		p.Do(http.MethodPost, "/v1/workflows/a/updates/do", `{"input":{"name":"x"}}`)
 		asked(t, p, "00", "/a/signals/poke", `{"input":"done"}`)
@@ -204,11 +204,11 @@ func TestSamplingIsConsistent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d, half := turntest.New(t), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.5)))
 			c := collect(t, half)
-			starter := turn.Options{Observe: c.hub}
+			starter := executor.Options{Observe: c.hub}
 			if !traced {
 				starter.Observe = nil
 			}
-			first, second := d.Idle(starter, turntest.Workload("build-1")...), d.Start(turn.Options{Observe: collectInto(t, c, half)}, turntest.Workload("build-1")...)
+			first, second := d.Idle(starter, turntest.Workload("build-1")...), d.Start(executor.Options{Observe: collectInto(t, c, half)}, turntest.Workload("build-1")...)
 			const workflows = 60
 			for i := range workflows {
 				id := "w" + strings.Repeat("x", i)
@@ -237,9 +237,9 @@ func TestTraceWithoutStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, c := turntest.New(t), collect(t)
-		d.Idle(turn.Options{}, turntest.Workload("build-1")...).Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter"}`)
+		d.Idle(executor.Options{}, turntest.Workload("build-1")...).Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter"}`)
 		for _, text := range []string{"again", "again", "done"} {
-			p := d.Start(turn.Options{Observe: collectInto(t, c)}, turntest.Workload("build-1")...)
+			p := d.Start(executor.Options{Observe: collectInto(t, c)}, turntest.Workload("build-1")...)
 			p.Do(http.MethodPost, "/v1/workflows/a/signals/poke", `{"input":"`+text+`"}`)
 			p.Stop()
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/stage"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -110,7 +110,7 @@ func logs(ctx workflow.Context, _ none) (none, error) {
 func runLogs(t *testing.T) {
 	ctx, typ, d := t.Context(), workflow.Declare[none, none]("logs"), turntest.New(t)
 	for i := range 4 {
-		p := d.Start(turn.Options{}, workflow.Bind(typ, logs))
+		p := d.Start(executor.Options{}, workflow.Bind(typ, logs))
 		var err error
 		if i == 0 {
 			_, err = typ.Start(ctx, p.Client, "w", none{})

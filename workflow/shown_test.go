@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -89,7 +89,7 @@ func TestWhatCannotBeShown(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := turntest.New(t).Start(turn.Options{}, showing(map[string]func(workflow.Context){"bad": do}))
+				p := turntest.New(t).Start(executor.Options{}, showing(map[string]func(workflow.Context){"bad": do}))
 				if _, err := shows.Start(t.Context(), p.Client, "shows-1", workflow.None{}); err != nil {
 					t.Fatal(err)
 				}
@@ -105,7 +105,7 @@ func TestWhatCannotBeShown(t *testing.T) {
 func TestWhatIsShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.New(t).Start(turn.Options{}, showing(map[string]func(workflow.Context){
+		p := turntest.New(t).Start(executor.Options{}, showing(map[string]func(workflow.Context){
 			"most": func(ctx workflow.Context) {
 				workflow.UpsertSearchAttributes(ctx, place.Set(strings.Repeat("x", 2043)))
 				workflow.UpsertMemo(ctx, about.Set(strings.Repeat("x", 4089)))
@@ -163,7 +163,7 @@ func TestOtherThingsShown(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				d := turntest.New(t)
-				before := d.Start(turn.Options{Build: "before"}, showing(map[string]func(workflow.Context){
+				before := d.Start(executor.Options{Build: "before"}, showing(map[string]func(workflow.Context){
 					"show": func(ctx workflow.Context) { workflow.UpsertSearchAttributes(ctx, place.Set("here")) },
 				}))
 				if _, err := shows.Start(t.Context(), before.Client, "shows-1", workflow.None{}); err != nil {
@@ -172,7 +172,7 @@ func TestOtherThingsShown(t *testing.T) {
 				if got := failing(t, before.Client, "show"); got != "" {
 					t.Fatal(got)
 				}
-				after := d.Start(turn.Options{Build: "after"}, showing(map[string]func(workflow.Context){"show": c.now}))
+				after := d.Start(executor.Options{Build: "after"}, showing(map[string]func(workflow.Context){"show": c.now}))
 				if got := failing(t, after.Client, "nothing"); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
 					t.Errorf("the task fails of %q, want %q", got, c.want)
 				}

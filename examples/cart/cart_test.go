@@ -9,14 +9,14 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 func start(t *testing.T) (context.Context, *turntest.Process) {
 	t.Helper()
-	p := turntest.New(t).Start(turn.Options{}, cart.Registrations()...)
+	p := turntest.New(t).Start(executor.Options{}, cart.Registrations()...)
 	return t.Context(), p
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/determinism"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -23,7 +23,7 @@ func TestDeterminism(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 	synctest.Test(t, func(t *testing.T) {
 		ctx, d := t.Context(), turntest.New(t)
-		p := d.Start(turn.Options{}, determinism.Registrations()...)
+		p := d.Start(executor.Options{}, determinism.Registrations()...)
 		run, err := determinism.Workflow.Start(ctx, p.Client, "raffle-1", determinism.Raffle{Tickets: 10})
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestDeterminism(t *testing.T) {
 		for range 4 {
 			time.Sleep(2 * time.Hour)
 			p.Stop()
-			p = d.Start(turn.Options{}, determinism.Registrations()...)
+			p = d.Start(executor.Options{}, determinism.Registrations()...)
 			now, err := determinism.Sold.Ask(ctx, p.Client, "raffle-1", workflow.None{})
 			if err != nil || len(now) <= len(sold) || !slices.Equal(now[:len(sold)], sold) {
 				t.Fatalf("sold %v, %v; it was %v before", now, err, sold)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/patches"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -18,10 +18,10 @@ func TestVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, d := t.Context(), turntest.New(t)
-		p := d.Start(turn.Options{Build: "before"}, patches.With(patches.RunBefore)...)
+		p := d.Start(executor.Options{Build: "before"}, patches.With(patches.RunBefore)...)
 		deploy := func(build string, run func(workflow.Context, patches.Order) ([]string, error)) {
 			p.Stop()
-			p = d.Start(turn.Options{Build: build}, patches.With(run)...)
+			p = d.Start(executor.Options{Build: build}, patches.With(run)...)
 		}
 		start := func(id string) {
 			if _, err := patches.Workflow.Start(ctx, p.Client, id, patches.Order{ID: id}); err != nil {

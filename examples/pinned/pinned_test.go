@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/pinned"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -26,14 +26,14 @@ func TestPinned(t *testing.T) {
 			time.Sleep(time.Second) // so that a run does not end before it is to be moved
 			return next(ctx)
 		})
-		before := d.Start(turn.Options{Build: "before"}, append(pinned.With(pinned.Before), takeTime)...)
+		before := d.Start(executor.Options{Build: "before"}, append(pinned.With(pinned.Before), takeTime)...)
 		for _, id := range []string{"ada", "bob", "eve"} {
 			if _, err := pinned.Workflow.Start(ctx, before.Client, id, "ada"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		time.Sleep(time.Minute)
-		now := d.Start(turn.Options{Build: "now"}, pinned.Registrations()...)
+		now := d.Start(executor.Options{Build: "now"}, pinned.Registrations()...)
 		sign := func(id string, c *client.Client) {
 			if err := pinned.Sign.Send(ctx, c, id, "eve"); err != nil {
 				t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/examples/taskqueues"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
@@ -60,7 +60,7 @@ func TestRate(t *testing.T) {
 			}
 			return limits.Rate{}
 		}
-		p := turntest.New(t).Start(turn.Options{Rate: rate}, taskqueues.Registrations()...)
+		p := turntest.New(t).Start(executor.Options{Rate: rate}, taskqueues.Registrations()...)
 		begun := time.Now()
 		run, err := taskqueues.Workflow.Start(t.Context(), p.Client, "reports-1", taskqueues.Order{Topics: []string{"tea", "cups", "pots"}})
 		if err != nil {

@@ -28,8 +28,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/settings"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 	"github.com/seed-41655fb1/weft/store"
@@ -135,9 +135,9 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
-	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Rates: table, Queue: q}
+	ports := executor.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Scanner: table, Keys: table, Rates: table, Queue: q}
 	sealer := e.sealer(c, log)
-	service := turn.New(sealer.Ports(ports), registry, host.NewMachine(), sealer.Options(turn.Options{
+	service := executor.New(sealer.Ports(ports), registry, host.NewMachine(), sealer.Options(executor.Options{
 		Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
 		Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 	}))

@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
 // process is a recorder of a process that ends by itself: nobody closes it.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
 // The file of notes has a header and then a fixed number of places, one for each code that runs at the same time:

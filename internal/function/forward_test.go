@@ -13,7 +13,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -25,8 +25,8 @@ var errLostAnswer = errors.New("the connection was closed")
 func builds(t *testing.T) (d *turntest.Deployment, one, two *turntest.Process) {
 	t.Helper()
 	d = turntest.New(t)
-	one = d.Idle(turn.Options{Build: "build-1"}, turntest.Workload("build-1")...)
-	two = d.Idle(turn.Options{Build: "build-2"}, turntest.Workload("build-2")...)
+	one = d.Idle(executor.Options{Build: "build-1"}, turntest.Workload("build-1")...)
+	two = d.Idle(executor.Options{Build: "build-2"}, turntest.Workload("build-2")...)
 	do(t, one, "POST", "/v1/workflows", `{"workflowId":"p","type":"pinned"}`, "p")
 	return d, one, two
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -49,7 +49,7 @@ type Options struct {
 type Function struct {
 	options Options
 	log     *slog.Logger
-	service *turn.Service
+	service *executor.Service
 	api     http.Handler
 	serve   serve
 }
@@ -59,7 +59,7 @@ type serve func(f *Function, ctx context.Context, a allowance, event []byte) (an
 
 // New returns the function of a role over a service. One service serves all invocations of a process, because it keeps
 // the runs that it has loaded.
-func New(role Role, service *turn.Service, o Options) (*Function, error) {
+func New(role Role, service *executor.Service, o Options) (*Function, error) {
 	if err := CheckRole(role); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (f *Function) Hung() bool { return f.service.Hung() > 0 }
 
 // sweep sends the long timers that have become near, and makes a step of the slow check over all runs with what is left of
 // the invocation's time, also if the sweep fails. What the event says does not matter: only its time does. The check may fail: no run
-// waits for it (turn.Service.Maintain says what a step costs).
+// waits for it (executor.Service.Maintain says what a step costs).
 func (f *Function) sweep(ctx context.Context, _ allowance, _ []byte) (any, error) {
 	sent, failed := f.service.Sweep(ctx)
 	did, err := f.service.Maintain(ctx)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/cart"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -38,7 +38,7 @@ func recorded(t testing.TB, name string) object {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // function is the function of a role over the service of a process.
-func function(t testing.TB, role Role, service *turn.Service, o Options) *Function {
+func function(t testing.TB, role Role, service *executor.Service, o Options) *Function {
 	t.Helper()
 	if o.Log == nil {
 		o.Log = quiet()
@@ -72,7 +72,7 @@ func invoke[T any](ctx context.Context, t *testing.T, f *Function, event object)
 func process(t testing.TB, registrations ...workflow.Registration) (*turntest.Deployment, *turntest.Process) {
 	t.Helper()
 	d := turntest.New(t)
-	return d, d.Idle(turn.Options{}, registrations...)
+	return d, d.Idle(executor.Options{}, registrations...)
 }
 
 // Each role refuses what is not for it, with an error that says what to look at.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
@@ -97,7 +97,7 @@ func (f *Function) handle(ctx context.Context, a allowance, name string, parts [
 	done, away = map[string]bool{}, map[string][]pump.Away{}
 	var mu sync.Mutex
 	h := f.handler(a)
-	h.Other = func(o *turn.OtherBuild, part []pump.Away) {
+	h.Other = func(o *executor.OtherBuild, part []pump.Away) {
 		mu.Lock()
 		defer mu.Unlock()
 		away[o.Build] = append(away[o.Build], part...)

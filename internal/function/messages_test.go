@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/examples/fanout"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -378,7 +378,7 @@ func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p := process(t, fanout.Registrations()...)
-		f := function(t, Dead, d.Idle(turn.Options{}).Service, Options{}) // without any code
+		f := function(t, Dead, d.Idle(executor.Options{}).Service, Options{}) // without any code
 		results := books(t, d, p, "book")["book"]
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"dead","type":"fanout","input":["a"]}`, "dead")
 		lost := take(t, d, queue.Activities)

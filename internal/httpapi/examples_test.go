@@ -17,7 +17,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/examples/cart"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -85,14 +85,14 @@ func TestExamples(t *testing.T) {
 		d := turntest.New(t)
 		s := story{t: t, all: operations(t), told: map[string]bool{}}
 		hooks := d.Hook()
-		s.tell(d.Idle(turn.Options{}, cart.Registrations()...), shopping...)
+		s.tell(d.Idle(executor.Options{}, cart.Registrations()...), shopping...)
 		s.tellOfTrouble(d)
 		s.tellOfBuilds(turntest.New(t))
-		s.tell(d.Start(turn.Options{}, cart.Registrations()...), afterwards...)
+		s.tell(d.Start(executor.Options{}, cart.Registrations()...), afterwards...)
 		s.tellOfActivities(d)
 		hooks.Always(turntest.OnRead, turntest.Faults["throttle"]())
 		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
-		p := d.Idle(turn.Options{}, cart.Registrations()...)
+		p := d.Idle(executor.Options{}, cart.Registrations()...)
 		s.tell(p, step{"describeWorkflow", "/cart-42", "", "", 503, "busy"})
 		s.tell(p, step{"startWorkflow", "", "cart", "", 503, "busy"})
 		hooks.Always(turntest.OnRead, nil)
@@ -105,10 +105,10 @@ func TestExamples(t *testing.T) {
 // tellOfTrouble plays a deployment whose code fails, and what else is refused because of the state of a run.
 func (s *story) tellOfTrouble(d *turntest.Deployment) {
 	broken := workflow.Bind(cart.Workflow, func(ctx workflow.Context, in cart.Start) (cart.Receipt, error) { panic("not today") })
-	s.tell(d.Idle(turn.Options{Build: "build-2"}, broken),
+	s.tell(d.Idle(executor.Options{Build: "build-2"}, broken),
 		step{"queryWorkflow", "/cart-42/queries/cart", "", "", 409, "notReady"},
 		step{"updateWorkflow", "/cart-42/updates/addItem", "", `{"input":{"sku":"cup","quantity":1}}`, 409, "notReady"})
-	var few turn.Options
+	var few executor.Options
 	few.Engine.Limits.UpdatesInFlight, few.Engine.Limits.UpdatesInTotal = 1, 2
 	p := d.Idle(few, append(turntest.Workload("build-1"), cart.Registrations()...)...)
 	p.Do(http.MethodPost, workflows, `{"workflowId":"cart-45","type":"cart","input":{"owner":"ada"}}`)
@@ -125,7 +125,7 @@ func (s *story) tellOfTrouble(d *turntest.Deployment) {
 // tellOfBuilds plays a run that is pinned to a build, and moved to another.
 func (s *story) tellOfBuilds(d *turntest.Deployment) {
 	process := func(build string) *turntest.Process {
-		return d.Idle(turn.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Pinned: true}))
+		return d.Idle(executor.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Pinned: true}))
 	}
 	process("build-1").Do(http.MethodPost, workflows, `{"workflowId":"cart-42","type":"cart"}`)
 	s.tell(process("build-2"),
@@ -146,7 +146,7 @@ func (s *story) tellOfActivities(d *turntest.Deployment) {
 		result, _ := approve.Run(ctx, activity.None{}) // a failure is no reason to end
 		return result, workflow.Sleep(ctx, time.Minute)
 	})
-	p := d.Start(turn.Options{}, approve, waits)
+	p := d.Start(executor.Options{}, approve, waits)
 	begin := func(id string) {
 		p.Do(http.MethodPost, workflows, `{"type":"waits","workflowId":"`+id+`"}`)
 		s.token = <-taken

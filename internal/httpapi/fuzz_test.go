@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
@@ -71,7 +71,7 @@ var parameters = []string{
 // ask asks a deployment with some runs, and checks what holds of every answer.
 func ask(t *testing.T, r *http.Request) *turntest.Answer {
 	d := turntest.New(t)
-	p := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
+	p := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
 	start(t, p, `{"workflowId":"a","type":"counter"}`)
 	p.Do(http.MethodPost, workflows+"/a/updates/add", `{"updateId":"u1","input":1}`)
 	start(t, p, `{"workflowId":"closed","type":"sleeper","input":"0s"}`)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
 // CostHeader tells what a request cost.
@@ -32,7 +32,7 @@ const MaxBody = 1 << 20
 
 // handler is the API over one service.
 type handler struct {
-	service *turn.Service
+	service *executor.Service
 	log     *slog.Logger
 }
 
@@ -45,7 +45,7 @@ func (t *Route) checked(h *handler, r *http.Request) (int, any, error) {
 }
 
 // New returns the handler of the API.
-func New(service *turn.Service, log *slog.Logger) http.Handler {
+func New(service *executor.Service, log *slog.Logger) http.Handler {
 	h := &handler{service, log}
 	mux := http.NewServeMux()
 	for i := range routes {
@@ -147,7 +147,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int 
 		h.log.ErrorContext(r.Context(), "internal error", "method", r.Method, "path", r.URL.Path, "error", err)
 		p = api.Internal.New("this is a defect of the server or of its data; its log has more")
 	}
-	var other *turn.OtherBuild
+	var other *executor.OtherBuild
 	if errors.As(err, &other) {
 		w.Header().Set(BuildHeader, other.Build)
 	}

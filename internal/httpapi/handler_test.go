@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
@@ -23,7 +23,7 @@ func bubble(t *testing.T, fn func(t *testing.T, d *turntest.Deployment, p *turnt
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
-		p := d.Start(turn.Options{}, turntest.Workload("build-1")...)
+		p := d.Start(executor.Options{}, turntest.Workload("build-1")...)
 		fn(t, d, p)
 		d.CheckReplay(p)
 	})
@@ -122,7 +122,7 @@ func TestBodyLimit(t *testing.T) {
 func TestPayloadLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
-		most, mostReason := turn.Defaults().MaxPayload, 4<<10
+		most, mostReason := executor.Defaults().MaxPayload, 4<<10
 		text := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
 		for target, field := range map[string]string{
 			workflows:                     `"workflowId":"b","type":"registrar","input"`,
@@ -194,7 +194,7 @@ func TestDeepJSON(t *testing.T) {
 // A poll returns as soon as it happens: the bubble's clock says when that is.
 func TestWaitsEndWhenItHappens(t *testing.T) {
 	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
-		other := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
+		other := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
 		start(t, p, `{"workflowId":"a","type":"sleeper","input":"7s"}`)
 		start(t, p, `{"workflowId":"b","type":"counter"}`)
 		p.Do(http.MethodPost, workflows+"/b/updates/nap", `{"updateId":"u1","input":"7s","waitFor":"accepted"}`)

@@ -17,7 +17,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/store"
@@ -213,7 +213,7 @@ func TestNewerRuns(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		d.Ports.Log = newer{d.Store}
-		old := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
+		old := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
 		for _, o := range operations(t) {
 			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
 				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s").Replace(o.Path)
@@ -252,7 +252,7 @@ func TestNoList(t *testing.T) {
 			status int
 		}{{nil, http.StatusNotFound}, {throttled{}, http.StatusServiceUnavailable}} {
 			d.Ports.Lister = c.lister
-			p := d.Idle(turn.Options{}, turntest.Workload("build-1")...)
+			p := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
 			refused(t, d, p, http.MethodGet, workflows, "", c.status)
 			refused(t, d, p, http.MethodGet, "/v1/schedules", "", c.status)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -76,7 +76,7 @@ const stopAfter = 5 * time.Second
 
 // ServeChild serves as a child until the parent closes the standard input, or ends. The parent decides when that is: the child pays no
 // heed to signals that end the server.
-func ServeChild(registry *engine.Registry, o turn.Options, log *slog.Logger) error {
+func ServeChild(registry *engine.Registry, o executor.Options, log *slog.Logger) error {
 	told, is, err := ordered()
 	if !is || err != nil {
 		return fmt.Errorf("this process is no child of a server: %w", err)
@@ -98,7 +98,7 @@ func ServeChild(registry *engine.Registry, o turn.Options, log *slog.Logger) err
 	world := host.NewMachine()
 	defer world.Close()
 	p := ports{dial(told.Parent)}
-	service := turn.New(p.turnPorts(), registry, world, o)
+	service := executor.New(p.turnPorts(), registry, world, o)
 	mux := http.NewServeMux()
 	mux.Handle("/", shortly(httpapi.New(service, log)))
 	serveWork(mux, service, code, p, log)
@@ -115,7 +115,7 @@ const (
 var errPanic = errors.New("isolate: a handler panicked")
 
 // serveWork serves what the parent asks for besides the API.
-func serveWork(mux *http.ServeMux, service *turn.Service, code *returns, p ports, log *slog.Logger) {
+func serveWork(mux *http.ServeMux, service *executor.Service, code *returns, p ports, log *slog.Logger) {
 	handle(mux, pathDeliver, func(ctx context.Context, q delivered) (done []string, err error) {
 		defer func() {
 			if value := recover(); value != nil {

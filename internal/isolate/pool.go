@@ -18,7 +18,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"golang.org/x/sync/semaphore"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -33,7 +33,7 @@ type Options struct {
 	// TaskQueues are those of the server.
 	TaskQueues []string
 	// Ports are the parent's, and Receiver is where deliveries come from. What crosses to a child is neither compressed nor encrypted.
-	Ports    turn.Ports
+	Ports    executor.Ports
 	Receiver queue.Receiver
 	// File keeps the suspects and the parked workflows over a restart; empty keeps them in memory.
 	File string

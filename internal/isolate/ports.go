@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -60,7 +60,7 @@ type (
 )
 
 // serveStore serves the ports of a store.
-func serveStore(mux *http.ServeMux, p turn.Ports) {
+func serveStore(mux *http.ServeMux, p executor.Ports) {
 	handle(mux, "/append", func(ctx context.Context, q []store.Item) (none, error) { return none{}, p.Log.Append(ctx, q...) })
 	handle(mux, "/backward", func(ctx context.Context, q backward) (store.Page, error) {
 		return p.Log.Backward(ctx, q.Workflow, q.Before, q.Until, q.Limit)
@@ -86,7 +86,7 @@ func serveStore(mux *http.ServeMux, p turn.Ports) {
 }
 
 // serveWalks serves the list and the check over all runs.
-func serveWalks(mux *http.ServeMux, p turn.Ports) {
+func serveWalks(mux *http.ServeMux, p executor.Ports) {
 	handle(mux, "/listRuns", func(ctx context.Context, q listed) (rows, error) {
 		runs, next, err := p.Lister.ListRuns(ctx, store.Filter{StartedAfter: q.StartedAfter, StartedBefore: q.StartedBefore}, q.Token, q.Limit)
 		return rows{runs, next}, err
@@ -114,8 +114,8 @@ func serveQueue(mux *http.ServeMux, s queue.Sender, r queue.Receiver) {
 type ports struct{ c *http.Client }
 
 // turnPorts returns the ports of a service.
-func (p ports) turnPorts() turn.Ports {
-	return turn.Ports{Log: p, Attempts: p, Timers: p, Lister: p, Scanner: p, Keys: p, Rates: p, Queue: p}
+func (p ports) turnPorts() executor.Ports {
+	return executor.Ports{Log: p, Attempts: p, Timers: p, Lister: p, Scanner: p, Keys: p, Rates: p, Queue: p}
 }
 
 // Append is store.Log's. If the parent does not answer, the error wraps store.ErrUnknown: the items may be put.

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/isolate"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -68,7 +68,7 @@ func TestSilentChildIsKilled(t *testing.T) {
 	queues := queuememory.New(nil, queuememory.Options{})
 	p, err := isolate.Start(isolate.Options{
 		Children: 1, Memory: 512 << 20, Silence: time.Second, Receiver: queues,
-		Ports: turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store, Scanner: store, Keys: store, Rates: store, Queue: queues},
+		Ports: executor.Ports{Log: store, Attempts: store, Timers: store, Lister: store, Scanner: store, Keys: store, Rates: store, Queue: queues},
 		Log:   slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	if err != nil {

@@ -3,7 +3,7 @@ package isolate
 import (
 	"sync"
 
-	"github.com/seed-41655fb1/weft/internal/turn/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
 )
 
 // returns is the runner.Recorder of a solo child, which does one job at a time. It remembers the workflow whose code returned last, for the

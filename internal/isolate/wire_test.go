@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/queue/queuetest"
@@ -50,7 +50,7 @@ func TestStoreOverTheWire(t *testing.T) {
 			s := storememory.New(storememory.Options{})
 			return func() storetest.Store {
 				return overWire(t, func(mux *http.ServeMux) {
-					serveStore(mux, turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s})
+					serveStore(mux, executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s})
 				})
 			}
 		},

@@ -18,10 +18,10 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -363,7 +363,7 @@ func named(body []byte) string {
 		ids.ScheduleID = stored.IDPrefix + ids.ScheduleID
 	}
 	// A token itself must not get into the log or the file of suspects.
-	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, turn.TokenWorkflow(ids.Token))
+	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, executor.TokenWorkflow(ids.Token))
 	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, stored.IDPrefix) {
 		return "" // no such workflow can run
 	}

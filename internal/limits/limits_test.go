@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/settings"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
 // parse reads a command line.
@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 	if got, err := parse(t); err != nil || got != (engine.Limits{}) {
 		t.Errorf("%+v, %v; want nothing", got, err)
 	}
-	defaults := turn.Defaults().Engine.Limits
+	defaults := executor.Defaults().Engine.Limits
 	for name, want := range map[string]int{"UpdatesInFlight": defaults.UpdatesInFlight, "UpdateBytesInFlight": defaults.UpdateBytesInFlight, "UpdatesInTotal": defaults.UpdatesInTotal} {
 		text := "(" + strconv.Itoa(want) + ")"
 		if want == 0 {

@@ -8,7 +8,7 @@ import (
 	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/internal/disk"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -21,7 +21,7 @@ func inMemory(_ *Options, taskQueues []string) (*backend, error) {
 	s := storememory.New(storememory.Options{})
 	q := queuememory.New(queue.Standard(taskQueues...), queuememory.Options{})
 	return &backend{
-		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
+		ports:    executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: taskQueues,
 		blobs: blobmemory.New(nil),
 		tidy:  func(context.Context, int) (int, error) { return 0, nil },
@@ -52,7 +52,7 @@ func over(db *disk.DB, o *Options, taskQueues []string) (*backend, error) {
 		tick = q.Tick
 	}
 	return &backend{
-		ports:    turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
+		ports:    executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Scanner: s, Keys: s, Rates: s, Queue: q},
 		receiver: q, taskQueues: q.TaskQueues(),
 		blobs: b, backup: db.Backup,
 		tick:  tick,

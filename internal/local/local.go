@@ -31,8 +31,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -41,7 +41,7 @@ type Options struct {
 	// Dir is the data directory; empty keeps everything in memory, for as long as the process lives.
 	Dir string
 	// Turn are the settings of the protocol. An empty Build is made from the program itself.
-	Turn turn.Options
+	Turn executor.Options
 	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
 	Concurrency int
 	// TaskQueues are task queues besides the default one, and those that activities are declared with. Each has the number of
@@ -102,7 +102,7 @@ func (o *Options) now() time.Time {
 
 // Server is Weft in one process.
 type Server struct {
-	Service *turn.Service
+	Service *executor.Service
 	handler http.Handler
 	hosts   hosts
 	token   *token        // nil demands none
@@ -123,7 +123,7 @@ const stopAfter = 5 * time.Second
 
 // backend is where a server keeps things.
 type backend struct {
-	ports    turn.Ports
+	ports    executor.Ports
 	receiver queue.Receiver
 	// taskQueues are those that there are, besides the default one.
 	taskQueues []string
@@ -231,7 +231,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// leastRetention is the least time that a closed run is kept: see turn.Options.
+// leastRetention is the least time that a closed run is kept: see executor.Options.
 const leastRetention = 2 * time.Hour
 
 // checkDeletion reports what is wrong with the retention and its pace.
@@ -276,7 +276,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	}
 	world := world{host.NewMachine(), o.now}
 	o.Turn.WhyRefused = whyRefused
-	service := turn.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
+	service := executor.New(sealer.Ports(b.ports), registry, world, sealer.Options(o.Turn))
 	s := &Server{
 		Service: service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
 		pump: &pump.Pump{Service: service, Receiver: sealer.Receiver(b.receiver), World: world, Log: o.Log, Concurrency: o.Concurrency, TaskQueues: taskQueues},

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -101,7 +101,7 @@ func running(t *testing.T, dir string, log *heard, keys seal.Keys) (c *client.Cl
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	s, err := Open(types, Options{Dir: dir, Keys: keys, Log: logger, Turn: turn.Options{Observe: observe.New(observe.Log(logger))}})
+	s, err := Open(types, Options{Dir: dir, Keys: keys, Log: logger, Turn: executor.Options{Observe: observe.New(observe.Log(logger))}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,25 +9,25 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
 // Handler hands messages to a service, and decides which of them are done with. The pump and the Lambda functions differ
 // in what they do about that, and in nothing else.
 type Handler struct {
-	Service *turn.Service
+	Service *executor.Service
 	Log     *slog.Logger
 	// Extend makes a message in flight visible after d from now; nil where no handler may.
 	Extend func(ctx context.Context, queue, receipt string, d time.Duration) error
 	// Deadline is when the process may be ended, and Longest how long an attempt at an activity may take; see
-	// turn.Delivery. Zero is without limit.
+	// executor.Delivery. Zero is without limit.
 	Deadline time.Time
 	Longest  time.Duration
 	// Other is told of messages that belong together and that only another build may handle. Whether they are done with it sees
 	// to itself. nil has them wait for it.
-	Other func(o *turn.OtherBuild, part []Away)
+	Other func(o *executor.OtherBuild, part []Away)
 }
 
 // Split parts what was received together into what is handled together: the messages of a group, or single messages.
@@ -83,7 +83,7 @@ func (h Handler) handle(ctx context.Context, name string, deliveries []queue.Del
 		if !ok {
 			continue
 		}
-		delivery := turn.Delivery{Message: m, Received: d.Received, Deadline: h.Deadline, Longest: h.Longest}
+		delivery := executor.Delivery{Message: m, Received: d.Received, Deadline: h.Deadline, Longest: h.Longest}
 		if h.Extend != nil {
 			delivery.Extend = func(ctx context.Context, lease time.Duration) error { return h.Extend(ctx, name, d.Receipt, lease) }
 		}
@@ -145,7 +145,7 @@ func (h Handler) Wait(ctx context.Context, part []Away, gone bool) (done []strin
 // other sees to messages that only another build may handle, and returns the receipts of those that are done with. It
 // reports false where this one may.
 func (h Handler) other(ctx context.Context, err error, deliveries []queue.Delivery, messages ...*engine.Message) (done []string, is bool) {
-	var o *turn.OtherBuild
+	var o *executor.OtherBuild
 	if !errors.As(err, &o) {
 		return nil, false
 	}

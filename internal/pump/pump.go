@@ -14,15 +14,15 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
 // Pump delivers messages.
 type Pump struct {
-	Service  *turn.Service
+	Service  *executor.Service
 	Receiver queue.Receiver
 	World    host.Host
 	Log      *slog.Logger

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/queue"
 )
 

@@ -1,5 +1,5 @@
 // Package seal compresses and encrypts what Weft keeps and sends, and keeps apart what is too large for a store or a queue. It
-// stands between the protocol (internal/turn), which sees
+// stands between the protocol (internal/executor), which sees
 // plain bytes only, and the adapters of the store and the queue, which see sealed ones only: [Sealer.Log] and its sisters wrap
 // the ports. The engine knows nothing of it.
 //

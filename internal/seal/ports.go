@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
 
 // Ports wraps the ports of a service.
-func (s *Sealer) Ports(p turn.Ports) turn.Ports {
+func (s *Sealer) Ports(p executor.Ports) executor.Ports {
 	p.Log, p.Attempts, p.Timers, p.Queue = s.Log(p.Log), s.Attempts(p.Attempts), s.Timers(p.Timers), s.Sender(p.Queue)
 	if p.Scanner != nil {
 		p.Scanner = s.Scanner(p.Scanner)

@@ -28,8 +28,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -137,8 +137,8 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 		t.Fatal(err)
 	}
 	sealer, q := seal.New(o), sqs.New(queues, sqs.Options{URLs: urls})
-	ports := turn.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Keys: table, Queue: q}
-	service := turn.New(sealer.Ports(ports), types, host.Machine{}, sealer.Options(turn.Options{Build: "build", Logger: o.Log}))
+	ports := executor.Ports{Log: table, Attempts: table, Timers: table, Lister: table.Lister(), Keys: table, Queue: q}
+	service := executor.New(sealer.Ports(ports), types, host.Machine{}, sealer.Options(executor.Options{Build: "build", Logger: o.Log}))
 	delivered, cancel := context.WithCancel(context.Background())
 	var pumping sync.WaitGroup
 	pumping.Go(func() {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/blob"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -38,7 +38,7 @@ const (
 )
 
 // Options returns the options of a service whose ports are wrapped: where blobs are kept, payloads and commits may be larger.
-func (s *Sealer) Options(o turn.Options) turn.Options {
+func (s *Sealer) Options(o executor.Options) executor.Options {
 	if s.blobs != nil {
 		o.MaxPayload, o.MaxCommit = largePayload, largeCommit
 	}

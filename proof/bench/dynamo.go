@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -49,12 +49,12 @@ func withTable(figures string, fn func(server, table string) error) error {
 
 // openService is a process of a deployment over a table, as a Lambda function has it that has just begun: it knows of no run,
 // and has no connection.
-func openService(table string) (*turn.Service, error) {
+func openService(table string) (*executor.Service, error) {
 	_, config := server()
 	s, err := dynamo.New(dynamodb.NewFromConfig(config), dynamo.Options{Table: table, NoList: true})
 	if err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
-	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Queue: queuememory.New(queue.Standard(), queuememory.Options{})}
-	return turn.New(ports, registry(), host.Machine{}, turn.Options{Build: "bench", Logger: quiet}), nil
+	ports := executor.Ports{Log: s, Attempts: s, Timers: s, Queue: queuememory.New(queue.Standard(), queuememory.Options{})}
+	return executor.New(ports, registry(), host.Machine{}, executor.Options{Build: "bench", Logger: quiet}), nil
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -215,7 +215,7 @@ func idleMemory() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := local.Open(registry(), local.Options{Dir: dir, Turn: turn.Options{CacheEntries: 100}, Log: quiet})
+	s, err := local.Open(registry(), local.Options{Dir: dir, Turn: executor.Options{CacheEntries: 100}, Log: quiet})
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
@@ -57,7 +57,7 @@ type deployment struct {
 	queues   *sqs.Client      // not counted
 	urls     map[string]string
 	registry *engine.Registry
-	ports    turn.Ports // counted
+	ports    executor.Ports // counted
 	stop     func()
 	played   *played // KMS and S3
 
@@ -99,7 +99,7 @@ const latency = 5 * time.Millisecond
 
 // counted are the ports of the functions. Each request takes as much longer as it does on AWS, more or less: results that
 // come at the same time there, and are committed together, would come one by one here.
-func (d *deployment) counted() (turn.Ports, error) {
+func (d *deployment) counted() (executor.Ports, error) {
 	count := awsmeter.Install(nil, awsmeter.Options{Units: true})
 	table := d.dynamoDB.Copy()
 	table.APIOptions, table.HTTPClient = append(table.APIOptions, count), newSlow(latency)
@@ -107,10 +107,10 @@ func (d *deployment) counted() (turn.Ports, error) {
 	queues.APIOptions, queues.HTTPClient = append(queues.APIOptions, count), newSlow(latency)
 	store, err := dynamo.New(dynamodb.NewFromConfig(table), dynamo.Options{Table: d.name, NoList: !d.list})
 	if err != nil {
-		return turn.Ports{}, err
+		return executor.Ports{}, err
 	}
 	queue := weftsqs.New(sqs.NewFromConfig(queues), weftsqs.Options{URLs: d.urls})
-	return turn.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Rates: store, Queue: queue}, nil
+	return executor.Ports{Log: store, Attempts: store, Timers: store, Lister: store.Lister(), Keys: store, Rates: store, Queue: queue}, nil
 }
 
 // sealer is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
@@ -134,7 +134,7 @@ func (d *deployment) function(role, build string) (f *function.Function, end fun
 	lines := &bytes.Buffer{}
 	metrics := emf.New(lines, "default", nil)
 	sealer := d.sealer(log)
-	service := turn.New(sealer.Ports(d.ports), d.registry, host.Machine{}, sealer.Options(turn.Options{
+	service := executor.New(sealer.Ports(d.ports), d.registry, host.Machine{}, sealer.Options(executor.Options{
 		Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
 	}))
 	f, err = function.New(function.Role(role), service, function.Options{

@@ -121,13 +121,13 @@ func TestLogLines(t *testing.T) {
 	t.Parallel()
 	page := readFile(t, "docs/operations.md")
 	for line, file := range map[string]string{
-		"workflow task failed":                             "internal/turn/runner/tasks.go",
-		"a message was received too often":                 "internal/turn/dead.go",
-		"sends again what has not come":                    "internal/turn/resend.go",
-		"workflow code does not return":                    "internal/turn/runner/runner.go",
+		"workflow task failed":                             "internal/executor/runner/tasks.go",
+		"a message was received too often":                 "internal/executor/dead.go",
+		"sends again what has not come":                    "internal/executor/resend.go",
+		"workflow code does not return":                    "internal/executor/runner/runner.go",
 		"a message cannot be read":                         "internal/pump/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",
-		"a newer version of Weft wrote this run's history": "internal/turn/request.go",
+		"a newer version of Weft wrote this run's history": "internal/executor/request.go",
 		"what is stored cannot be opened":                  "internal/seal/seal.go",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), line) || !strings.Contains(readFile(t, file), `"`+line) {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/activity"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -84,10 +84,10 @@ func ofAStep(t *testing.T) (d Demand) {
 		})}
 		deployment := turntest.New(t)
 		deployment.Ports.Log, deployment.Ports.Queue = log{deployment.Ports.Log, &d}, sender{deployment.Ports.Queue, &d}
-		if _, err := sequence.Start(t.Context(), deployment.Idle(turn.Options{}, code...).Client, "w", steps); err != nil {
+		if _, err := sequence.Start(t.Context(), deployment.Idle(executor.Options{}, code...).Client, "w", steps); err != nil {
 			t.Fatal(err)
 		}
-		deployment.Drain(t.Context(), func(string) *turntest.Process { return deployment.Idle(turn.Options{}, code...) })
+		deployment.Drain(t.Context(), func(string) *turntest.Process { return deployment.Idle(executor.Options{}, code...) })
 	})
 	return Demand{
 		Writes: d.Writes / steps, Reads: d.Reads / steps, ListRows: d.ListRows / steps,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/blob"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -127,7 +127,7 @@ func read[T any](l lossy, name string, fn func() (T, error)) (v T, err error) {
 }
 
 // ports are the ports of a process with all that may be lost.
-func (l lossy) ports(p turn.Ports) turn.Ports {
+func (l lossy) ports(p executor.Ports) executor.Ports {
 	p.Log, p.Attempts, p.Timers, p.Lister = lossyLog{l, p.Log}, lossyAttempts{l, p.Attempts}, lossyTimers{l, p.Timers}, lossyLister{l, p.Lister}
 	p.Scanner, p.Keys, p.Rates, p.Queue = lossyScanner{l, p.Scanner}, lossyKeys{l, p.Keys}, lossyRates{l, p.Rates}, lossySender{l, p.Queue}
 	return p

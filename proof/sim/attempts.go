@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -177,7 +177,7 @@ func (a *audit) claimable(m *engine.Message) bool {
 	return run != nil && int(m.Slot) < len(run.Log)
 }
 
-// beginAt separates the numbers of the records of an attempt that has begun; see internal/turn.
+// beginAt separates the numbers of the records of an attempt that has begun; see internal/executor.
 const (
 	recordBits = 20
 	beginAt    = 1 << 17

@@ -9,7 +9,7 @@ import (
 )
 
 // maxSkew is how far the clock of a process may be from the true time: two clocks are at most twice that apart, which is what
-// internal/turn allows for.
+// internal/executor allows for.
 const maxSkew = 5 * time.Second
 
 // clocksDiffer gives each process a clock of its own. The store and the queues keep the true time.

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/model"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -192,7 +192,7 @@ func (w toldTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 }
 
 // watchPorts has a process's sendings told.
-func (v *events) watchPorts(p turn.Ports) turn.Ports {
+func (v *events) watchPorts(p executor.Ports) executor.Ports {
 	if v == nil {
 		return p
 	}

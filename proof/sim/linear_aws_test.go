@@ -23,8 +23,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 	"github.com/seed-41655fb1/weft/queue"
@@ -49,7 +49,7 @@ type crowd struct {
 	runs   []*record
 
 	mu        sync.Mutex
-	processes []*turn.Service
+	processes []*executor.Service
 	// pending are requests for which nobody waits any more.
 	pending sync.WaitGroup
 }
@@ -91,15 +91,15 @@ func newCrowd(t *testing.T, server awstest.Server, runs, processes int) *crowd {
 }
 
 // boot starts a process. It handles messages until the test ends.
-func (c *crowd) boot() *turn.Service {
+func (c *crowd) boot() *executor.Service {
 	c.t.Helper()
 	s, err := dynamo.New(c.client, dynamo.Options{Table: c.table, NoList: true})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	attempt := func(_ context.Context, name string) (string, error) { return name, nil }
-	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Queue: c.queue}
-	service := turn.New(ports, (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(), host.Machine{}, turn.Options{Build: "2", Logger: quiet})
+	ports := executor.Ports{Log: s, Attempts: s, Timers: s, Queue: c.queue}
+	service := executor.New(ports, (&code{build: 2, attempt: attempt, runsOn: func(string) {}}).registry(), host.Machine{}, executor.Options{Build: "2", Logger: quiet})
 	p := pump.Pump{Service: service, Receiver: c.queue, World: host.Machine{}, Log: quiet, Concurrency: 4}
 	ctx, stop := context.WithCancel(context.Background())
 	var working sync.WaitGroup
@@ -127,7 +127,7 @@ func (c *crowd) start(run int) {
 }
 
 // any is some process. Now and then it is a new one, in the place of another: that one's requests go on.
-func (c *crowd) any() *turn.Service {
+func (c *crowd) any() *executor.Service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := mathrand.IntN(len(c.processes))
@@ -162,7 +162,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 	t := try{kind, r.id(id), n, mostOfRun}
 	for range 1 + mathrand.IntN(3) {
 		began := r.tick()
-		err := c.call(func(ctx context.Context, s *turn.Service) func() error {
+		err := c.call(func(ctx context.Context, s *executor.Service) func() error {
 			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
 			return func() error {
 				if !r.told(t, began, answer, err) {
@@ -183,7 +183,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 func (c *crowd) look(run int) {
 	r := c.runs[run]
 	began := r.tick()
-	_ = c.call(func(ctx context.Context, s *turn.Service) func() error {
+	_ = c.call(func(ctx context.Context, s *executor.Service) func() error {
 		answer, err := s.Query(ctx, fmt.Sprint("w", run), "", total.Name(), nil)
 		return func() error {
 			if err == nil {
@@ -199,7 +199,7 @@ var errLeft = errors.New("the client has gone")
 
 // call has some process carry out a request, and calls what it returns where the client is still there: one in ten goes before
 // the answer can come.
-func (c *crowd) call(request func(ctx context.Context, s *turn.Service) func() error) error {
+func (c *crowd) call(request func(ctx context.Context, s *executor.Service) func() error) error {
 	s, answered := c.any(), make(chan func() error, 1)
 	c.pending.Go(func() { answered <- request(context.Background(), s) })
 	if mathrand.IntN(10) == 0 {
@@ -261,7 +261,7 @@ func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mutant{
-		file: "internal/turn/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
+		file: "internal/executor/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
 	}
 	cmd := exec.Command("go", "test", "-tags", "aws", "-overlay", m.overlay(t, root), "./proof/sim", "-run", "TestLinearizableOnDynamoDB$", "-count=1")
 	first, _, _ := strings.Cut(os.Getenv("WEFT_DYNAMODB"), ",") // one server is enough

@@ -5,20 +5,20 @@ package sim
 // expiryMutants break expiry, deletion and run numbers.
 var expiryMutants = []mutant{
 	{ // dynamodb: an expired item is deleted; weft: the retention is changed
-		name: "commits of runs with a deadline expire", file: "internal/turn/commit.go",
+		name: "commits of runs with a deadline expire", file: "internal/executor/commit.go",
 		old: "		if c.commit.Status == history.Void {\n			items[i].Expires",
 		new: "		if started := c.run.State.Started; started != nil && c.run.Deadline() != 0 {\n			items[i].Expires = c.run.Deadline().Add(t.options.Retention).Time()\n		}\n		if c.commit.Status == history.Void {\n			items[i].Expires",
 	},
 	{ // dynamodb: expired items go between a read and a put
-		name: "a start puts nothing beside its run", file: "internal/turn/start.go",
+		name: "a start puts nothing beside its run", file: "internal/executor/start.go",
 		old: "		changes = append(t.beside(), opening...)\n", new: "		changes = opening\n", more: true,
 	},
 	{ // weft: a timer cannot be read
-		name: "timers that cannot be read are deleted", file: "internal/turn/outbox/sweep.go",
+		name: "timers that cannot be read are deleted", file: "internal/executor/outbox/sweep.go",
 		old: "	if err := s.timers.PutTimers(ctx, later); err != nil {\n		return err\n	}\n", new: "", more: true,
 	},
 	{ // dynamodb: records of a run that had the number before
-		name: "a record of another run counts", file: "internal/turn/attempts/records.go",
+		name: "a record of another run counts", file: "internal/executor/attempts/records.go",
 		old: "		if a.RunID != \"\" && a.RunID != string(run.State.RunID) {\n", new: "		if false {\n", more: true,
 	},
 	{ // dynamodb: records of a run that had the number before
@@ -26,7 +26,7 @@ var expiryMutants = []mutant{
 		old: "		if old.RunID == a.RunID && old.Number >= a.Number {", new: "		if old.Number >= a.Number {", more: true,
 	},
 	{
-		name: "messages of a void run wait for a run in its place", file: "internal/turn/runlog/view.go",
+		name: "messages of a void run wait for a run in its place", file: "internal/executor/runlog/view.go",
 		old: "	v.moot[run.Number] = true\n", new: "", within: 400, more: true,
 	},
 }

@@ -5,11 +5,11 @@ package sim
 // outageMutants break what holds after a long outage: a sleep, a restored backup, or a clock that goes back.
 var outageMutants = []mutant{
 	{ // clock: everything slept
-		name: "an entry of the cache is used however long ago it was proved", file: "internal/turn/session.go", within: 2000,
+		name: "an entry of the cache is used however long ago it was proved", file: "internal/executor/session.go", within: 2000,
 		old: "k.IsOld(t.began, s.options.CacheAge) || ", new: "", more: true,
 	},
 	{ // clock: one process is an hour behind
-		name: "a message that is far too early is kept where the sweep deletes it", file: "internal/turn/outbox/outbox.go", within: 400,
+		name: "a message that is far too early is kept where the sweep deletes it", file: "internal/executor/outbox/outbox.go", within: 400,
 		old: "	return o.Resume(ctx, []engine.Message{*m})\n", new: "	return o.sendWithin(ctx, []engine.Message{*m}, o.options.LongTimer)\n", more: true,
 	},
 	{ // weft: store and queues restored to one moment

@@ -5,27 +5,27 @@ package sim
 // readMutants break reads, answers and deadlines.
 var readMutants = []mutant{
 	{
-		name: "an update may come with a start that waits for a cron expression", file: "internal/turn/update.go", within: 200,
+		name: "an update may come with a start that waits for a cron expression", file: "internal/executor/update.go", within: 200,
 		old: "	if r.Cron != \"\" {\n", new: "	if false {\n", more: true,
 	},
 	{
-		name: "half of a transaction is taken for the whole", file: "internal/turn/runlog/torn.go",
+		name: "half of a transaction is taken for the whole", file: "internal/executor/runlog/torn.go",
 		old: "		return opened.Number() > v.Highest\n", new: "		return false\n",
 	},
 	{
-		name: "a caller's timeout does not bound the call", file: "internal/turn/request.go", within: 300,
+		name: "a caller's timeout does not bound the call", file: "internal/executor/request.go", within: 300,
 		old: "	if left > s.options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
 	},
 	{
-		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/turn/runlog/torn.go",
+		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/executor/runlog/torn.go",
 		old: "	return latest != nil && run.Number < latest.Number && v.IsRecent(latest.State.StartTime)", new: "	return false && latest != nil", more: true,
 	},
 	{
-		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/turn/runlog/torn.go", within: 20000,
+		name: "a run that a reset opens is taken for whole without its last commit", file: "internal/executor/runlog/torn.go", within: 20000,
 		old: "	return run.Last().PartOfReset()\n", new: "	return false\n", more: true,
 	},
 	{
-		name: "a run that is terminated does not name the one that replaces it", file: "internal/turn/start.go",
+		name: "a run that is terminated does not name the one that replaces it", file: "internal/executor/start.go",
 		old: ", ReplacedBy: id", new: "", more: true,
 	},
 }

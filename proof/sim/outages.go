@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
 // mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS Lambda Developer Guide, Lambda quotas:
@@ -23,7 +23,7 @@ func (s *simulation) readHistory(id string) {
 	token, next := "", int64(1)
 	for {
 		var answer *httptest.ResponseRecorder
-		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, t *turn.Service) error {
+		_, err := s.insist(s.name("history of %s from event %d", id, next), func(ctx context.Context, t *executor.Service) error {
 			target := "/v1/workflows/" + id + "/history"
 			if token != "" {
 				target += "?pageToken=" + url.QueryEscape(token)

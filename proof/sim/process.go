@@ -10,8 +10,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -19,7 +19,7 @@ import (
 type process struct {
 	number    int
 	build     int
-	service   *turn.Service
+	service   *executor.Service
 	sealer    *seal.Sealer
 	settings  settings
 	pump      *pump.Pump
@@ -50,9 +50,9 @@ func (s *simulation) boot(build int) *process {
 	s.audit.boots++
 	ports := &ports{s: s, p: p}
 	p.sealer = s.sealer(p, ports)
-	all := turn.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
+	all := executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: ports, Scanner: scanner{ports}, Keys: ports, Rates: ports, Queue: ports}
 	lossy := lossy{s}
-	p.service = turn.New(s.events.watchPorts(p.sealer.Ports(lossy.ports(all))), registry(s, build), world{s, p}, s.options(p))
+	p.service = executor.New(s.events.watchPorts(p.sealer.Ports(lossy.ports(all))), registry(s, build), world{s, p}, s.options(p))
 	p.pump = &pump.Pump{Service: p.service, Receiver: lossyReceiver{lossy, ports}, World: world{s, p}, Log: cmp.Or(s.logger, quiet)}
 	s.processes = append(s.processes, p)
 	return p

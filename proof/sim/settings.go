@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -46,7 +46,7 @@ var (
 type settings struct {
 	number    int
 	maxCommit int
-	options   turn.Options // those that are set here
+	options   executor.Options // those that are set here
 	rate      limits.Rate  // of the task queue; the default one has none
 	without   bool         // the task queue
 	compress  bool
@@ -237,7 +237,7 @@ func (a *audit) decode(body []byte) (*engine.Message, error) {
 }
 
 // options returns the options of a process with its settings.
-func (c *settings) over(o turn.Options) turn.Options {
+func (c *settings) over(o executor.Options) executor.Options {
 	o.MaxCommit = c.maxCommit
 	o.LongTimer, o.Grace, o.SoftLimit, o.SendsAtOnce = c.options.LongTimer, c.options.Grace, c.options.SoftLimit, c.options.SendsAtOnce
 	o.Engine.Limits.UpdatesInFlight = cmp.Or(c.options.Engine.Limits.UpdatesInFlight, o.Engine.Limits.UpdatesInFlight)

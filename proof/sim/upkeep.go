@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -217,8 +217,8 @@ func (t scanner) WriteMark(ctx context.Context, old, mark []byte) error {
 }
 
 // options are those of a process of a build.
-func (s *simulation) options(p *process) turn.Options {
-	return p.settings.over(turn.Options{
+func (s *simulation) options(p *process) executor.Options {
+	return p.settings.over(executor.Options{
 		Build: buildName(p.build), CacheEntries: s.plan.cacheEntries, Logger: cmp.Or(s.logger, quiet), Observe: s.hub,
 		Retention: s.retentionOf(), CheckEvery: checkEvery - time.Minute, CheckAtOnce: 20,
 		Engine: engine.Options{TaskQueues: taskQueues, SuggestAfterEvents: suggestAfter, MaxStarts: s.maxStarts()},

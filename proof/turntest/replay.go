@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/replay"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -22,7 +22,7 @@ func One(t testing.TB, registrations ...workflow.Registration) *Process {
 	t.Helper()
 	d := New(t)
 	t.Cleanup(func() { d.Replay(registrations...) }) // when the process has stopped: what is put off last runs first
-	return d.Start(turn.Options{}, registrations...)
+	return d.Start(executor.Options{}, registrations...)
 }
 
 // Replay rebuilds every run of the deployment from its log alone: see ReplayRun.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -60,7 +60,7 @@ type Scene interface {
 type Bubble struct {
 	t         testing.TB
 	d         *Deployment
-	options   turn.Options
+	options   executor.Options
 	processes map[int]*hooked
 	delivered meter.Cost
 	warnings  Warnings
@@ -75,7 +75,7 @@ type hooked struct {
 
 // OptionsOf are the options of a scene's processes: the arguments inflight, bytes and total bound the updates of a run, and rate
 // is that of the task queue slow.
-func OptionsOf(args Args) (o turn.Options) {
+func OptionsOf(args Args) (o executor.Options) {
 	l := &o.Engine.Limits
 	l.UpdatesInFlight, _ = strconv.Atoi(args["inflight"]) // 0 is the default
 	l.UpdateBytesInFlight, _ = strconv.Atoi(args["bytes"])

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/program"
 	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
@@ -40,7 +40,7 @@ type Deployment struct {
 	Disk  *disk.DB
 	Queue *queuememory.Queue
 	// Ports can be changed before a process is started, to put faults between it and the stores.
-	Ports turn.Ports
+	Ports executor.Ports
 	kept  kept
 	// sealer offloads large payloads; nil where they are small.
 	sealer *seal.Sealer
@@ -98,13 +98,13 @@ func OnDisk(t testing.TB) *Deployment {
 
 func (d *Deployment) keepIn(s kept) {
 	d.kept = s
-	d.Ports = turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s, Queue: d.Queue}
+	d.Ports = executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s, Queue: d.Queue}
 }
 
 // Process is one process of a deployment: it answers requests and, while it runs, handles messages.
 type Process struct {
 	*client.Client
-	Service *turn.Service
+	Service *executor.Service
 	Handler http.Handler
 	// Meter counts all that the process does: requests, messages and sweeps.
 	Meter    *meter.Meter
@@ -117,7 +117,7 @@ type Process struct {
 
 // Start starts a process that knows these workflows and activities, and delivers messages to it until it is stopped or
 // the test ends.
-func (d *Deployment) Start(o turn.Options, registrations ...workflow.Registration) *Process {
+func (d *Deployment) Start(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	p := d.Idle(o, registrations...)
 	ctx, cancel := context.WithCancel(p.Meter.Counting(context.Background()))
@@ -132,7 +132,7 @@ func (d *Deployment) Start(o turn.Options, registrations ...workflow.Registratio
 }
 
 // Idle starts a process that answers requests and handles no messages.
-func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration) *Process {
+func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registration) *Process {
 	d.t.Helper()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -150,7 +150,7 @@ func (d *Deployment) Idle(o turn.Options, registrations ...workflow.Registration
 	if d.sealer != nil {
 		ports, o = d.sealer.Ports(ports), d.sealer.Options(o)
 	}
-	service := turn.New(ports, registry, world, o)
+	service := executor.New(ports, registry, world, o)
 	total := &meter.Meter{}
 	handler := counted{apitest.Handler(d.t, httpapi.New(service, log)), total}
 	p := &Process{

@@ -68,7 +68,7 @@
 // An item is too large: it is measured, as DynamoDB does, before it is sent, and refused with store.ErrTooLarge. Where the
 // measure is too kind, DynamoDB's own refusal says the same.
 //
-// Items expire: TTL deletes them late, in no order, one by one. Readers of the log know (internal/turn treats a run as gone
+// Items expire: TTL deletes them late, in no order, one by one. Readers of the log know (internal/executor treats a run as gone
 // once its expiry has passed), and the list leaves out rows whose expiry has passed. Reads here return what is there.
 //
 // A process dies: every write is a single request, so there is nothing half done but a batch of timers, which the caller,
@@ -108,7 +108,7 @@
 // # The scan
 //
 // What must find runs without a list (those that no message leads to any more, and those that have closed and never expire)
-// is a Scan of the table in segments, with a filter for the commits of the namespace and a cursor that internal/turn keeps
+// is a Scan of the table in segments, with a filter for the commits of the namespace and a cursor that internal/executor keeps
 // under the mark. It passes over everything in the table, and is billed for it. IAM can not hold a Scan to a namespace:
 // dynamodb:LeadingKeys does not apply to it. A role that scans needs dynamodb:Scan on the table, and dynamodb:DeleteItem,
 // PutItem and Query on its namespace.

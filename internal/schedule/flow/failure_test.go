@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -29,7 +29,7 @@ func TestPauseOnFailureAfterOutage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := turntest.New(t)
 			defer d.Replay(all...)
-			p := d.Start(turn.Options{}, all...)
+			p := d.Start(executor.Options{}, all...)
 			o := workflow.ScheduleOptions{Every: []client.Every{{Interval: 10 * time.Minute}}, Overlap: overlap, PauseOnFailure: true}
 			if _, err := fails.Schedule(t.Context(), p.Client, "s", workflow.None{}, o); err != nil {
 				t.Fatal(err)
@@ -37,14 +37,14 @@ func TestPauseOnFailureAfterOutage(t *testing.T) {
 			time.Sleep(12 * time.Minute) // the run of 0:10 is open
 			p.Stop()
 			time.Sleep(33 * time.Minute) // it would have failed at 0:15; 0:20, 0:30 and 0:40 have come
-			p = d.Idle(turn.Options{}, all...)
+			p = d.Idle(executor.Options{}, all...)
 			for range 2 { // its timer, and the news of its end: both before the schedule's own timer
 				if n := handle(t, d, p, func(m *engine.Message) bool { return m.WorkflowID != "weft.schedule:s" }); n != 1 {
 					t.Errorf("%s: %d messages of the run, want one", overlap, n)
 				}
 			}
 			p.Stop()
-			p = d.Start(turn.Options{}, all...)
+			p = d.Start(executor.Options{}, all...)
 			defer p.Stop()
 			time.Sleep(2 * time.Hour)
 			got := describe(t, p.Schedule("s"))

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
-		p := d.Start(turn.Options{}, registrations()...)
+		p := d.Start(executor.Options{}, registrations()...)
 		defer d.Replay(registrations()...)
 		defer p.Stop()
 		options := workflow.ScheduleOptions{Cron: []string{"@daily"}}
@@ -118,7 +118,7 @@ func TestContinuesAsNew(t *testing.T) {
 	for _, overlap := range []client.Overlap{client.OverlapSkip, client.OverlapBufferAll, client.OverlapAllowAll, client.OverlapTerminate} {
 		synctest.Test(t, func(t *testing.T) {
 			d := turntest.New(t)
-			p := d.Start(turn.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
+			p := d.Start(executor.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
 			defer d.Replay(registrations()...)
 			defer p.Stop()
 			s, err := job.Schedule(t.Context(), p.Client, "s", "30s", workflow.ScheduleOptions{Cron: []string{"* * * * *"}, Overlap: overlap})
@@ -146,7 +146,7 @@ func TestContinuesAsNewBetweenRuns(t *testing.T) {
 	for _, overlap := range []client.Overlap{client.OverlapBufferOne, client.OverlapBufferAll} {
 		synctest.Test(t, func(t *testing.T) {
 			d := turntest.New(t)
-			p := d.Start(turn.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
+			p := d.Start(executor.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
 			defer d.Replay(registrations()...)
 			defer p.Stop()
 			s, err := job.Schedule(t.Context(), p.Client, "s", "90s", workflow.ScheduleOptions{Cron: []string{"* * * * *"}, Overlap: overlap})
@@ -173,7 +173,7 @@ func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
-		p := d.Start(turn.Options{}, registrations()...)
+		p := d.Start(executor.Options{}, registrations()...)
 		o := workflow.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}, Overlap: client.OverlapBufferAll, CatchUpWindow: 150 * time.Minute}
 		if _, err := job.Schedule(t.Context(), p.Client, "s", "", o); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestOutage(t *testing.T) {
 		time.Sleep(90 * time.Minute) // the first has come
 		p.Stop()
 		time.Sleep(5 * time.Hour) // from 1:30 to 6:30: those of 2 and 3 are too late
-		p = d.Start(turn.Options{}, registrations()...)
+		p = d.Start(executor.Options{}, registrations()...)
 		time.Sleep(20 * time.Minute)
 		got := describe(t, p.Schedule("s"))
 		if got.Started != 4 || got.Missed != 2 || !got.Recent[1].At.Equal(time.Date(2000, 1, 1, 4, 0, 0, 0, time.UTC)) {
@@ -289,7 +289,7 @@ func TestShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, tenant, note := turntest.New(t), workflow.NewAttribute[string]("Tenant"), workflow.NewMemo[string]("note")
-		p := d.Start(turn.Options{Engine: engine.Options{SuggestAfterEvents: 20}}, registrations()...)
+		p := d.Start(executor.Options{Engine: engine.Options{SuggestAfterEvents: 20}}, registrations()...)
 		defer p.Stop()
 		o := workflow.ScheduleOptions{
 			Cron: []string{"@hourly"}, Memo: []workflow.MemoField{note.Set("by the hour")},
@@ -324,7 +324,7 @@ func handle(t *testing.T, d *turntest.Deployment, p *turntest.Process, wanted fu
 		}
 		if wanted(m) {
 			handled++
-			err = errors.Join(p.Service.Handle(t.Context(), turn.Delivery{Message: m, Received: 1}), d.Queue.Delete(t.Context(), queue.Timers, delivery.Receipt))
+			err = errors.Join(p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}), d.Queue.Delete(t.Context(), queue.Timers, delivery.Receipt))
 		}
 	}
 	if err != nil {
@@ -339,7 +339,7 @@ func TestEndBeforeItBegins(t *testing.T) {
 	for overlap, want := range map[client.Overlap]history.Status{client.OverlapCancel: history.Canceled, client.OverlapTerminate: history.Terminated} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, d := t.Context(), turntest.New(t)
-			p := d.Idle(turn.Options{}, registrations()...)
+			p := d.Idle(executor.Options{}, registrations()...)
 			o := workflow.ScheduleOptions{Every: []client.Every{{Interval: 24 * time.Hour}}, Overlap: overlap}
 			s, err := job.Schedule(ctx, p.Client, "s", "10h", o)
 			for range 2 {
@@ -354,7 +354,7 @@ func TestEndBeforeItBegins(t *testing.T) {
 				t.Fatalf("%d requests are on their way, want one", overtook)
 			}
 			defer d.Replay(registrations()...)
-			p = d.Start(turn.Options{}, registrations()...)
+			p = d.Start(executor.Options{}, registrations()...)
 			defer p.Stop()
 			time.Sleep(time.Hour)
 			got := describe(t, p.Schedule("s"))

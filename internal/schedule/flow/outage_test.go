@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -35,7 +35,7 @@ func TestLongOutage(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				d := turntest.New(t)
-				p := d.Start(turn.Options{}, registrations()...)
+				p := d.Start(executor.Options{}, registrations()...)
 				began := time.Now()
 				_, err := job.Schedule(t.Context(), p.Client, "s", test.input, workflow.ScheduleOptions{
 					Every: []client.Every{{Interval: time.Second}}, Overlap: test.overlap, CatchUpWindow: test.window,
@@ -46,7 +46,7 @@ func TestLongOutage(t *testing.T) {
 				time.Sleep(1500 * time.Millisecond) // the first run has begun
 				p.Stop()
 				time.Sleep(outage)
-				p = d.Start(turn.Options{}, registrations()...)
+				p = d.Start(executor.Options{}, registrations()...)
 				defer d.Replay(registrations()...)
 				defer p.Stop()
 				time.Sleep(open - outage + 20*time.Second)
@@ -62,7 +62,7 @@ func TestLongOutage(t *testing.T) {
 				for _, run := range d.Runs("weft.schedule:s") {
 					for _, c := range run.Log {
 						body, err := history.Encode(c)
-						if err != nil || len(body) > turn.Defaults().MaxCommit {
+						if err != nil || len(body) > executor.Defaults().MaxCommit {
 							t.Errorf("the commit in slot %d has %d commands and %d bytes, %v", c.Slot, len(c.Commands), len(body), err)
 						}
 					}
@@ -83,7 +83,7 @@ func TestOutageInSmallCommits(t *testing.T) {
 			t.Run(string(overlap)+" "+takes, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					d, o := turntest.New(t), turn.Options{MaxCommit: 16 << 10}
+					d, o := turntest.New(t), executor.Options{MaxCommit: 16 << 10}
 					p := d.Start(o, registrations()...)
 					began := time.Now()
 					every := []client.Every{{Interval: time.Second}}
@@ -132,7 +132,7 @@ func TestPauseDuringCatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
-		p := d.Start(turn.Options{}, registrations()...)
+		p := d.Start(executor.Options{}, registrations()...)
 		_, err := job.Schedule(t.Context(), p.Client, "s", "", workflow.ScheduleOptions{
 			Every: []client.Every{{Interval: time.Second}}, Overlap: client.OverlapAllowAll,
 		})
@@ -141,7 +141,7 @@ func TestPauseDuringCatchUp(t *testing.T) {
 		}
 		p.Stop()
 		time.Sleep(time.Hour + 500*time.Millisecond)
-		p = d.Start(turn.Options{}, registrations()...)
+		p = d.Start(executor.Options{}, registrations()...)
 		defer d.Replay(registrations()...)
 		defer p.Stop()
 		time.Sleep(2 * time.Second)

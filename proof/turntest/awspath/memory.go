@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
@@ -20,7 +20,7 @@ func Memory(t testing.TB, clock func() time.Time) Store {
 	s := storememory.New(storememory.Options{Clock: clock, Violation: violation})
 	t.Cleanup(s.Check)
 	kept := &inMemory{s}
-	ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s}
+	ports := executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s, Keys: s, Rates: s, Eraser: s}
 	return Store{Ports: ports, Workflows: kept.workflows, Dump: kept.dump}
 }
 

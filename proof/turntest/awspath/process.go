@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
@@ -24,7 +24,7 @@ import (
 type process struct {
 	build     string
 	registry  *engine.Registry
-	service   *turn.Service
+	service   *executor.Service
 	functions map[function.Role]*function.Function
 	hooks     *turntest.Hooks
 	delivered meter.Meter // what it was handed besides requests
@@ -49,7 +49,7 @@ func (s *Scene) boot(build string) *process {
 	o := s.options
 	o.Engine.TaskQueues = turntest.TaskQueues
 	o.Build, o.Logger = build, slog.New(slog.NewMultiHandler(s.warnings.Logger().Handler(), s.log))
-	p.service = turn.New(ports, p.registry, s.clock, o)
+	p.service = executor.New(ports, p.registry, s.clock, o)
 	for _, role := range []function.Role{function.API, function.Workflow, function.Activity, function.Timer, function.Dead} {
 		f, err := function.New(role, p.service, function.Options{QueueOf: queueOf, Visibility: activityVisibility, Extend: s.queue.Extend, Log: log, Forward: s.forwarder(p, role)})
 		if err != nil {

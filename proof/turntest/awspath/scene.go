@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/turn"
-	"github.com/seed-41655fb1/weft/internal/turn/host"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/turntest"
@@ -28,7 +28,7 @@ type Scene struct {
 	store     Store
 	queue     *queuememory.Queue
 	timers    *timers
-	options   turn.Options
+	options   executor.Options
 	processes map[int]*process
 	versions  map[string]*process // those before, by their builds, where they stay; nil where they do not
 	gateway   func(functions lambdahost.Invoker, function string) http.Handler

@@ -14,14 +14,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/seed-41655fb1/weft/internal/turn"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
 // Store is where a scene keeps its runs.
 type Store struct {
 	// Ports are all but the queue.
-	Ports turn.Ports
+	Ports executor.Ports
 	// Workflows are the ids of the workflows that have runs, sorted.
 	Workflows func(ctx context.Context) ([]string, error)
 	// Dump is all that is kept, for comparison with another dump.
@@ -43,7 +43,7 @@ func DynamoDB(client *dynamodb.Client, table string) func(t testing.TB, clock fu
 		if err != nil {
 			t.Fatal(err)
 		}
-		ports := turn.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Keys: s, Rates: s, Eraser: s}
+		ports := executor.Ports{Log: s, Attempts: s, Timers: s, Lister: s.Lister(), Keys: s, Rates: s, Eraser: s}
 		return Store{Ports: ports, Workflows: kept.workflows, Dump: kept.dump}
 	}
 }

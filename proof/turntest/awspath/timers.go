@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/turn/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/store"
 )
 

@@ -1,0 +1,177 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/attempts"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// An attempt whose function has returned ErrPending goes on outside: somebody who has its token ends it (outside.go). Until
+// then it is a record among the attempts, and a message that comes when its time is over: nobody else would notice.
+
+// Token implements attempt.Heart.
+func (h *heartbeater) Token(ctx context.Context) (string, error) {
+	m := h.w.Delivery.Message
+	token, err := signToken(ctx, h.s, &Claims{WorkflowID: m.WorkflowID, RunID: m.RunID, EventID: m.EventID, Attempt: h.w.Number})
+	if err != nil {
+		return "", err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.token = true
+	return token, nil
+}
+
+// hasToken reports whether the attempt has taken its token.
+func (h *heartbeater) hasToken() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.token
+}
+
+// tokenNotTaken is the failure of an attempt that nobody could end; nil for one that has taken its token.
+func tokenNotTaken(w *Attempt) *failure.Failure {
+	if w.pending {
+		return nil
+	}
+	return failure.FromError(failure.Newf("NoToken",
+		"activity %s returned ErrPending and has not taken its token: nobody could complete it; call activity.Token before", w.Activity.ActivityType).Final())
+}
+
+// pend is what follows from an attempt that goes on outside: it is recorded, and a message is sent that looks after it. A
+// crash before the record has the attempt made again; one after it leaves the message that began it, whose next delivery
+// finds the record and sends the other (session.compare).
+func pend(ctx context.Context, s *session.Process, w *Attempt) error {
+	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
+	defer cancel()
+	a, h := w.Activity, w.heartbeater
+	limit := time.Duration(a.Pending)
+	if limit == 0 {
+		limit = time.Duration(a.StartToClose)
+	}
+	h.mu.Lock()
+	kept := h.state()
+	kept.Deadline, kept.Heard = w.began.Add(limit), s.Timestamp()
+	kept.Look, kept.Copy = 0, 0 // from now on they are those of the message that looks after it
+	kept.Number++
+	h.mu.Unlock()
+	for {
+		err := s.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
+		if err == nil {
+			return s.Outbox.Send(ctx, []engine.Message{watch(s, w, kept)})
+		}
+		if !errors.Is(err, store.ErrStale) {
+			return err
+		}
+		m := w.Delivery.Message
+		there, err := s.Attempts.Own(ctx, m, m.EventID)
+		if err != nil {
+			return err
+		}
+		if there != nil && (there.LastFailed >= w.Number || there.Deadline != 0) { // it is recorded, or has ended already
+			_, err = compare(ctx, s, w, there)
+			return err
+		}
+		if there != nil {
+			kept.Number = there.Number + 1
+		}
+		if err := s.World.Wait(ctx, host.Backoff(s.World, 0), nil); err != nil {
+			return err
+		}
+	}
+}
+
+// watch is the first message that looks after an attempt. It takes the place of the message that asked for the attempt: if another
+// delivery of that has failed, and has died before it sent the next attempt's message, this one sends it.
+func watch(s *session.Process, w *Attempt, kept *attempts.Record) engine.Message {
+	m := w.LookAfter(kept)
+	return s.Outbox.Copy(&m)
+}
+
+// LookAfter is the message that looks after an attempt which goes on outside, when its time is over.
+func (w *Attempt) LookAfter(kept *attempts.Record) engine.Message {
+	m := *w.Delivery.Message
+	m.Kind, m.Activity, m.Details, m.Sent, m.Look, m.Copy = engine.CloseAttempt, nil, nil, 0, 0, 0
+	m.Attempt = w.Number
+	m.Due, _ = kept.End(w.Activity)
+	return m
+}
+
+// CloseAttempt ends an attempt that goes on outside and has taken too long. Heartbeats have moved that moment, perhaps: then
+// the message is sent once more. It is the message that sends the next attempt, so that one delivered again does so again.
+func CloseAttempt(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
+	kept, err := t.Attempts.Of(ctx, run, m.EventID)
+	if err != nil || kept == nil {
+		return err
+	}
+	w := Outside(run, m, kept)
+	switch {
+	case kept.LastFailed == m.Attempt && kept.IsBy(m):
+		return t.Outbox.Send(ctx, []engine.Message{w.next(kept.LastFailed+1, kept.Next)})
+	case kept.LastFailed >= m.Attempt || kept.Deadline == 0:
+		return outcome.ErrDropped // it has ended otherwise, and whoever ended it has sent what follows
+	}
+	at, limit := kept.End(w.Activity)
+	if at > t.Timestamp() {
+		return lookAgain(ctx, t, w, kept)
+	}
+	text := "the attempt, which went on outside, was not completed in time"
+	if limit == failure.Heartbeat {
+		text = "the attempt, which went on outside, was silent for longer than " + time.Duration(w.Activity.Heartbeat).String()
+	}
+	f := runner.TimedOut(limit, text, kept.Failure)
+	e, next := w.Verdict(t.Timestamp(), nil, f)
+	if next != nil {
+		return NextAttempt(ctx, t.Process, m, m.EventID, *next, f)
+	}
+	return commit.Events(ctx, t, run, []history.Event{e}, m)
+}
+
+// lookAgain sends a copy of the message that looks after an attempt for when the attempt's time is over by now. Of copies with the
+// same Look one goes on, as of those of an attempt's own message (replace). The claim of a copy costs a write; a heartbeat that
+// comes at the same time has this looked at again.
+func lookAgain(ctx context.Context, t *session.Session, w *Attempt, kept *attempts.Record) error {
+	m := w.Delivery.Message
+	switch {
+	case kept.IsAhead(w.Delivery.Message, w.Number) && kept.By == m.Send:
+		return nil
+	case kept.IsAhead(w.Delivery.Message, w.Number):
+		return ErrOther
+	case m.Look > 0 && kept.Copy != m.Copy:
+		claim := *kept
+		claim.By, claim.Look, claim.Copy = m.Send, m.Look, m.Copy
+		claim.Number++
+		if err := t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, &claim); errors.Is(err, store.ErrStale) {
+			return outcome.ErrStale
+		} else if err != nil {
+			return fmt.Errorf("%w: record a copy: %w", outcome.ErrBusy, err)
+		}
+	}
+	again := w.LookAfter(kept)
+	again.Look, again.Copy = m.Look, m.Copy
+	return t.Outbox.Send(ctx, []engine.Message{t.Outbox.Copy(&again)})
+}
+
+// Outside is an attempt that goes on outside, for whoever ends it or looks after it.
+func Outside(run *engine.Run, m *engine.Message, kept *attempts.Record) *Attempt {
+	w := &Attempt{
+		Delivery: inbox.Delivery{Message: m}, Activity: run.State.Activities[m.EventID], Number: m.Attempt,
+	}
+	if kept != nil {
+		w.details, w.last = kept.Details, kept.Failure
+	}
+	return w
+}

@@ -1,0 +1,48 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// commitResult commits the result of an attempt: here, or through the workflow's queue (see handsOver). If the queue refuses it, it is
+// committed here. A crash leaves the attempt's message, whose next delivery finds the result or makes the attempt again.
+func commitResult(ctx context.Context, s *session.Process, w *Attempt, e history.Event, follows *continuation) error {
+	for refused := false; ; refused = true {
+		over, apart := false, false
+		err := s.At(ctx, w.Delivery.WorkflowID, func(ctx context.Context, t *session.Session) error {
+			over = false
+			run, place, err := inbox.Locate(ctx, t, w.Delivery.Message)
+			if err != nil || place != inbox.InLog {
+				return err
+			}
+			if !run.Needed(w.Delivery.Message) {
+				return inbox.Repair(ctx, t, run, w.Delivery.Message)
+			}
+			if over, apart = goesThroughQueue(t, run); over && (apart || !refused) {
+				return nil
+			}
+			over, t.Follows = false, follows
+			return commit.Events(ctx, t, run, []history.Event{e}, w.Delivery.Message)
+		})
+		if err != nil || !over {
+			return err
+		}
+		if err := s.Outbox.SendResult(ctx, resultMessage(w, e, 0)); err == nil || apart {
+			return err
+		}
+	}
+}
+
+// goesThroughQueue reports whether the result of an activity goes through the workflow's queue: other activities are pending, and results that
+// come together become one commit. apart says that it can go no other way, because this process has no code of the workflow: activities
+// can be deployed apart, and the run may have been moved to another build.
+func goesThroughQueue(t *session.Session, run *engine.Run) (over, apart bool) {
+	apart = commit.IsPinnedElsewhere(t, run) || t.Registry.Workflow(run.State.Started.WorkflowType) == nil
+	return apart || len(run.State.Activities) > 1, apart
+}

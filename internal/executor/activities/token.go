@@ -1,0 +1,143 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Claims is what a token says: which attempt it is of. The token is the ticket, encoded, and the HMAC of that under the
+// deployment's key, which stands in the store: who has the token may end the attempt, and can learn nothing else by it.
+type Claims struct {
+	WorkflowID string        `cbor:"1,keyasint"`
+	RunID      history.RunID `cbor:"2,keyasint"`
+	EventID    int64         `cbor:"3,keyasint"`
+	Attempt    int           `cbor:"4,keyasint"`
+}
+
+// signingKey is what the store keeps of the key.
+type signingKey struct {
+	Key []byte `cbor:"1,keyasint"`
+}
+
+// tokenPurpose keeps what is signed for tokens apart from anything else that may ever be signed with the key.
+const tokenPurpose = "weft activity token 1\n"
+
+var tokenText = base64.RawURLEncoding.Strict()
+
+// errNoKeys is a service whose ports have no store of keys.
+var errNoKeys = errors.New("turn: this deployment keeps no key to sign tokens with")
+
+// signToken signs a ticket. The first token of a deployment makes its key.
+func signToken(ctx context.Context, s *session.Process, k *Claims) (string, error) {
+	key, err := loadSigningKey(ctx, s, true)
+	if err != nil {
+		return "", err
+	}
+	body, err := history.EncodeBody(k)
+	if err != nil {
+		return "", err
+	}
+	return tokenText.EncodeToString(append(body, sign(key, body)...)), nil
+}
+
+// Verify reads a token, and refuses one that was not made here.
+func Verify(ctx context.Context, s *session.Process, token string) (*Claims, error) {
+	if token == "" {
+		return nil, api.Invalid.New("there is no token: give the one that the activity took with activity.Token")
+	}
+	foreign := api.Invalid.New("the token is none that this deployment made, or it was changed on the way: give it as activity.Token returned it")
+	signed, err := tokenText.DecodeString(token)
+	if err != nil || len(signed) <= sha256.Size {
+		return nil, foreign
+	}
+	key, err := loadSigningKey(ctx, s, false)
+	if err != nil {
+		return nil, err
+	}
+	body := signed[:len(signed)-sha256.Size]
+	if key == nil || !hmac.Equal(signed[len(body):], sign(key, body)) {
+		return nil, foreign
+	}
+	k := &Claims{}
+	if err := history.DecodeBody(body, k); err != nil || k.RunID.Number() == 0 {
+		return nil, foreign
+	}
+	return k, nil
+}
+
+// TokenWorkflow returns the workflow id that a token names, without a check of its signature, or the
+// empty string if the token cannot be read. Use it only to choose where a request is carried out.
+func TokenWorkflow(token string) string {
+	signed, err := tokenText.DecodeString(token)
+	if err != nil || len(signed) <= sha256.Size {
+		return ""
+	}
+	k := &Claims{}
+	if history.DecodeBody(signed[:len(signed)-sha256.Size], k) != nil {
+		return ""
+	}
+	return k.WorkflowID
+}
+
+func sign(key, body []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(tokenPurpose)) // never fails
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+// loadSigningKey returns the key that tokens are signed with. It never changes, so it is read once. Where there is none, one is made
+// or, unless make is set, there is no token that could be good: nil.
+func loadSigningKey(ctx context.Context, s *session.Process, make bool) ([]byte, error) {
+	if known := s.Signing.Load(); known != nil {
+		return *known, nil
+	}
+	if s.Keys == nil {
+		return nil, errNoKeys
+	}
+	body, err := s.Keys.ReadKey(ctx)
+	if make && (err == nil && len(body) == 0 || errors.Is(err, store.ErrCorrupt)) {
+		// A store that this process has alone replaces a damaged key. Tokens that it signed are refused then, and their attempts time out.
+		body, err = makeKey(ctx, s)
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		s.Options.Logger.Error("the key that tokens are signed with is damaged", "error", err)
+		return nil, api.Internal.New("the key that tokens are signed with is damaged; the log of the server says what to do. The activity is tried again when its time is over")
+	}
+	if err != nil {
+		return nil, outcome.OfRead(err)
+	}
+	if len(body) == 0 {
+		return nil, nil
+	}
+	kept := &signingKey{}
+	if err := history.DecodeBody(body, kept); err != nil || len(kept.Key) == 0 {
+		return nil, fmt.Errorf("turn: the key that tokens are signed with cannot be read: %w", cmp.Or(err, history.ErrCorrupt))
+	}
+	s.Signing.Store(&kept.Key)
+	return kept.Key, nil
+}
+
+// makeKey makes a key, and returns what the store keeps: another process may have been faster.
+func makeKey(ctx context.Context, s *session.Process) ([]byte, error) {
+	one, two := s.World.ID(), s.World.ID()
+	body, err := history.EncodeBody(&signingKey{Key: append(one[:], two[:]...)})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Keys.MakeKey(ctx, body); err != nil && !errors.Is(err, store.ErrStale) {
+		return nil, err
+	}
+	return s.Keys.ReadKey(ctx)
+}

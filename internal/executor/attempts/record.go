@@ -1,0 +1,98 @@
+package attempts
+
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+const (
+	// BeginAt separates the claims of copies from the records that an attempt writes of itself.
+	BeginAt = outbox.MaxLook + 1
+	// beatBits is the number of bits that the records of one attempt have.
+	beatBits = 20
+	// MaxBeats is the number of records that an attempt may write of itself. A function writes one in a few seconds at
+	// most; who has a token may send heartbeats as often as he likes.
+	MaxBeats = 1<<beatBits - 1 - BeginAt
+)
+
+// Failed returns the number of the record that an attempt has failed.
+func Failed(attempt int) int { return attempt << beatBits }
+
+// Record is what is kept of an activity, or of a failed task, between its attempts.
+type Record struct {
+	// Failure is that of the attempt, and Next is when the next one begins.
+	Failure *failure.Failure  `cbor:"1,keyasint,omitempty"`
+	Next    history.Timestamp `cbor:"2,keyasint,omitempty"`
+	// By is the sending (Message.Send) whose attempt this was.
+	By uint64 `cbor:"3,keyasint,omitempty"`
+	// Details are those of the last heartbeat.
+	Details history.Payload `cbor:"4,keyasint,omitempty"`
+	// Deadline is the end of the time of an attempt that goes on outside, or 0. Heard is the time of its last heartbeat.
+	Deadline history.Timestamp `cbor:"5,keyasint,omitempty"`
+	Heard    history.Timestamp `cbor:"6,keyasint,omitempty"`
+	// Until is how long the attempt that has begun may go on without a heartbeat. It is 0 if none has begun, or if
+	// attempts are not counted.
+	Until history.Timestamp `cbor:"7,keyasint,omitempty"`
+	// Look and Copy are those of the message that goes on with the attempt, whose sending is By.
+	Look int    `cbor:"8,keyasint,omitempty"`
+	Copy uint64 `cbor:"9,keyasint,omitempty"`
+	// Taker identifies the delivery that has begun the attempt.
+	Taker uint64 `cbor:"10,keyasint,omitempty"`
+	// Held says what holds the attempt, until HeldUntil unless it is held again.
+	Held      string            `cbor:"11,keyasint,omitempty"`
+	HeldUntil history.Timestamp `cbor:"12,keyasint,omitempty"`
+
+	// LastFailed is the number of the last attempt that failed, or 0. It follows from Number.
+	LastFailed int `cbor:"-"`
+	// Number is the number of the record: see the package comment.
+	Number int `cbor:"-"`
+}
+
+// Check returns an error if the body of a stored record cannot be read.
+func Check(a store.Attempt) error {
+	_, err := decode(a)
+	return err
+}
+
+func decode(a store.Attempt) (*Record, error) {
+	r := &Record{LastFailed: a.Number >> beatBits, Number: a.Number}
+	return r, history.DecodeBody(a.Body, r)
+}
+
+// IsBy reports whether the record was written on behalf of a message, which then has to send what follows from it. A
+// first message that was sent again stands for an attempt that was run inline, and had no message of its own.
+func (r *Record) IsBy(m *engine.Message) bool {
+	return r.By == m.Send || m.Seen > 0 && m.Attempt == 1
+}
+
+// IsAhead reports whether another copy than this message goes on with an attempt.
+func (r *Record) IsAhead(m *engine.Message, attempt int) bool {
+	claimed := r.LastFailed == attempt-1 && r.Number > Failed(r.LastFailed)
+	return claimed && (r.Look > m.Look || r.Look == m.Look && r.Copy != m.Copy)
+}
+
+// HasClaim reports whether the record is this message's own claim of an attempt.
+func (r *Record) HasClaim(m *engine.Message, attempt int) bool {
+	return r.Number > Failed(attempt-1) && r.By == m.Send && r.Look == m.Look && r.Copy == m.Copy
+}
+
+// End returns when the time of an attempt is over that goes on outside, and which limit of time that is.
+func (r *Record) End(a *engine.PendingActivity) (at history.Timestamp, limit string) {
+	if silent := r.Heard.Add(time.Duration(a.Heartbeat)); a.Heartbeat > 0 && silent < r.Deadline {
+		return silent, failure.Heartbeat
+	}
+	return r.Deadline, failure.StartToClose
+}
+
+// HeldNow returns what holds the attempt, or "" if nothing has held it lately.
+func (r *Record) HeldNow(now history.Timestamp) string {
+	if r.HeldUntil < now {
+		return ""
+	}
+	return r.Held
+}

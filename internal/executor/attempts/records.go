@@ -1,0 +1,94 @@
+package attempts
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Records reads and writes the records of attempts.
+type Records struct {
+	store store.Attempts
+	host  host.Host
+}
+
+// NewRecords returns the records in a store.
+func NewRecords(s store.Attempts, h host.Host) *Records { return &Records{s, h} }
+
+// Of reads the record of an event of a run, or nil if there is none.
+func (r *Records) Of(ctx context.Context, run *engine.Run, event int64) (*Record, error) {
+	all, err := r.All(ctx, run)
+	return all[event], err
+}
+
+// All reads the records of a run, by event. It fails if a record cannot be read.
+func (r *Records) All(ctx context.Context, run *engine.Run) (map[int64]*Record, error) {
+	all, err := r.store.ReadAttempts(ctx, run.WorkflowID, run.Number)
+	if err != nil {
+		return nil, outcome.OfRead(err)
+	}
+	kept := map[int64]*Record{}
+	for _, a := range all {
+		if a.RunID != "" && a.RunID != string(run.State.RunID) {
+			continue // a run has left it that had the number before
+		}
+		record, err := decode(a)
+		if err != nil {
+			return nil, err
+		}
+		if a.RunID == "" && r.isOfEarlierRun(run, a, record) {
+			continue
+		}
+		kept[a.Event] = record
+	}
+	return kept, nil
+}
+
+// isOfEarlierRun reports whether a record of an earlier version of Weft, which has no run id, is of a run that had the
+// number before. The record of a heartbeat without an expiry does not show that: it is taken for the run's own.
+func (r *Records) isOfEarlierRun(run *engine.Run, a store.Attempt, record *Record) bool {
+	written := max(record.Next, record.Heard)
+	return host.Expired(r.host, history.At(a.Expires)) || written != 0 && written.Add(host.ClocksApart) < run.State.StartTime
+}
+
+// Own reads the record of an event for the handler of a message that has written it. It returns nil if the run has been
+// deleted.
+func (r *Records) Own(ctx context.Context, m *engine.Message, event int64) (*Record, error) {
+	all, err := r.store.ReadAttempts(ctx, m.WorkflowID, m.RunID.Number())
+	if err != nil {
+		return nil, outcome.OfRead(err)
+	}
+	at := slices.IndexFunc(all, func(a store.Attempt) bool { return a.Event == event && a.RunID == string(m.RunID) })
+	if at < 0 {
+		return nil, nil
+	}
+	return decode(all[at])
+}
+
+// Keep writes the record of an event of a message's run. It tries until ctx ends, and returns store.ErrStale if a record
+// with the same number or a higher one is there: that may be the one which an earlier try has written.
+func (r *Records) Keep(ctx context.Context, m *engine.Message, event int64, record *Record) error {
+	for try := 0; ; try++ {
+		err := r.KeepOnce(ctx, m, event, record)
+		if err == nil || errors.Is(err, store.ErrStale) || r.host.Wait(ctx, host.Backoff(r.host, try), nil) != nil {
+			return err
+		}
+	}
+}
+
+// KeepOnce is Keep with one try.
+func (r *Records) KeepOnce(ctx context.Context, m *engine.Message, event int64, record *Record) error {
+	body, err := history.EncodeBody(record)
+	if err != nil {
+		return err
+	}
+	return r.store.RecordAttempt(ctx, store.Attempt{
+		Workflow: m.WorkflowID, Run: m.RunID.Number(), RunID: string(m.RunID), Event: event, Number: record.Number, Body: body,
+	})
+}

@@ -1,0 +1,59 @@
+package executor_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A caller may go before the first look at the run that it has started. The answer has no outcome then, rather than one of no run.
+func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
+	t.Parallel()
+	long := workflow.Declare[workflow.None, workflow.None]("long")
+	code := workflow.Bind(long, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
+		return workflow.None{}, workflow.Sleep(ctx, time.Hour)
+	})
+	for stays, wantOutcome := range map[time.Duration]bool{20 * time.Millisecond: false, 10 * time.Second: true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := turntest.New(t).Start(executor.Options{}, code)
+			ctx, cancel := context.WithTimeout(t.Context(), stays)
+			defer cancel()
+			id := "w"
+			answer, err := p.Service.StartAndAwait(ctx, api.StartRequest{WorkflowID: &id, Type: "long"}, 20*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if outcome := answer.Outcome; (outcome != nil) != wantOutcome || outcome != nil && outcome.RunID != answer.RunID {
+				t.Errorf("a caller who stays for %v: outcome %+v of run %q; want one: %v", stays, outcome, answer.RunID, wantOutcome)
+			}
+		})
+	}
+}
+
+// A read that panics leaves no watch behind.
+func TestPanicOfAnAwaitedRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Start(executor.Options{})
+		hooks.Next(turntest.OnRead, func(func() error) error { panic("the store has a defect") })
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic of the store is gone")
+				}
+			}()
+			_, _ = p.Service.Result(t.Context(), "w", "", time.Second)
+		}()
+		if n := p.Service.Watched(); n != 0 {
+			t.Errorf("%d workflows are watched, want none", n)
+		}
+	})
+}

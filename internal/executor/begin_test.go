@@ -1,0 +1,343 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// tries is a workflow of one activity with these options, and what its attempts did.
+type tries struct {
+	*turntest.Deployment
+	t *testing.T
+
+	mu      sync.Mutex
+	numbers []int // of the attempts that were made
+	do      func(ctx context.Context) (string, error)
+}
+
+var triesType = workflow.Declare[int, string]("tries")
+
+func newTries(t *testing.T) *tries { return &tries{Deployment: turntest.New(t), t: t} }
+
+// process is a process that handles nothing by itself.
+func (d *tries) process(o activity.Options) *turntest.Process {
+	d.t.Helper()
+	act := activity.New("tried", func(ctx context.Context, _ int) (string, error) {
+		d.mu.Lock()
+		d.numbers = append(d.numbers, activity.InfoOf(ctx).Attempt)
+		d.mu.Unlock()
+		if d.do != nil {
+			return d.do(ctx)
+		}
+		return "done", nil
+	}, o)
+	all := []workflow.Registration{act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })}
+	return d.Idle(executor.Options{}, all...)
+}
+
+// start starts the workflow, with a process that handles nothing by itself.
+func (d *tries) start(o activity.Options) *turntest.Process {
+	d.t.Helper()
+	p := d.process(o)
+	if _, err := triesType.Start(d.t.Context(), p.Client, "w", 0); err != nil {
+		d.t.Fatal(err)
+	}
+	return p
+}
+
+// receive takes what is visible in a queue, and does not handle it.
+func (d *tries) receive(name string) queue.Delivery {
+	d.t.Helper()
+	got, err := d.Queue.Receive(d.t.Context(), name, 1)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return got[0]
+}
+
+// hand has a process handle a delivery, and reports whether it is done with.
+func (d *tries) hand(p *turntest.Process, name string, m queue.Delivery) bool {
+	d.t.Helper()
+	done := pump.Handler{Service: p.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
+	if len(done) > 0 {
+		if err := d.Queue.Delete(d.t.Context(), name, done...); err != nil {
+			d.t.Error(err) // another goroutine may call it
+		}
+	}
+	return len(done) > 0
+}
+
+// settle delivers everything, and sweeps, for an hour.
+func (d *tries) settle(p *turntest.Process) {
+	d.t.Helper()
+	for range 60 {
+		if _, err := p.Service.Sweep(d.t.Context()); err != nil {
+			d.t.Fatal(err)
+		}
+		for dead := queue.DeadLetters(queue.Activities); d.Queue.Ready(dead); {
+			d.hand(p, dead, d.receive(dead))
+		}
+		d.DrainFor(d.t.Context(), time.Minute, func(string) *turntest.Process { return p })
+		time.Sleep(time.Minute)
+	}
+}
+
+// outcome is what the workflow has come to.
+func (d *tries) outcome(p *turntest.Process) string {
+	d.t.Helper()
+	if what, err := p.Client.Describe(d.t.Context(), "w", ""); err != nil || !what.Status.Closed() {
+		return "open"
+	}
+	result, err := triesType.Get(p.Client, "w").Result(d.t.Context())
+	if err != nil {
+		return err.Error()
+	}
+	return result
+}
+
+// Receives that reach no function use up no attempt. Where they come to the end of a queue's patience, the dead letter is sent again.
+func TestReceivesThatReachNoFunction(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]activity.Options{
+		"once":      {Retry: activity.Retry{MaxAttempts: 1}},
+		"thrice":    {Retry: activity.Retry{MaxAttempts: 3}},
+		"unlimited": {},
+		"inline":    {Inline: true, Retry: activity.Retry{MaxAttempts: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTries(t)
+				p := d.start(o)
+				for d.Queue.Len(queue.DeadLetters(queue.Activities)) == 0 {
+					d.receive(queue.Activities)
+					time.Sleep(10 * time.Minute)
+					d.Queue.Tick()
+				}
+				d.settle(p)
+				if got := d.outcome(p); got != "done" || len(d.numbers) != 1 || d.numbers[0] != 1 {
+					t.Errorf("it came to %q, in the attempts %v", got, d.numbers)
+				}
+			})
+		})
+	}
+}
+
+// An attempt that has begun counts when its process dies: not before it must have ended, and however often the message is received.
+func TestAttemptsOfProcessesThatDie(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{1, 2} {
+		for _, received := range []int{1, 2, 7} {
+			synctest.Test(t, func(t *testing.T) {
+				d := newTries(t)
+				d.do = func(ctx context.Context) (string, error) {
+					if len(d.numbers) == 1 {
+						<-ctx.Done()
+					}
+					return "done", nil
+				}
+				alive, o := d.Ports, activity.Options{StartToClose: 5 * time.Minute, Retry: activity.Retry{MaxAttempts: most}}
+				dead := mortal(&d.Ports)
+				first := d.start(o)
+				d.Ports = alive
+				p := d.process(o)
+				message := d.receive(queue.Activities)
+				gone := make(chan bool)
+				go func() { gone <- d.hand(first, queue.Activities, message) }()
+				synctest.Wait()
+				dead.Store(true)
+				message.Received = received
+				if !d.hand(p, queue.Activities, message) || len(d.numbers) != 1 {
+					t.Fatalf("while the first attempt may go on, %d were made", len(d.numbers))
+				}
+				time.Sleep(3 * time.Minute)
+				if what, err := p.Client.Describe(t.Context(), "w", ""); err != nil || what.Status != history.Running || len(what.PendingActivities) != 1 {
+					t.Fatalf("while the first attempt may go on, the run is %+v, %v", what, err)
+				}
+				d.settle(p)
+				<-gone
+				want := "done"
+				if most == 1 {
+					want = "the attempt was interrupted"
+				}
+				if got := d.outcome(p); !strings.Contains(got, want) || len(d.numbers) != most || d.numbers[most-1] != most {
+					t.Errorf("of %d attempts at most, received %d times: it came to %q, in the attempts %v", most, received, got, d.numbers)
+				}
+			})
+		}
+	}
+}
+
+// An activity that has to begin in time, and has begun, does not fail for want of a begin when its process has died.
+func TestScheduleToStartOfAnAttemptThatDied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newTries(t)
+		d.do = func(ctx context.Context) (string, error) {
+			if len(d.numbers) == 1 {
+				<-ctx.Done()
+			}
+			return "done", nil
+		}
+		alive, o := d.Ports, activity.Options{ScheduleToStart: time.Minute}
+		dead := mortal(&d.Ports)
+		first := d.start(o)
+		d.Ports = alive
+		p := d.process(o)
+		message := d.receive(queue.Activities)
+		go d.hand(first, queue.Activities, message)
+		synctest.Wait()
+		dead.Store(true)
+		d.settle(p)
+		if got := d.outcome(p); got != "done" || len(d.numbers) != 2 || d.numbers[1] != 2 {
+			t.Errorf("it came to %q, in the attempts %v", got, d.numbers)
+		}
+	})
+}
+
+// mortal has ports fail from when it is set on: their process has died.
+func mortal(ports *executor.Ports) *atomic.Bool {
+	dead := &atomic.Bool{}
+	ports.Log, ports.Attempts = mortalLog{ports.Log, dead}, mortalAttempts{ports.Attempts, dead}
+	ports.Timers, ports.Queue = mortalTimers{ports.Timers, dead}, mortalQueue{ports.Queue, dead}
+	return dead
+}
+
+var errDead = errors.New("its process has died")
+
+type mortalLog struct {
+	store.Log
+	dead *atomic.Bool
+}
+
+func (l mortalLog) Append(ctx context.Context, items ...store.Item) error {
+	if l.dead.Load() {
+		return errDead
+	}
+	return l.Log.Append(ctx, items...)
+}
+
+type mortalAttempts struct {
+	store.Attempts
+	dead *atomic.Bool
+}
+
+func (a mortalAttempts) RecordAttempt(ctx context.Context, r store.Attempt) error {
+	if a.dead.Load() {
+		return errDead
+	}
+	return a.Attempts.RecordAttempt(ctx, r)
+}
+
+type mortalTimers struct {
+	store.Timers
+	dead *atomic.Bool
+}
+
+func (m mortalTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
+	if m.dead.Load() {
+		return errDead
+	}
+	return m.Timers.PutTimers(ctx, timers)
+}
+
+type mortalQueue struct {
+	queue.Sender
+	dead *atomic.Bool
+}
+
+func (q mortalQueue) Send(ctx context.Context, name string, m ...queue.Message) error {
+	if q.dead.Load() {
+		return errDead
+	}
+	return q.Sender.Send(ctx, name, m...)
+}
+
+// ahead is a world whose clock is ahead of the machine's.
+type ahead struct {
+	host.Machine
+	by time.Duration
+}
+
+func (w ahead) Now() time.Time { return w.Machine.Now().Add(w.by) }
+
+// slowRecords is a store whose records of attempts take a while.
+type slowRecords struct {
+	store.Attempts
+	wait time.Duration
+}
+
+func (s *slowRecords) RecordAttempt(ctx context.Context, a store.Attempt) error {
+	time.Sleep(s.wait)
+	return s.Attempts.RecordAttempt(ctx, a)
+}
+
+// mute is a log that answers no put while it is on.
+type mute struct {
+	store.Log
+	on atomic.Bool
+}
+
+func (l *mute) Append(ctx context.Context, items ...store.Item) error {
+	if l.on.Load() {
+		return store.ErrThrottled
+	}
+	return l.Log.Append(ctx, items...)
+}
+
+// An attempt that takes its whole time, after a record that took long and before a result that takes as long as it may, does not count
+// as interrupted by a clock that is 10 s ahead.
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newTries(t)
+		o := activity.Options{StartToClose: time.Minute, Retry: activity.Retry{MaxAttempts: 1}}
+		d.do = func(ctx context.Context) (string, error) {
+			time.Sleep(time.Minute - time.Millisecond)
+			return "paid", nil
+		}
+		alive, log := d.Ports, &mute{Log: d.Ports.Log}
+		d.Ports.Log, d.Ports.Attempts = log, &slowRecords{d.Ports.Attempts, 19 * time.Second}
+		first := d.start(o)
+		act := activity.New("tried", func(context.Context, int) (string, error) { return "twice", nil }, o)
+		second := executor.New(alive, turntest.Registry(t, act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })),
+			ahead{by: 10 * time.Second}, executor.Options{Build: "build-1"})
+		defer second.Close()
+		message := d.receive(queue.Activities)
+		again, err := outbox.Decode(message.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		handled := make(chan bool)
+		go func() { handled <- d.hand(first, queue.Activities, message) }()
+		time.Sleep(30 * time.Second)
+		log.on.Store(true)
+		time.Sleep(68 * time.Second) // the result is known for 19 s, and is not committed yet
+		if err := second.Handle(t.Context(), executor.Delivery{Message: again, Received: 2}); err != nil {
+			t.Fatal(err)
+		}
+		log.on.Store(false)
+		<-handled
+		d.settle(first)
+		if got := d.outcome(first); got != "paid" {
+			t.Errorf("it came to %q, in the attempts %v", got, d.numbers)
+		}
+	})
+}

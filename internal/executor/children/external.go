@@ -1,0 +1,170 @@
+package children
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/executor/starts"
+)
+
+// DeliverExternal brings a signal to another workflow, or a request that it end, and tells the sender what came of it. A child that
+// is not known to have started is started before. The sender may have closed: what it has sent arrives all the same.
+//
+// A crash on the way leaves the message; its next delivery finds what has arrived by its request id.
+func DeliverExternal(ctx context.Context, s *session.Process, m *engine.Message) (found bool, err error) {
+	e, found, err := load(ctx, s, m)
+	if e == nil || err != nil {
+		return found, err
+	}
+	if e.done != "" {
+		return true, inbox.RepairForeignAt(ctx, s, e.done, m)
+	}
+	if child := e.child; child != nil && child.RunID == "" {
+		start := *m
+		start.Kind, start.EventID, start.Slot, start.Commit = engine.SettleChild, child.EventID, child.Slot, child.Commit
+		if _, err := StartOrClose(ctx, s, &start); err != nil {
+			return true, err
+		}
+	}
+	f, err := deliverTo(ctx, s, e)
+	if err != nil {
+		return true, err
+	}
+	closed, err := bringNews(ctx, s, m, arrival(e.external, f))
+	if err == nil && closed {
+		_, _, err = load(ctx, s, m) // which repairs
+	}
+	return true, err
+}
+
+// arrival is the news of what was sent to another workflow: that it arrived, or why not.
+func arrival(p *engine.PendingExternal, f *failure.Failure) history.Attributes {
+	switch {
+	case p.Signal != nil && f == nil:
+		return &history.ExternalWorkflowExecutionSignaled{InitiatedEventID: p.EventID}
+	case p.Signal != nil:
+		return &history.SignalExternalWorkflowExecutionFailed{InitiatedEventID: p.EventID, Failure: f}
+	case f == nil:
+		return &history.ExternalWorkflowExecutionCancelRequested{InitiatedEventID: p.EventID}
+	}
+	return &history.RequestCancelExternalWorkflowExecutionFailed{InitiatedEventID: p.EventID, Failure: f}
+}
+
+// checkExternal is why something cannot be sent to any workflow; nil where it can.
+func checkExternal(p *engine.PendingExternal, limit int) *failure.Failure {
+	err := engine.CheckID("workflow id", p.WorkflowID())
+	if p.Signal != nil {
+		if f := engine.OversizeSignal(p.Signal, limit); f != nil {
+			return f
+		}
+		if err == nil {
+			err = engine.CheckName("signal's name", p.Signal.SignalName)
+		}
+	}
+	if err != nil {
+		return failure.FromError(failure.New(failure.ErrInvalid.Type, err.Error()))
+	}
+	return nil
+}
+
+// deliverTo brings what a run sends to the workflow that it is for. It returns why that cannot be.
+func deliverTo(ctx context.Context, s *session.Process, e *outbound) (f *failure.Failure, err error) {
+	if f := checkExternal(e.external, s.Options.MaxPayload); f != nil {
+		return f, nil
+	}
+	err = s.At(ctx, e.external.WorkflowID(), func(ctx context.Context, t *session.Session) error {
+		if err := t.View.EnsureFresh(ctx); err != nil {
+			return err
+		}
+		arrived, err := receive(ctx, t, e)
+		f = nil
+		if err == nil && !arrived {
+			f = failure.FromError(failure.New(failure.ErrNotFound.Type, noSuchOpenRun(t.WorkflowID)))
+		}
+		return err
+	})
+	return f, err
+}
+
+func noSuchOpenRun(workflowID string) string { return "workflow " + workflowID + " has no open run" }
+
+// receive brings what another workflow has sent to the latest run, and reports false where there is none that takes it.
+func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool, err error) {
+	run := t.Run()
+	if run == nil {
+		return false, nil
+	}
+	gone := e.external.ChildEventID() != 0 && run.State.Started.RequestID != e.request
+	there, err := wasDelivered(ctx, t, run, e)
+	switch {
+	case err != nil:
+		return false, err
+	case gone && e.external.Cancel != nil:
+		there = false // the child has closed, or never was, and this run is another's
+	case !there && !gone && e.message.Late && e.external.ChildEventID() == 0:
+		if gone, err = hasMissed(ctx, t, run, e); err != nil {
+			return false, err
+		}
+	}
+	if there || gone || run.State.Status.Closed() {
+		return there, inbox.RepairForeign(ctx, t, e.message)
+	}
+	trigger := inbox.Foreign(e.message)
+	if c := e.external.Cancel; c != nil && c.Terminate {
+		t.Code.Drop()
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason, RequestID: e.endRequest()})
+		return true, t.PutThenSend(ctx, []*engine.Message{trigger}, &session.Change{Run: run, Commit: run.End(t.Writer(trigger), end)})
+	}
+	return true, commit.Event(ctx, t, run, e.incoming(), trigger)
+}
+
+// wasDelivered reports whether something has arrived before: at the latest run, or at one before it that may have been open since it was
+// sent.
+func wasDelivered(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+	signal, cancel := e.external.Signal, e.external.Cancel
+	if cancel != nil && (run.State.Asked(e.endRequest()) || !cancel.Terminate && run.State.CancelRequested && !run.State.Status.Closed()) {
+		return true, nil // or somebody else has asked it, and it has not ended yet
+	}
+	if signal != nil {
+		if there, err := starts.Arrived(ctx, t, run, signal.RequestID); there || err != nil {
+			return there, err
+		}
+	}
+	for looks := 0; run.State.StartTime.Add(host.ClockSkew) >= e.sent; looks++ {
+		if looks == session.MaxLookBack {
+			return e.message.Late, nil
+		}
+		before, err := t.View.Previous(ctx, run)
+		if before == nil || err != nil {
+			return e.message.Late && run.Number > 1, err // nobody knows what a run that has been deleted got
+		}
+		run = before
+		if signal != nil && run.State.Signaled(signal.RequestID) || cancel != nil && run.State.Asked(e.endRequest()) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// hasMissed reports whether a late message has missed its receiver: no run of the latest run's chain was open when the sender closed. A
+// request to end must not end a run that was started since.
+func hasMissed(ctx context.Context, t *session.Session, run *engine.Run, e *outbound) (bool, error) {
+	for looks := 0; run.State.StartTime > e.closeTime.Add(host.ClockSkew); looks++ {
+		id := run.State.Started.ContinuedFrom
+		if id == "" || looks == session.MaxLookBack {
+			return true, nil
+		}
+		before, err := t.View.Other(ctx, id)
+		if before == nil || err != nil {
+			return err == nil, err
+		}
+		run = before
+	}
+	return false, nil
+}

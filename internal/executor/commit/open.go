@@ -1,0 +1,103 @@
+package commit
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// Open opens a run with a task, and terminates the one that it replaces, if any, in the same put. Without triggers, a request
+// brought the task.
+func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer *api.StartResponse, task engine.Task, triggers ...*engine.Message) (*engine.Run, *engine.Transition, error) {
+	random := t.World.ID()
+	id := history.NewRunID(t.View.Highest+1, [8]byte(random[:8]))
+	opening, transition := opening(ctx, t, id, 0, task, triggers...)
+	if transition.Refused != nil {
+		t.Discard()
+		return nil, nil, api.Invalid.New("%v", transition.Refused)
+	}
+	opened := opening[0].Run
+	var changes []*session.Change
+	if replaced != nil {
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "another run was started with idConflictPolicy terminateExisting", ReplacedBy: id})
+		changes = append([]*session.Change{{Run: replaced, Commit: replaced.End(t.Writer(), end)}}, opening...)
+	} else {
+		changes = append(beside(t), opening...)
+	}
+	if err := t.Commit(ctx, changes, triggers); err != nil {
+		return nil, nil, err
+	}
+	settle(t, opened, transition)
+	answer.RunID, answer.Started = id, true
+	return opened, transition, nil
+}
+
+// opening makes the first commit of a new run, and runs its first task with that, if it is not to wait. One that waits begins
+// at the moment at which the run before it closed, if there is one. What opens it may take several commits: one put has them all.
+func opening(ctx context.Context, t *session.Session, id history.RunID, closed history.Timestamp, task engine.Task, triggers ...*engine.Message) ([]*session.Change, *engine.Transition) {
+	t.Code.Drop() // of the run before
+	run := engine.NewRun(t.WorkflowID, id.Number())
+	writer := func() *engine.Writer {
+		w := t.Writer(triggers...)
+		w.RunID, w.Now = id, max(w.Now, closed) // the clock of another process may be behind
+		return w
+	}
+	w := writer()
+	started := engine.Delayed(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted), w)
+	task.Brought[0] = history.Of(started)
+	if started.StartDelay == 0 {
+		transition := t.Code.FirstStep(ctx, run, w, task)
+		if transition.Refused != nil {
+			return nil, transition
+		}
+		opened := &session.Change{Run: run, Commit: transition.Commit}
+		if transition.Next == nil && t.Fit(opened) {
+			return []*session.Change{opened}, transition
+		}
+		// It goes on in another run at once, and one put opens one run; or what its first task writes does not fit beside what opens
+		// it. A message runs that task.
+		t.Code.Drop()
+		w = writer()
+	} else if closed != 0 {
+		w.Now = closed // from which the delay counts
+	}
+	held := held(t, run, w, task.Brought)
+	return held, &engine.Transition{Commit: held[0].Commit}
+}
+
+// held makes the commits that open a run whose first task waits: one, or as many as hold the signals that come with it.
+func held(t *session.Session, run *engine.Run, w *engine.Writer, brought []history.Event) []*session.Change {
+	whole := &session.Change{Run: run, Commit: run.Hold(w, brought)}
+	if len(brought) == 1 || t.Fit(whole) {
+		return []*session.Change{whole}
+	}
+	var all []*session.Change
+	draft := engine.NewRun(run.WorkflowID, run.Number)
+	for len(brought) > 0 {
+		n := together(t, brought)
+		c := &session.Change{Run: run, Commit: draft.Hold(w, brought[:n]), Folds: true}
+		t.Fit(c)
+		if err := draft.Append(c.Commit, len(c.Body)); err != nil {
+			return []*session.Change{whole} // which is too large, and so does not land
+		}
+		all, brought = append(all, c), brought[n:]
+		next := *w
+		next.Commit, w = t.World.ID(), &next
+	}
+	return all
+}
+
+// together is how many of these events, at least one, a commit has a place for.
+func together(t *session.Session, events []history.Event) int {
+	size := 0
+	for n, e := range events {
+		body, err := history.EncodeBody(e)
+		if size += len(body); n > 0 && (err != nil || size > t.Options.MaxCommit/16*15) {
+			return n
+		}
+	}
+	return len(events)
+}

@@ -1,0 +1,389 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A sluggish workflow takes its time: its query and its validator sleep for as long as they are told.
+var (
+	sluggish     = workflow.Declare[int, int]("sluggish")
+	sluggishNap  = workflow.NewQuery[time.Duration, int]("nap")
+	sluggishAdd  = workflow.NewUpdate[time.Duration, int]("add") // its validator sleeps
+	sluggishWait = workflow.NewUpdate[time.Duration, int]("wait")
+)
+
+func runSluggish(ctx workflow.Context, _ int) (int, error) {
+	n := 0
+	//weftvet:ignore time it is slow on purpose
+	sluggishNap.Handle(ctx, func(d time.Duration) (int, error) { time.Sleep(d); return n, nil })
+	sluggishAdd.Handle(ctx, func(workflow.Context, time.Duration) (int, error) { n++; return n, nil },
+		workflow.Validate(func(d time.Duration) error { time.Sleep(d); return nil })) //weftvet:ignore time it is slow on purpose
+	sluggishWait.Handle(ctx, func(ctx workflow.Context, d time.Duration) (int, error) { return n, workflow.Sleep(ctx, d) })
+	return n, workflow.Await(ctx, func() bool { return false })
+}
+
+// sluggishScene calls fn with a process in which the workflow "w" is open.
+func sluggishScene(t *testing.T, fn func(t *testing.T, p *turntest.Process)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish)) // its queries take long on purpose
+		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		fn(t, p)
+		time.Sleep(2 * time.Hour) // whatever still runs comes to its end
+	})
+}
+
+// sent is the answer to an update, and how long it took.
+func sent(p *turntest.Process, name, id, input string, timeout ...time.Duration) (answer *api.UpdateResponse, took time.Duration, err error) {
+	r := api.UpdateRequest{UpdateID: id, Input: []byte(input)}
+	if len(timeout) > 0 {
+		r.Timeout = (*api.Duration)(&timeout[0])
+	}
+	began := time.Now()
+	answer, err = p.Service.Update(context.Background(), "w", "", name, r)
+	return answer, time.Since(began), err
+}
+
+// napping has a query hold the workflow for two seconds, from now on.
+func napping(t *testing.T, p *turntest.Process) {
+	t.Helper()
+	go func() { _, _ = sluggishNap.Ask(context.Background(), p.Client, "w", 2*time.Second) }()
+	synctest.Wait()
+}
+
+// adds is how many updates the workflow has accepted.
+func adds(t *testing.T, p *turntest.Process) int {
+	t.Helper()
+	n, err := sluggishNap.Ask(t.Context(), p.Client, "w", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// The timeout of an update bounds the wait behind a busy run. The update is refused then, and is never carried out.
+func TestTimeoutBehindABusyRun(t *testing.T) {
+	for _, timeout := range []time.Duration{0, 200 * time.Millisecond} {
+		t.Run(timeout.String(), func(t *testing.T) {
+			sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+				napping(t, p)
+				if _, took, err := sent(p, "add", "u", "0", timeout); !errors.Is(err, api.Busy) || took != timeout || !strings.Contains(err.Error(), "waited behind others") {
+					t.Errorf("answered %v after %v", err, took)
+				}
+				time.Sleep(time.Minute)
+				if n := adds(t, p); n != 0 {
+					t.Errorf("what was refused was carried out: %d", n)
+				}
+			})
+		})
+	}
+}
+
+// With a timeout of 0 an update is answered with the stage that it has once it was carried out.
+func TestTimeoutOfZero(t *testing.T) {
+	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+		if a, took, err := sent(p, "add", "u1", "0", 0); err != nil || a.Stage != api.StageCompleted || took != 0 {
+			t.Errorf("an update that completes at once: %+v, %v, after %v", a, err, took)
+		}
+		if a, took, err := sent(p, "wait", "u2", "3600000000000", 0); err != nil || a.Stage != api.StageAccepted || took != 0 {
+			t.Errorf("an update that waits: %+v, %v, after %v", a, err, took)
+		}
+		if a, took, err := sent(p, "wait", "u3", "3600000000000"); err != nil || a.Stage != api.StageAccepted || took != 20*time.Second {
+			t.Errorf("an update without a timeout: %+v, %v, after %v", a, err, took)
+		}
+	})
+}
+
+// An update that is being carried out when its timeout is over is not reported as refused. The same update, sent again, has its outcome.
+func TestTimeoutWhileCarriedOut(t *testing.T) {
+	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+		if _, took, err := sent(p, "add", "u", "700000000", 200*time.Millisecond); !errors.Is(err, api.OutcomeUnknown) || took != 200*time.Millisecond {
+			t.Errorf("answered %v after %v", err, took)
+		}
+		if a, _, err := sent(p, "add", "u", "0"); err != nil || a.Stage != api.StageCompleted || string(a.Result) != "1" {
+			t.Errorf("sent again: %+v, %v", a, err)
+		}
+		if n := adds(t, p); n != 1 {
+			t.Errorf("it was carried out %d times", n)
+		}
+	})
+}
+
+// A caller who waits for as long as a request may take is answered by then, also if his request has waited behind a busy run, and the
+// store does not say what has become of its put.
+func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
+		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		hooks.Always(turntest.OnPut, turntest.Faults["lose-request"]())
+		napping(t, p)
+		if _, took, err := sent(p, "add", "u", "0"); !errors.Is(err, api.OutcomeUnknown) || took > 20*time.Second {
+			t.Errorf("answered %v after %v", err, took)
+		}
+		hooks.Always(turntest.OnPut, nil)
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// An update that another one has taken along is not reported as refused either.
+func TestTimeoutWhileTakenAlong(t *testing.T) {
+	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+		napping(t, p)
+		done := make(chan error)
+		go func() {
+			_, _, err := sent(p, "add", "first", "900000000")
+			done <- err
+		}()
+		synctest.Wait()
+		if _, took, err := sent(p, "add", "second", "0", 2500*time.Millisecond); !errors.Is(err, api.OutcomeUnknown) || took != 2500*time.Millisecond {
+			t.Errorf("answered %v after %v", err, took)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if a, _, err := sent(p, "add", "second", "0"); err != nil || string(a.Result) != "2" {
+			t.Errorf("sent again: %+v, %v", a, err)
+		}
+	})
+}
+
+// Whoever asks for a result or polls an update, and does not want to wait, does not wait behind a busy run either.
+func TestPollsBesideABusyRun(t *testing.T) {
+	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+		if _, _, err := sent(p, "add", "u", "0"); err != nil {
+			t.Fatal(err)
+		}
+		napping(t, p)
+		began := time.Now()
+		if a, err := p.Service.PollUpdate(t.Context(), "w", "", "u", 0); err != nil || a.Stage != api.StageCompleted {
+			t.Errorf("poll: %+v, %v", a, err)
+		}
+		if a, err := p.Service.Result(t.Context(), "w", "", 0); err != nil || a.Status.Closed() {
+			t.Errorf("result: %+v, %v", a, err)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("they took %v", took)
+		}
+	})
+}
+
+// A validator that does not come back within its budget fails its update, visibly. Other updates of the run are refused at once until
+// it does.
+func TestValidatorThatTakesTooLong(t *testing.T) {
+	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+		_, took, err := sent(p, "add", "u", "60000000000")
+		if !errors.Is(err, api.NotReady) || took != time.Second || p.Service.Hung() != 1 {
+			t.Errorf("answered %v after %v, with %d hung", err, took, p.Service.Hung())
+		}
+		if a, took, err := sent(p, "add", "early", "0"); !errors.Is(err, api.NotReady) || took != 0 {
+			t.Errorf("another update before it comes back: %+v, %v, after %v; want 409 at once", a, err, took)
+		}
+		time.Sleep(time.Hour) // the validator comes back, and nothing follows from that but that the run goes on
+		if a, took, err := sent(p, "add", "other", "0"); err != nil || string(a.Result) != "1" || took != 0 {
+			t.Errorf("another update: %+v, %v, after %v", a, err, took)
+		}
+		if n := adds(t, p); n != 1 {
+			t.Errorf("%d updates were accepted", n)
+		}
+	})
+}
+
+// Whoever describes a run or reads its history does not wait behind a busy run: no code is needed for that.
+func TestReadsBesideABusyRun(t *testing.T) {
+	for name, read := range map[string]func(p *turntest.Process) error{
+		"describe": func(p *turntest.Process) error {
+			d, err := p.Service.Describe(context.Background(), "w", "")
+			if err == nil && (d.Status != history.Running || d.HistoryLength == 0) {
+				err = fmt.Errorf("described as %+v", d)
+			}
+			return err
+		},
+		"history": func(p *turntest.Process) error {
+			events, _, more, err := p.Service.History(context.Background(), "w", "", 1)
+			if err == nil && (len(events) < 2 || more) {
+				err = fmt.Errorf("%d events, more: %v", len(events), more)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+				napping(t, p)
+				began := time.Now()
+				if err := read(p); err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(began); took > 100*time.Millisecond {
+					t.Errorf("took %v", took)
+				}
+				time.Sleep(time.Minute)
+				if n := adds(t, p); n != 0 {
+					t.Errorf("the run is another one afterwards: %d", n)
+				}
+			})
+		})
+	}
+}
+
+// startSluggish starts a process with a workflow "w", over a log that answers until the test says otherwise.
+func startSluggish(t *testing.T) (*turntest.Process, *silentLog) {
+	t.Helper()
+	d := turntest.New(t)
+	log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
+	d.Ports.Log = log
+	p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
+	if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return p, log
+}
+
+// silentLog is a log whose reads get no answer from a moment on.
+type silentLog struct {
+	store.Log
+	from time.Time
+}
+
+func (l *silentLog) wait(ctx context.Context) error {
+	if time.Now().Before(l.from) {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (l *silentLog) Backward(ctx context.Context, w string, before, until store.Key, limit int) (store.Page, error) {
+	if err := l.wait(ctx); err != nil {
+		return store.Page{}, err
+	}
+	return l.Log.Backward(ctx, w, before, until, limit)
+}
+
+func (l *silentLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	if err := l.wait(ctx); err != nil {
+		return store.Page{}, err
+	}
+	return l.Log.Forward(ctx, from, limit)
+}
+
+// The timeout of a poll bounds its last read, too. What an earlier read has seen is the answer; without one, the request is refused.
+func TestLastReadOfAPoll(t *testing.T) {
+	for name, test := range map[string]struct {
+		wait, silent, most time.Duration // silent is when the store stops to answer
+		busy               bool
+	}{
+		"silent in the middle": {10 * time.Second, 5 * time.Second, 10 * time.Second, false},
+		"silent at the end":    {10 * time.Second, 9990 * time.Millisecond, 11 * time.Second, false},
+		"silent at once":       {3 * time.Second, 0, 3 * time.Second, true},
+		"no wait":              {0, 0, time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p, log := startSluggish(t)
+				began := time.Now()
+				log.from = began.Add(test.silent)
+				a, err := p.Service.Result(context.Background(), "w", "", test.wait)
+				if took := time.Since(began); took > test.most {
+					t.Errorf("answered after %v", took)
+				}
+				if errors.Is(err, api.Busy) != test.busy || !test.busy && (err != nil || a.Status != history.Running) {
+					t.Errorf("answered %+v, %v", a, err)
+				}
+				log.from = time.Now().Add(24 * time.Hour)
+			})
+		})
+	}
+}
+
+// The time that a caller waits at the gate is taken off what is left for the read.
+func TestWaitAtTheGateCounts(t *testing.T) {
+	for name, test := range map[string]struct {
+		ask  func(s *executor.Service) error
+		want time.Duration
+	}{
+		"poll": {func(s *executor.Service) error {
+			_, err := s.Result(context.Background(), "w", "", 12*time.Second)
+			return err
+		}, 12 * time.Second},
+		"poll that is nearly over": {func(s *executor.Service) error {
+			_, err := s.Result(context.Background(), "w", "", 9500*time.Millisecond)
+			return err
+		}, 10 * time.Second}, // a second is left for the read
+		"query": {func(s *executor.Service) error {
+			_, err := s.Query(context.Background(), "w", "", "nap", []byte("0"))
+			return err
+		}, 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p, log := startSluggish(t)
+				go func() { _, _ = sluggishNap.Ask(context.Background(), p.Client, "w", 9*time.Second) }()
+				synctest.Wait()
+				began := time.Now()
+				log.from = began
+				if err, took := test.ask(p.Service), time.Since(began); !errors.Is(err, api.Busy) || took != test.want {
+					t.Errorf("answered %v after %v; want busy after %v", err, took, test.want)
+				}
+				log.from = time.Now().Add(24 * time.Hour)
+			})
+		})
+	}
+}
+
+// A panic after the caller's time is over is logged, once and without what it says.
+func TestPanicAfterTheCallersTime(t *testing.T) {
+	t.Parallel()
+	for name, nap := range map[string]time.Duration{"late": 2 * time.Second, "in time": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var warnings turntest.Warnings
+				d := turntest.New(t)
+				hooks := d.Hook()
+				p := d.Start(executor.Options{Logger: warnings.Logger()}, workflow.Bind(sluggish, runSluggish))
+				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				hooks.Next(turntest.OnPut, func(func() error) error { time.Sleep(nap); panic("a secret") })
+				late, panicked := nap > 0, any(nil)
+				func() {
+					defer func() { panicked = recover() }()
+					if _, _, err := sent(p, "add", "u", "0", time.Second); !errors.Is(err, api.OutcomeUnknown) {
+						t.Errorf("answered %v; want an unknown outcome", err)
+					}
+				}()
+				if late == (panicked != nil) {
+					t.Errorf("late %v: the caller got the panic %v", late, panicked)
+				}
+				time.Sleep(time.Minute)
+				text := warnings.Take()
+				if n := strings.Count(text, "panicked after its caller"); late && n != 1 || !late && n != 0 || strings.Contains(text, "secret") {
+					t.Errorf("late %v: logged %s", late, text)
+				}
+			})
+		})
+	}
+}

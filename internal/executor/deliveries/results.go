@@ -1,0 +1,77 @@
+package deliveries
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/children"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// HandleResults commits the results that messages of one workflow bring, as many in one commit as fit. Where it returns
+// nil the messages are to be deleted.
+func (s *Deliveries) HandleResults(ctx context.Context, workflowID string, messages []*engine.Message) error {
+	ctx, ended := s.Metered(ctx)
+	defer ended()
+	ctx, cancel := s.World.WithTimeout(ctx, s.Options.SoftLimit)
+	defer cancel()
+	for len(messages) > 0 {
+		n := fitting(s.Process, messages)
+		err := s.At(ctx, workflowID, func(ctx context.Context, t *session.Session) error { return takeResults(ctx, t, messages[:n]) })
+		if err != nil {
+			return err
+		}
+		messages = messages[n:]
+	}
+	return nil
+}
+
+// fitting is how many of the results fit into one commit, and leave room for what the code does about them.
+func fitting(s *session.Process, messages []*engine.Message) int {
+	size := 0
+	for i, m := range messages {
+		size += len(history.ResolutionOf(m.Result.Attributes).Result)
+		if i > 0 && size > s.Options.MaxCommit/2 {
+			return i
+		}
+	}
+	return len(messages)
+}
+
+func takeResults(ctx context.Context, t *session.Session, messages []*engine.Message) error {
+	// Find them all first: that may read, and what was known before the read says nothing about what is needed after it.
+	var triggers []*engine.Message
+	var strays []engine.Message
+	for _, m := range messages {
+		run, place, err := inbox.Locate(ctx, t, m)
+		if err != nil {
+			return err
+		}
+		if place == inbox.InLog {
+			triggers = append(triggers, m) // of the others the run has closed, or is gone: their results are moot
+		}
+		if place == inbox.Never || place == inbox.InLog && run.State.Status.Closed() {
+			strays = append(strays, children.RedirectStray(t, m)...)
+		}
+	}
+	if err := t.Outbox.Send(ctx, strays); err != nil || len(triggers) == 0 {
+		return err
+	}
+	run := t.Run()
+	var events []history.Event
+	for _, m := range triggers {
+		if m.RunID == run.State.RunID {
+			events = append(events, *m.Result)
+		}
+	}
+	if events = run.Awaited(events...); len(events) == 0 {
+		return inbox.SendOwed(ctx, t, run, triggers)
+	}
+	if err := commit.CheckBuild(ctx, t, run); err != nil {
+		return err
+	}
+	return commit.Events(ctx, t, run, events, triggers...)
+}

@@ -1,0 +1,22 @@
+package deliveries
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+)
+
+// Sweep sends the messages of the store of timers that are due soon, and returns how many: see outbox.Outbox.Sweep.
+func (s *Deliveries) Sweep(ctx context.Context) (sent int, err error) {
+	ctx, ended := s.Metered(ctx)
+	defer ended()
+	return s.Outbox.Sweep(ctx)
+}
+
+// Park keeps a message for some minutes whose build is not deployed: see outbox.Outbox.Park.
+func (s *Deliveries) Park(ctx context.Context, m *engine.Message) error { return s.Outbox.Park(ctx, m) }
+
+// Postpone sends a message again that has not reached its run's build: see outbox.Outbox.Postpone.
+func (s *Deliveries) Postpone(ctx context.Context, m *engine.Message) error {
+	return s.Outbox.Postpone(ctx, m)
+}

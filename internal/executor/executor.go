@@ -1,0 +1,51 @@
+package executor
+
+import (
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor/activities"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/deliveries"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/maintenance"
+	"github.com/seed-41655fb1/weft/internal/executor/requests"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// What the layers of the executor share with those who use it.
+type (
+	// Ports are the stores and queues that a service works on.
+	Ports = session.Ports
+	// Options are the settings of a service.
+	Options = session.Options
+	// Memory measures the memory of the process.
+	Memory = session.Memory
+	// Delivery is a message as its handler gets it.
+	Delivery = inbox.Delivery
+	// OtherBuild refuses what only another build may do.
+	OtherBuild = commit.OtherBuild
+	// Report is what a step of the slow check did.
+	Report = maintenance.Report
+)
+
+// Defaults returns the settings of a service that is given none.
+func Defaults() Options { return session.Defaults() }
+
+// TokenWorkflow returns the workflow that the token of an activity names, or "" if it names none.
+func TokenWorkflow(token string) string { return activities.TokenWorkflow(token) }
+
+// Service carries out requests and messages, and looks after runs. Each of its parts is a package of its own.
+type Service struct {
+	*session.Process
+	requests.Requests
+	deliveries.Deliveries
+	maintenance.Maintenance
+}
+
+// New returns a service.
+func New(ports Ports, registry *engine.Registry, h host.Host, o Options) *Service {
+	p := session.New(ports, registry, h, o)
+	return &Service{
+		Process: p, Requests: requests.Requests{Process: p}, Deliveries: deliveries.Deliveries{Process: p}, Maintenance: maintenance.Maintenance{Process: p},
+	}
+}

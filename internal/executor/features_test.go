@@ -1,0 +1,22 @@
+package executor_test
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+)
+
+// features are what a deployment can do besides updates: each is a script in testdata/features. The first one, which LocalStack plays
+// as well, spends little time asleep: there every minute of it takes a sweep's reads.
+var features = []string{"shown", "outside", "delete", "children", "local", "taskqueues", "rates"}
+
+// TestFeatures plays the scripts. Rewrite them as those of TestUpdateCases.
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	for _, name := range features {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { play(t, filepath.Join("testdata", "features", name)) })
+		})
+	}
+}

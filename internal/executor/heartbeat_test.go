@@ -1,0 +1,273 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var beating = workflow.Declare[workflow.None, string]("beating")
+
+// pulse is a deployment with a workflow that runs one activity, and ends as it does; a signal cancels it.
+func pulse(t *testing.T, o activity.Options, code func(context.Context) (string, error)) (*turntest.Deployment, []workflow.Registration) {
+	act := activity.New("beat", func(ctx context.Context, _ activity.None) (string, error) { return code(ctx) }, o)
+	stop := workflow.NewSignal[workflow.None]("stop")
+	run := workflow.Bind(beating, func(ctx workflow.Context, _ workflow.None) (string, error) {
+		inner, cancel := workflow.WithCancel(ctx)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			if _, err := stop.Receive(ctx); err == nil {
+				cancel()
+			}
+		})
+		result, err := act.Run(inner, activity.None{})
+		if errors.Is(err, workflow.ErrCanceled) {
+			return "canceled", workflow.Sleep(ctx, time.Hour) // long enough to see what becomes of the activity
+		}
+		return result, err
+	})
+	return turntest.New(t), []workflow.Registration{run, act}
+}
+
+func startPulse(t *testing.T, p *turntest.Process) {
+	t.Helper()
+	if a := p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"beating"}`); a.Status != http.StatusCreated {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+}
+
+func outcomeOf(t *testing.T, p *turntest.Process) string {
+	t.Helper()
+	result, err := beating.Get(p.Client, "a").Result(t.Context())
+	return fmt.Sprint(result, " ", err)
+}
+
+// What an attempt that failed said last the next one has: also what was not recorded while it ran.
+func TestHeartbeatDetails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
+			from, ok := activity.HeartbeatDetails[int](ctx)
+			seen = append(seen, fmt.Sprint(from, ok))
+			for i := from; i < from+3; i++ {
+				if err := activity.Heartbeat(ctx, i+1); err != nil {
+					return "", err
+				}
+				time.Sleep(time.Second)
+			}
+			if from < 6 {
+				return "", errors.New("not yet")
+			}
+			return "done", nil
+		})
+		p := d.Start(executor.Options{}, all...)
+		startPulse(t, p)
+		if got := outcomeOf(t, p); got != "done <nil>" || fmt.Sprint(seen) != "[0 false 3 true 6 true]" {
+			t.Errorf("%s; the attempts had %v", got, seen)
+		}
+	})
+}
+
+// Where the process dies, the next delivery makes the attempt again, and has what was recorded. Attempts that are not counted have
+// the number of those that are known to have failed, and one.
+func TestHeartbeatOfAProcessThatDies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
+			if at, ok := activity.HeartbeatDetails[string](ctx); ok {
+				return fmt.Sprint("attempt ", activity.InfoOf(ctx).Attempt, " after ", at), nil
+			}
+			_ = activity.Heartbeat(ctx, "halfway")
+			<-ctx.Done() // nothing more is heard of it
+			return "", ctx.Err()
+		})
+		p := d.Idle(executor.Options{}, all...)
+		startPulse(t, p)
+		var now api.Description
+		sent := messages(t, d, queue.Activities)
+		go func() { _ = p.Service.Handle(ctx, executor.Delivery{Message: sent[0], Received: 1}) }()
+		synctest.Wait()
+		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
+		if len(now.PendingActivities) != 1 || now.PendingActivities[0].Attempt != 1 || now.PendingActivities[0].NextAttemptAt != nil {
+			t.Errorf("while it runs: %+v", now.PendingActivities)
+		}
+		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeOf(t, p); got != "attempt 1 after halfway <nil>" {
+			t.Error(got)
+		}
+		end()
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// An attempt that is silent for too long has failed, although there is time left for it.
+func TestHeartbeatTimeout(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var begun []time.Time
+		d, all := pulse(t, activity.Options{StartToClose: time.Hour, Heartbeat: time.Minute, Retry: activity.Retry{MaxAttempts: 2}}, func(ctx context.Context) (string, error) {
+			begun = append(begun, time.Now())
+			for range 5 {
+				time.Sleep(50 * time.Second)
+				if err := activity.Heartbeat(ctx, activity.None{}); err != nil {
+					return "", err
+				}
+			}
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		})
+		p := d.Start(executor.Options{}, all...)
+		startPulse(t, p)
+		got := outcomeOf(t, p)
+		if !strings.Contains(got, "silent for longer than 1m0s") || len(begun) != 2 || begun[1].Sub(begun[0]).Round(time.Second) != 311*time.Second {
+			t.Errorf("%s; attempts began at %v", got, begun)
+		}
+		if n := typed(d, history.TypeActivityTaskTimedOut); n != 1 {
+			t.Errorf("%d time-outs are recorded", n)
+		}
+	})
+}
+
+// An attempt whose workflow no longer waits for it learns that by a heartbeat.
+func TestHeartbeatOfACanceledActivity(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told []error
+		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
+			for {
+				if err := activity.Heartbeat(ctx, "working"); err != nil {
+					told = append(told, err, activity.Heartbeat(ctx, "still"), ctx.Err())
+					return "", err
+				}
+				time.Sleep(10 * time.Second)
+			}
+		})
+		p := d.Start(executor.Options{}, all...)
+		startPulse(t, p)
+		time.Sleep(time.Minute)
+		p.Do(http.MethodPost, "/v1/workflows/a/signals/stop", "")
+		if got := outcomeOf(t, p); got != "canceled <nil>" || len(told) != 3 || !errors.Is(told[0], workflow.ErrCanceled) || !errors.Is(told[1], workflow.ErrCanceled) || told[2] == nil {
+			t.Errorf("%s; it was told %v", got, told)
+		}
+		if n := typed(d, history.TypeActivityTaskCanceled); n != 1 {
+			t.Errorf("that it was canceled is recorded %d times", n)
+		}
+	})
+}
+
+// A heartbeat that is recorded is a write and a read; those between cost nothing.
+func TestHeartbeatCost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var costs []meter.Cost
+		var p *turntest.Process
+		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
+			time.Sleep(time.Second) // the meter counts the whole process: nothing else runs when a heartbeat does
+			for range 7 {
+				before := p.Meter.Cost()
+				if err := activity.Heartbeat(ctx, "x"); err != nil {
+					return "", err
+				}
+				after := p.Meter.Cost()
+				costs = append(costs, meter.Cost{Writes: after.Writes - before.Writes, Reads: after.Reads - before.Reads, Messages: after.Messages - before.Messages})
+				time.Sleep(10 * time.Second)
+			}
+			return "", activity.Heartbeat(ctx, strings.Repeat("x", 20<<10))
+		})
+		p = d.Start(executor.Options{}, all...)
+		startPulse(t, p)
+		time.Sleep(65 * time.Second)
+		synctest.Wait() // the activity sleeps: costs are there to be read
+		recorded, none := meter.Cost{Writes: 1, Reads: 1}, meter.Cost{}
+		for i, c := range costs {
+			if want := []meter.Cost{recorded, none, none}[i%3]; c != want {
+				t.Errorf("heartbeat %d cost %v, want %v", i, c, want)
+			}
+		}
+		if len(costs) < 7 {
+			t.Errorf("%d heartbeats", len(costs))
+		}
+		p.Do(http.MethodPost, "/v1/workflows/a/terminate", "")
+		time.Sleep(time.Hour)
+	})
+}
+
+// Where nobody runs activities, one whose time is over ends all the same; one that has waited for too long is not begun.
+func TestActivitiesThatNobodyRan(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options activity.Options
+		queue   string // whose messages are handled at last
+		want    string
+	}{
+		"nobody ever":   {activity.Options{ScheduleToClose: time.Hour}, queue.Timers, "its time was over"},
+		"too late":      {activity.Options{ScheduleToClose: time.Hour}, queue.Activities, "its time was over before the attempt began"},
+		"begun late":    {activity.Options{ScheduleToStart: 10 * time.Minute}, queue.Activities, "no attempt had begun after 10m0s"},
+		"begun in time": {activity.Options{ScheduleToStart: 3 * time.Hour, ScheduleToClose: 4 * time.Hour}, queue.Activities, "begun"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d, all := pulse(t, test.options, func(context.Context) (string, error) { return "begun", nil })
+				p := d.Idle(executor.Options{LongTimer: 24 * time.Hour}, all...)
+				startPulse(t, p)
+				time.Sleep(2 * time.Hour)
+				for _, m := range messages(t, d, test.queue) {
+					if err := p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: 1}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := outcomeOf(t, p); !strings.Contains(got, test.want) {
+					t.Error(got)
+				}
+			})
+		})
+	}
+}
+
+// messages takes the messages of a queue that can be received now.
+func messages(t *testing.T, d *turntest.Deployment, name string) (all []*engine.Message) {
+	t.Helper()
+	deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, delivery := range deliveries {
+		m, err := outbox.Decode(delivery.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// typed counts the events of a type in the first run of the workflow a.
+func typed(d *turntest.Deployment, typ history.Type) int {
+	types := []history.Type{}
+	for _, c := range d.Runs("a")[0].Log {
+		for _, e := range c.Events() {
+			types = append(types, e.Type())
+		}
+	}
+	return turntest.Count(types, typ)
+}

@@ -1,0 +1,121 @@
+package inbox
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// RepairForeignAt is session.repairForeign, at the gate of a workflow.
+func RepairForeignAt(ctx context.Context, s *session.Process, workflowID string, m *engine.Message) error {
+	return s.At(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
+		if err := t.View.EnsureFresh(ctx); err != nil {
+			return err
+		}
+		return RepairForeign(ctx, t, m)
+	})
+}
+
+// RepairForeign sends again what the commits of another workflow owe that an earlier delivery of a message has made. They are
+// in runs that were open since it was sent. It reads only if the latest run began after that.
+func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) error {
+	run := t.Run()
+	if run == nil {
+		return nil
+	}
+	trigger := Foreign(m)
+	repair := func(run *engine.Run) error {
+		owed, err := t.View.Owed(ctx, run, []*engine.Message{trigger}, nil)
+		if err != nil {
+			return err
+		}
+		if m.Kind == engine.SettleChild { // its handler tells the parent itself
+			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.ReportChild })
+		}
+		return t.Outbox.Send(ctx, owed)
+	}
+	if err := repair(run); err != nil {
+		return err
+	}
+	for run.State.StartTime.Add(host.ClockSkew) >= m.Sent { // an earlier run was open since
+		before, err := t.View.Previous(ctx, run)
+		if before == nil || err != nil || before.State.CloseTime.Add(host.ClockSkew) < m.Sent {
+			return err
+		}
+		if err := repair(before); err != nil {
+			return err
+		}
+		run = before
+	}
+	return nil
+}
+
+// Foreign is a message as the trigger of a commit in the log of another workflow: Seen is a slot of its own workflow's log.
+func Foreign(m *engine.Message) *engine.Message {
+	other := *m
+	other.Seen = 0
+	return &other
+}
+
+// Repair sends again what the commits of a message's wave schedule and what is still needed, before the message is
+// deleted: what the message asks for was done before, by one who may have died before it sent what follows.
+func Repair(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
+	return SendOwed(ctx, t, run, []*engine.Message{m})
+}
+
+// repairPast is repair for a message of a run before the latest. Whoever closed that run on its behalf may have died before
+// he sent what follows from that, also in the run that the same put opened. The log says whether anybody has: that costs no read
+// if the latest run continues the message's run, and otherwise a read of one commit.
+func repairPast(ctx context.Context, t *session.Session, latest *engine.Run, m *engine.Message) error {
+	// A run that a reset opened has the start of the one that was reset: another put opened it.
+	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.First().Waves, m.Wave) {
+		return nil // the put that closed its run opened this one: another message, or a request, has made it
+	}
+	if last, err := t.View.LastCommit(ctx, t.WorkflowID, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.Waves, m.Wave) {
+		return err // what another wave has closed owes nothing on behalf of this one
+	}
+	run, err := t.View.Other(ctx, m.RunID)
+	if err != nil {
+		return err
+	}
+	if run == nil {
+		return repairNext(ctx, t, latest, m)
+	}
+	if m.Seen >= run.State.NextSlot {
+		return nil // the run had closed when this was sent, and all that follows was sent again then
+	}
+	if err := Repair(ctx, t, run, m); err != nil {
+		return err
+	}
+	next := latest
+	if id := run.State.Next(); id != latest.State.RunID {
+		if id == "" {
+			return nil
+		}
+		if next, err = t.View.Other(ctx, id); next == nil || err != nil {
+			return err
+		}
+	}
+	return repairNext(ctx, t, next, m)
+}
+
+// repairNext is repair for a message of a run that another one continues: the put that closed it also opened the next
+// run, and whoever made it may have died before it sent what that run's first task schedules.
+func repairNext(ctx context.Context, t *session.Session, next *engine.Run, m *engine.Message) error {
+	if next.State.Started.ContinuedFrom != m.RunID {
+		return nil
+	}
+	return t.Outbox.Send(ctx, next.OwedFirst(m))
+}
+
+// SendOwed sends what a run owes on behalf of messages.
+func SendOwed(ctx context.Context, t *session.Session, run *engine.Run, triggers []*engine.Message) error {
+	owed, err := t.View.Owed(ctx, run, triggers, nil)
+	if err != nil {
+		return err
+	}
+	return t.Outbox.Send(ctx, owed)
+}

@@ -1,0 +1,138 @@
+package executor_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+var (
+	landing  = workflow.Declare[int, int]("landing")
+	landEnd  = workflow.NewUpdate[int, int]("end")
+	landMore = workflow.NewUpdate[int, int]("more")
+)
+
+// runLanding continues as new at once if its generation is 0. If "end" runs with 8 then, it has the run take the update "more", and the
+// code does not come to that.
+func runLanding(ctx workflow.Context, generation int) (int, error) {
+	more := func() { landMore.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }) }
+	if generation > 0 {
+		more()
+	}
+	landEnd.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
+		if n == 8 {
+			more()
+		}
+		return n, nil
+	})
+	if generation == 0 {
+		return landing.ContinueAsNew(ctx, 1)
+	}
+	return 0, workflow.Await(ctx, func() bool { return false })
+}
+
+// landingScene plays with a process that runs no task by itself.
+func landingScene(t *testing.T, fn func(t *testing.T, p *turntest.Process, hooks *turntest.Hooks)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding))
+		fn(t, p, hooks)
+		hooks.Always(turntest.OnPut, nil)
+	})
+}
+
+// refuseAfter has all puts fail after the next n.
+func refuseAfter(hooks *turntest.Hooks, n int) {
+	hooks.Always(turntest.OnPut, func(put func() error) error {
+		if n--; n >= 0 {
+			return put()
+		}
+		return errors.New("the store has a defect")
+	})
+}
+
+// An update that is in the log is answered with its outcome, whatever becomes of those that were carried out with it. So is one with the
+// same id.
+func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
+	landingScene(t, func(t *testing.T, p *turntest.Process, hooks *turntest.Hooks) {
+		if _, err := landing.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		hooks.Next(turntest.OnRead, func(read func() error) error { time.Sleep(time.Second); return read() })
+		group.Go(func() { _, _, _, _ = p.Service.History(t.Context(), "w", "", 1) }) // the updates wait behind it
+		synctest.Wait()
+		refuseAfter(hooks, 1)
+		send := func(name, id string, check func(*api.UpdateResponse, error)) {
+			group.Go(func() {
+				check(p.Service.Update(t.Context(), "w", "", name, api.UpdateRequest{UpdateID: id, Input: []byte("8")}))
+			})
+			synctest.Wait()
+		}
+		landed := func(a *api.UpdateResponse, err error) {
+			if err != nil || a.Stage != api.StageCompleted {
+				t.Errorf("the update that has landed: %+v, %v; want its outcome", a, err)
+			}
+		}
+		send("end", "e", landed)
+		send("end", "e", landed)
+		send("more", "m", func(a *api.UpdateResponse, err error) {
+			if !errors.Is(err, api.Busy) {
+				t.Errorf("the update that the next run takes: %+v, %v; want busy", a, err)
+			}
+		})
+		group.Wait()
+	})
+}
+
+// If a start is in the log, nobody is told that nothing was written, although its update was not carried out. The request that is sent
+// again finds its run.
+func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
+	landingScene(t, func(t *testing.T, p *turntest.Process, hooks *turntest.Hooks) {
+		send := func() (*api.UpdateResponse, error) {
+			return p.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{
+				UpdateID: "u", Input: []byte("7"), Start: &api.StartRequest{Type: "landing", RequestID: "r", Input: []byte("0"), IDConflictPolicy: "fail"},
+			})
+		}
+		refuseAfter(hooks, 1)
+		if a, err := send(); !errors.Is(err, api.OutcomeUnknown) {
+			t.Errorf("%+v, %v; want an unknown outcome", a, err)
+		}
+		refuseAfter(hooks, 1)
+		if a, err := send(); err != nil || string(a.Result) != "7" || *a.Started {
+			t.Errorf("sent again: %+v, %v; want the result 7, and no other start", a, err)
+		}
+	})
+}
+
+// So it is if another process takes the slot after the start: the answer says that this request has started the workflow.
+func TestStartThatLosesARaceAfterwards(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p, other := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding)), d.Idle(executor.Options{}, workflow.Bind(landing, runLanding))
+		hooks.Next(turntest.OnPut, func(put func() error) error { return put() })
+		hooks.Next(turntest.OnPut, func(put func() error) error {
+			if a, err := other.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{Input: []byte("0")}); err != nil {
+				t.Errorf("%+v, %v", a, err)
+			}
+			return put()
+		})
+		a, err := p.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{
+			Input: []byte("7"), Start: &api.StartRequest{Type: "landing", Input: []byte("0"), IDConflictPolicy: "fail"},
+		})
+		if err != nil || string(a.Result) != "7" || !*a.Started {
+			t.Errorf("%+v, %v; want the result 7 of a workflow that was started", a, err)
+		}
+	})
+}

@@ -1,0 +1,525 @@
+package executor_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// readBytes counts the bytes of the commits that are read from a log.
+type readBytes struct {
+	store.Log
+	n atomic.Int64
+}
+
+func (r *readBytes) count(page store.Page, err error) (store.Page, error) {
+	for _, item := range page.Items {
+		r.n.Add(int64(len(item.Body)))
+	}
+	return page, err
+}
+
+func (r *readBytes) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	return r.count(r.Log.Backward(ctx, workflow, before, until, limit))
+}
+
+func (r *readBytes) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	return r.count(r.Log.Forward(ctx, from, limit))
+}
+
+// The workflow diary counts the bytes of the words that it is told, and does what they say. It continues as new with the word next.
+var (
+	diary     = workflow.Declare[int, int]("long.diary")
+	diaryPage = workflow.Declare[string, string]("long.page")
+	diaryWord = workflow.NewSignal[string]("long.word")
+	diaryAdd  = workflow.NewUpdate[string, int]("long.add")
+	diarySum  = workflow.NewQuery[workflow.None, int]("long.sum")
+)
+
+const (
+	diaryWords = 300              // more events than a page of a history has, and more commits than a first read asks for
+	diaryBytes = diaryWords * 500 // of the words
+	diaryLog   = 16 << 10         // how many bytes of a log are kept
+)
+
+// diaryCode is the code of diary, whose activity leaves its tokens here.
+func diaryCode(tokens *[]string) []workflow.Registration {
+	echo := activity.New("long.echo", func(_ context.Context, word string) (string, error) { return word, nil })
+	outside := activity.New("long.outside", func(ctx context.Context, _ activity.None) (string, error) {
+		token, err := activity.Token(ctx)
+		*tokens = append(*tokens, token)
+		return "", cmp.Or(err, activity.ErrPending)
+	}, activity.Options{StartToClose: 1000 * time.Hour, Pending: 1000 * time.Hour})
+	return []workflow.Registration{
+		echo, outside,
+		workflow.Bind(diaryPage, func(ctx workflow.Context, word string) (string, error) { return word, workflow.Sleep(ctx, time.Minute) }),
+		workflow.Bind(diary, func(ctx workflow.Context, sum int) (int, error) {
+			diarySum.Handle(ctx, func(workflow.None) (int, error) { return sum, nil })
+			diaryAdd.Handle(ctx, func(ctx workflow.Context, word string) (int, error) {
+				word, err := echo.Run(ctx, word)
+				sum += len(word)
+				return sum, err
+			})
+			first := outside.Start(ctx, activity.None{}) // pending until the end, so that its commit is needed then
+			for {
+				word, err := diaryWord.Receive(ctx)
+				switch word {
+				case "sleep":
+					err = workflow.Sleep(ctx, time.Hour)
+				case "page":
+					word, err = diaryPage.RunChild(ctx, word)
+				case "next":
+					return diary.ContinueAsNew(ctx, sum)
+				case "end":
+					word, err = first.Get(ctx)
+					return sum + len(word), err
+				}
+				if err != nil {
+					return 0, err
+				}
+				sum += len(word)
+			}
+		}),
+	}
+}
+
+// longScene is a deployment with a diary that has a log which is too long to be kept.
+type longScene struct {
+	*testing.T
+	d      *turntest.Deployment
+	p      *turntest.Process
+	read   *readBytes
+	code   []workflow.Registration
+	tokens []string
+}
+
+func newLongScene(t *testing.T) *longScene {
+	t.Helper()
+	s := &longScene{T: t, d: turntest.New(t)}
+	s.read = &readBytes{Log: s.d.Ports.Log}
+	s.d.Ports.Log = s.read
+	s.code = diaryCode(&s.tokens)
+	s.restart()
+	if _, err := diary.Start(t.Context(), s.p.Client, "a", 0); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	for range diaryWords {
+		s.say(strings.Repeat("x", 500))
+	}
+	return s
+}
+
+// restart has another process in the place of the one that runs.
+func (s *longScene) restart() {
+	s.Helper()
+	if s.p != nil {
+		s.p.Stop()
+	}
+	s.p = s.d.Start(executor.Options{LogBytes: diaryLog}, s.code...)
+}
+
+func (s *longScene) say(word string, o ...client.SignalOptions) {
+	s.Helper()
+	if err := diaryWord.Send(s.Context(), s.p.Client, "a", word, o...); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// cheap calls an operation, and fails the test if it reads more than a few commits, or the run's log is kept after it.
+func (s *longScene) cheap(name string, operation func() error) {
+	s.Helper()
+	before := s.read.n.Load()
+	if err := operation(); err != nil {
+		s.Fatalf("%s: %v", name, err)
+	}
+	if read := s.read.n.Load() - before; read > diaryBytes/20 {
+		s.Errorf("%s: %d bytes of the log were read, want those of a few commits", name, read)
+	}
+	s.wantTrimmed(name)
+}
+
+// wantTrimmed fails the test if the process keeps more commits than the last ones.
+func (s *longScene) wantTrimmed(name string) {
+	s.Helper()
+	if kept, all := s.p.Service.KeptCommits("a"); all < diaryWords || kept > 10 {
+		s.Errorf("%s: %d of %d commits are kept, want the last ones", name, kept, all)
+	}
+}
+
+func (s *longScene) wantSum(want int) {
+	s.Helper()
+	if got, err := diarySum.Ask(s.Context(), s.p.Client, "a", workflow.None{}); err != nil || got != want {
+		s.Errorf("the sum is %d, %v, want %d", got, err, want)
+	}
+}
+
+// operations are signals, an update with an activity, a query, a timer and a child, each of which reads a few commits.
+func (s *longScene) operations(sum int) int {
+	s.Helper()
+	ctx := s.Context()
+	s.cheap("query", func() error { s.wantSum(sum); return nil })
+	s.cheap("signal", func() error { s.say("word"); return nil })
+	s.cheap("update and activity", func() error {
+		got, err := diaryAdd.Call(ctx, s.p.Client, "a", "update")
+		if want := sum + 4 + 6; got != want {
+			s.Errorf("the update says %d, want %d", got, want)
+		}
+		return err
+	})
+	s.cheap("timer", func() error { s.say("sleep"); time.Sleep(2 * time.Hour); return nil })
+	s.cheap("child", func() error { s.say("page"); time.Sleep(2 * time.Minute); return nil })
+	s.cheap("describe", func() error {
+		about, err := s.p.Describe(ctx, "a", "")
+		if err == nil && (len(about.PendingActivities) != 1 || about.HistoryLength < 4*diaryWords) {
+			s.Errorf("described as %+v", about)
+		}
+		return err
+	})
+	sum += 4 + 6 + 5 + 4
+	s.cheap("query", func() error { s.wantSum(sum); return nil })
+	return sum
+}
+
+// wantHistory holds the pages of the history to the log.
+func (s *longScene) wantHistory() {
+	s.Helper()
+	var got []api.HistoryEvent
+	pages, token := 0, ""
+	for more := true; more; pages++ {
+		var page api.HistoryResponse
+		s.p.Do(http.MethodGet, "/v1/workflows/a/history?pageToken="+token, "").Into(s.T, &page)
+		got = append(got, page.Events...)
+		token, more = page.NextPageToken, page.NextPageToken != ""
+	}
+	runs := s.d.Runs("a")
+	want, _ := api.Events(runs[len(runs)-1].Log, 1, math.MaxInt, math.MaxInt)
+	text := func(all []api.HistoryEvent) string {
+		body, err := json.MarshalIndent(all, "", " ")
+		if err != nil {
+			s.Fatal(err)
+		}
+		return string(body)
+	}
+	if diff := gocmp.Diff(text(want), text(got)); diff != "" || pages < 2 {
+		s.Errorf("%d pages of the history differ from the log:\n%s", pages, diff)
+	}
+}
+
+// A run with a long log goes on from its state: what happens to it reads a few commits, also in a process that was started anew.
+func TestALongLogIsNotKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongScene(t)
+		s.wantTrimmed("the words")
+		sum := s.operations(diaryBytes)
+		s.wantHistory()
+		s.restart()
+		s.wantHistory()
+		s.wantSum(sum)
+		s.wantTrimmed("restart")
+		sum = s.operations(sum)
+		s.say("last", client.SignalOptions{RequestID: "once"})
+		s.cheap("the same signal", func() error { s.say("last", client.SignalOptions{RequestID: "once"}); return nil })
+		s.cheap("activity from outside", func() error { return s.p.CompleteActivity(t.Context(), s.tokens[0], history.Payload(`"outside"`)) })
+		s.cheap("the same result", func() error { return s.p.CompleteActivity(t.Context(), s.tokens[0], history.Payload(`"outside"`)) })
+		s.say("more", client.SignalOptions{RequestID: "many"})
+		s.cheap("end", func() error { s.say("end"); return nil })
+		if got, err := diary.Get(s.p.Client, "a").Result(t.Context()); err != nil || got != sum+4+4+7 {
+			t.Errorf("the result is %d, %v, want %d", got, err, sum+4+4+7)
+		}
+		s.cheap("the same signal after the end", func() error { s.say("more", client.SignalOptions{RequestID: "many"}); return nil })
+		s.wantHistory()
+		s.p.Stop()
+		s.d.Replay(s.code...)
+	})
+}
+
+// A run with a long log is reset to tasks at its beginning, in its middle and at its end.
+func TestResetOfARunWhoseLogIsNotKept(t *testing.T) {
+	t.Parallel()
+	for name, reset := range map[string]struct {
+		options client.ResetOptions
+		sum     int
+	}{
+		"to the last task":                  {client.ResetOptions{To: "lastTask"}, diaryBytes},
+		"to the first task":                 {client.ResetOptions{To: "firstTask"}, diaryBytes},
+		"to the first task without signals": {client.ResetOptions{To: "firstTask", Exclude: []string{"signals"}}, 0},
+		"to the first task of a build":      {client.ResetOptions{Build: "build-1", Exclude: []string{"signals"}}, 0},
+		"to a task":                         {client.ResetOptions{EventID: 4*100 + 3, Exclude: []string{"signals"}}, 100 * 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newLongScene(t)
+				s.wantTrimmed("the words")
+				if _, err := s.p.Reset(t.Context(), "a", reset.options); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				s.wantSum(reset.sum)
+				s.p.Stop()
+				s.d.Replay(s.code...)
+			})
+		})
+	}
+}
+
+// A run with a long log is continued by another one, which knows the signals of the one before, and reads none of its commits.
+func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
+	t.Parallel()
+	for _, cold := range []bool{false, true} {
+		t.Run(fmt.Sprintf("cold=%v", cold), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newLongScene(t)
+				s.say("once", client.SignalOptions{RequestID: "once"})
+				s.say("next")
+				s.wantSum(diaryBytes + 4)
+				if cold {
+					s.restart()
+				}
+				s.say("again", client.SignalOptions{RequestID: "again"})
+				before := s.read.n.Load()
+				s.say("once", client.SignalOptions{RequestID: "once"})
+				if read := s.read.n.Load() - before; read > diaryBytes/20 {
+					t.Errorf("%d bytes of the logs were read, want those of a few commits", read)
+				}
+				s.wantSum(diaryBytes + 4 + 5)
+				first := s.d.Runs("a")[0].State.RunID
+				if page := s.p.Do(http.MethodGet, "/v1/workflows/a/history?runId="+string(first), ""); page.Status != http.StatusOK {
+					t.Errorf("the history of the first run: %d %s", page.Status, page.Body)
+				}
+				s.p.Stop()
+				s.d.Replay(s.code...)
+			})
+		})
+	}
+}
+
+// A query names a run before the latest, with a long log. It is answered, and so is one of the latest run after it.
+func TestQueryOfAnEarlierRunWithALongLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongScene(t)
+		first := s.d.Runs("a")[0].State.RunID
+		s.say("next")
+		s.say("word")
+		for range 2 {
+			answer := s.p.Do(http.MethodPost, "/v1/workflows/a/queries/long.sum?runId="+string(first), "")
+			if answer.Status != http.StatusOK || !strings.Contains(string(answer.Body), fmt.Sprint(diaryBytes)) {
+				t.Errorf("the query of the run before: %d %s", answer.Status, answer.Body)
+			}
+			s.wantSum(diaryBytes + 4)
+			s.restart()
+		}
+	})
+}
+
+// pagedLog is a log whose forward reads return at most 40 commits.
+type pagedLog struct{ store.Log }
+
+func (l pagedLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	page, err := l.Log.Forward(ctx, from, min(cmp.Or(limit, 40), 40))
+	page.More = page.More || len(page.Items) == 40
+	return page, err
+}
+
+// A closed run with a long log is being deleted, which may begin with any of its commits. A start opens the next run, also if the first
+// commit is still there.
+func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
+	t.Parallel()
+	for _, slot := range []int{0, 1, 30, 100, diaryWords} {
+		for _, paged := range []bool{false, true} {
+			t.Run(fmt.Sprintf("slot=%d,paged=%v", slot, paged), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := newLongScene(t)
+					if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(3 * time.Hour) // nothing of it is recent
+					items, err := turntest.Items(t.Context(), s.d.Ports.Log, "a")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := s.d.Store.Delete(t.Context(), items[slot:slot+1], nil); err != nil {
+						t.Fatal(err)
+					}
+					if paged {
+						s.d.Ports.Log = pagedLog{s.d.Ports.Log}
+					}
+					s.restart()
+					if _, err := diary.Start(t.Context(), s.p.Client, "a", 7); err != nil {
+						t.Errorf("the start: %v", err)
+					}
+					s.wantSum(7)
+				})
+			})
+		}
+	}
+}
+
+// failingLog is a log whose forward reads fail while it says so, from a slot on.
+type failingLog struct {
+	store.Log
+	fails *atomic.Bool
+}
+
+func (l failingLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	if from.Slot > 0 && l.fails.Load() {
+		return store.Page{}, errors.New("the store does not answer")
+	}
+	return l.Log.Forward(ctx, from, limit)
+}
+
+// A process knows the beginning of a closed run with a long log, because a read of the rest failed, when the run begins to vanish. The run
+// before it is the latest then, as for a process that knows nothing.
+func TestRunBeforeALongOneThatVanishes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newLongScene(t)
+		s.say("next")
+		for range diaryWords {
+			s.say(strings.Repeat("x", 500))
+		}
+		if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Hour) // nothing of it is recent
+		runs := s.d.Runs("a")
+		items, err := turntest.Items(t.Context(), s.d.Ports.Log, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := failingLog{pagedLog{s.d.Ports.Log}, &atomic.Bool{}}
+		s.d.Ports.Log = log
+		s.restart()
+		log.fails.Store(true)
+		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, api.Busy) {
+			t.Fatalf("described while the store does not answer: %v", err)
+		}
+		log.fails.Store(false)
+		gone := len(runs[0].Log) + 100
+		if err := s.d.Store.Delete(t.Context(), items[gone:gone+1], nil); err != nil {
+			t.Fatal(err)
+		}
+		about, err := s.p.Service.Describe(t.Context(), "a", "")
+		if err != nil || about.RunID != runs[0].State.RunID {
+			t.Errorf("described as %+v, %v; want the first run", about, err)
+		}
+	})
+}
+
+var (
+	hangingLog    = workflow.Declare[workflow.None, int]("long.hanging")
+	hangingLogSum = workflow.NewQuery[workflow.None, int]("long.sum")
+	hangingLogAdd = workflow.NewUpdate[workflow.None, int]("long.add")
+)
+
+// hangingLogScene calls fn with a process that keeps nothing of the workflow "a", whose log is too long to be kept. Its code counts the words
+// that it receives, and calls stop when it has so many.
+func hangingLogScene(t *testing.T, at int, stop func(), fn func(t *testing.T, d *turntest.Deployment, p *turntest.Process)) {
+	synctest.Test(t, func(t *testing.T) {
+		var stops atomic.Bool
+		code := workflow.Bind(hangingLog, func(ctx workflow.Context, _ workflow.None) (int, error) {
+			n := 0
+			hangingLogSum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
+			hangingLogAdd.Handle(ctx, func(workflow.Context, workflow.None) (int, error) { return n, nil })
+			for ; ; n++ {
+				if n == at && stops.Load() {
+					stop()
+				}
+				if _, err := diaryWord.Receive(ctx); err != nil {
+					return n, err
+				}
+			}
+		})
+		d := turntest.New(t)
+		p := d.Start(executor.Options{LogBytes: diaryLog}, code)
+		if _, err := hangingLog.Start(t.Context(), p.Client, "a", workflow.None{}); err != nil {
+			t.Fatal(err)
+		}
+		for range diaryWords {
+			if err := diaryWord.Send(t.Context(), p.Client, "a", strings.Repeat("x", 500)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Stop()
+		p = d.Start(executor.Options{LogBytes: diaryLog}, code)
+		stops.Store(true)
+		fn(t, d, p)
+		stops.Store(false)
+		time.Sleep(3 * time.Hour) // whatever still runs comes to its end
+		if _, err := hangingLogSum.Ask(t.Context(), p.Client, "a", workflow.None{}); err != nil {
+			t.Errorf("a query afterwards: %v", err)
+		}
+	})
+}
+
+// Code hangs while a long log is replayed. One attempt hangs, whoever wanted it is answered after the time that code has, and the failure
+// says where the code hangs.
+func TestCodeThatHangsInALongLog(t *testing.T) {
+	t.Parallel()
+	for name, wants := range map[string]func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error){
+		"query": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+			_, err := p.Service.Query(ctx, "a", "", "long.sum", nil)
+			return refusal(err)
+		},
+		"update": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+			_, err := p.Service.Update(ctx, "a", "", "long.add", api.UpdateRequest{})
+			return refusal(err)
+		},
+		"signal": func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+			err := diaryWord.Send(ctx, p.Client, "a", "word")
+			return d.Runs("a")[0].Last().Task.Failure, err
+		},
+	} {
+		for _, at := range []int{0, 100} {
+			t.Run(fmt.Sprintf("%s,at=%d", name, at), func(t *testing.T) {
+				t.Parallel()
+				var hung atomic.Int32
+				hangingLogScene(t, at, func() { hung.Add(1); time.Sleep(time.Hour) }, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+					began := time.Now()
+					f, err := wants(t.Context(), d, p)
+					if took := time.Since(began); err != nil || took != 10*time.Second || hung.Load() != 1 {
+						t.Errorf("answered after %v, with %d attempts that hang: %v; want one, and 10s", took, hung.Load(), err)
+					}
+					if f == nil || f.Kind != failure.KindDeadlock || !strings.Contains(f.Stack, "hangingLogScene") {
+						t.Errorf("the failure is %+v; want a deadlock with the place at which the code hangs", f)
+					}
+				})
+			})
+		}
+	}
+}
+
+// refusal returns the failure in the error of a request that is refused because the code fails.
+func refusal(err error) (*failure.Failure, error) {
+	var refused *api.Problem
+	if !errors.As(err, &refused) || !errors.Is(err, api.NotReady) {
+		return nil, fmt.Errorf("want a refusal: %w", err)
+	}
+	return refused.Failure, nil
+}

@@ -1,0 +1,73 @@
+package executor_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// awaitingApproval starts a run whose activity goes on outside, where nobody ever completes it. asked counts its attempts.
+func awaitingApproval(t *testing.T, o activity.Options) (d *turntest.Deployment, result func() error, asked *atomic.Int32) {
+	t.Helper()
+	asked = new(atomic.Int32)
+	ask := activity.New("ask", func(ctx context.Context, _ int) (string, error) {
+		asked.Add(1)
+		if _, err := activity.Token(ctx); err != nil {
+			return "", err
+		}
+		return "", activity.ErrPending
+	}, o)
+	approval := workflow.Declare[int, string]("approval")
+	d = maintained(t)
+	p := d.Start(executor.Options{}, ask, workflow.Bind(approval, func(ctx workflow.Context, n int) (string, error) { return ask.Run(ctx, n) }))
+	if _, err := approval.Start(t.Context(), p.Client, "w", 1); err != nil {
+		t.Fatal(err)
+	}
+	return d, func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := approval.Get(p.Client, "w").Result(ctx)
+		return err
+	}, asked
+}
+
+// An attempt that goes on outside for days is not made again by the slow check, whether attempts are counted or not. It is when its time
+// is over.
+func TestAnAttemptOutsideForDaysIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	for _, most := range []int{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			_, _, asked := awaitingApproval(t, activity.Options{Pending: 14 * 24 * time.Hour, Retry: activity.Retry{MaxAttempts: most}})
+			time.Sleep(10 * 24 * time.Hour)
+			if n := asked.Load(); n != 1 {
+				t.Errorf("at most %d attempts: made %d times within ten days", most, n)
+			}
+			time.Sleep(10 * 24 * time.Hour)
+			if n := asked.Load(); n != 2 {
+				t.Errorf("at most %d attempts: made %d times within twenty days", most, n)
+			}
+		})
+	}
+}
+
+// The message is lost that looks after an attempt outside. The slow check sends it again when it is overdue, so that the attempt ends.
+func TestPurgeWhileAnAttemptGoesOnOutside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, result, _ := awaitingApproval(t, activity.Options{Pending: 10 * time.Minute, Retry: activity.Retry{MaxAttempts: 1}})
+		time.Sleep(time.Minute)
+		purge(d)
+		time.Sleep(3 * 24 * time.Hour)
+		if err := result(); err == nil || !strings.Contains(err.Error(), "not completed in time") {
+			t.Errorf("the run ended with %v", err)
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// maintained is a deployment whose processes go through all runs once a day.
+func maintained(t *testing.T) *turntest.Deployment {
+	d := turntest.New(t)
+	d.Ports.Scanner = d.Store
+	return d
+}
+
+func purge(d *turntest.Deployment) {
+	for _, name := range []string{queue.Activities, queue.Timers, queue.Workflow} {
+		d.Queue.Purge(name)
+		d.Queue.Purge(queue.DeadLetters(name))
+	}
+}
+
+// The workflow of these tests waits in all the ways in which a run can wait for a message.
+var (
+	lostType  = workflow.Declare[int, string]("lost")
+	lostSlow  = activity.New("slow", lostActivity, activity.Options{StartToClose: time.Hour})
+	lostOnce  = activity.New("single", lostActivity, activity.Options{StartToClose: time.Hour, Retry: activity.Retry{MaxAttempts: 1}})
+	lostFlaky = activity.New("shaky", func(ctx context.Context, _ int) (string, error) {
+		if activity.InfoOf(ctx).Attempt <= 3 {
+			return "", errors.New("it takes four attempts")
+		}
+		return "ok", nil
+	}, activity.Options{StartToClose: time.Hour, Retry: activity.Retry{InitialInterval: time.Minute}})
+)
+
+func lostActivity(_ context.Context, i int) (string, error) {
+	time.Sleep(30 * time.Second)
+	return fmt.Sprint("r", i), nil
+}
+
+func lostRun(build string) func(workflow.Context, int) (string, error) {
+	return func(ctx workflow.Context, n int) (string, error) {
+		var group workflow.WaitGroup
+		results := make([]string, n)
+		for i := range n {
+			group.Go(ctx, func(ctx workflow.Context) { results[i], _ = lostSlow.Run(ctx, i) })
+		}
+		if err := group.Wait(ctx); err != nil {
+			return "", err
+		}
+		flaky, err := lostFlaky.Run(ctx, 0)
+		if err != nil {
+			return "", err
+		}
+		if err := workflow.Sleep(ctx, 5*time.Minute); err != nil {
+			return "", err
+		}
+		if build == "build-1" {
+			panic("the bug of build 1")
+		}
+		return fmt.Sprint(results, flaky), workflow.Sleep(ctx, 3*time.Hour)
+	}
+}
+
+func lostRegistrations(build string) []workflow.Registration {
+	return []workflow.Registration{workflow.Bind(lostType, lostRun(build)), lostSlow, lostOnce, lostFlaky}
+}
+
+// All queues are purged in the midst of a workflow, whatever it is waiting for: maintenance brings it to its end, and does
+// nothing about one that is well.
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{
+		0, 10 * time.Second, 45 * time.Second, 2 * time.Minute, 4 * time.Minute, 9 * time.Minute, 20 * time.Minute,
+		20*time.Minute + 5*time.Second, 3 * time.Hour, 3*time.Hour + 10*time.Minute,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d, began := maintained(t), time.Now()
+			p := d.Start(executor.Options{Build: "build-1"}, lostRegistrations("build-1")...)
+			_, err := lostType.Start(t.Context(), p.Client, "w", 3, workflow.StartOptions{StartDelay: 5 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after >= 20*time.Minute { // the mended build; before, the purge may hit the retries of the broken one
+				time.Sleep(20 * time.Minute)
+				p.Stop()
+				p = d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)
+			}
+			time.Sleep(time.Until(began.Add(after)))
+			purge(d)
+			p.Stop()
+			p = d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)
+			time.Sleep(3 * 24 * time.Hour)
+			result, err := lostType.Get(p.Client, "w").Result(t.Context())
+			if err != nil || result != "[r0 r1 r2]ok" {
+				t.Errorf("purged after %v: %q, %v", after, result, err)
+			}
+			p.Stop()
+			d.CheckReplay(p)
+		})
+	}
+}
+
+// What is well is not sent again: with maintenance a workflow sends the messages that it sends without.
+func TestNothingIsSentAgain(t *testing.T) {
+	t.Parallel()
+	messages := map[bool]int64{}
+	for _, maintains := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := turntest.New(t)
+			if maintains {
+				d.Ports.Scanner = d.Store
+			}
+			p := d.Start(executor.Options{CheckEvery: time.Hour}, lostRegistrations("build-2")...)
+			// One activity at a time: how many messages it takes to bring several results together is chance.
+			run, err := lostType.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{StartDelay: 30 * 24 * time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(31 * 24 * time.Hour)
+			if _, err := run.Result(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			messages[maintains] = p.Meter.Cost().Messages
+		})
+	}
+	if messages[true] != messages[false] {
+		t.Errorf("%d messages, without maintenance %d", messages[true], messages[false])
+	}
+}
+
+// An activity that may run only once, and whose message was lost before an attempt began, is run a day later: the record says that
+// none has begun.
+func TestPurgeOfASingleAttempt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := maintained(t)
+		single := workflow.Declare[int, string]("singleRun")
+		ran := 0
+		once := activity.New("counted", func(context.Context, int) (string, error) {
+			ran++
+			return "", nil
+		}, activity.Options{StartToClose: time.Hour, Retry: activity.Retry{MaxAttempts: 1}})
+		code := workflow.Bind(single, func(ctx workflow.Context, n int) (string, error) { return once.Run(ctx, n) })
+		idle := d.Idle(executor.Options{}, code, once)
+		if _, err := single.Start(t.Context(), idle.Client, "w", 1, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		purge(d)
+		d.Start(executor.Options{}, code, once)
+		time.Sleep(3 * 24 * time.Hour)
+		if status := d.Runs("w")[0].State.Status; status != history.Completed || ran != 1 {
+			t.Errorf("it ran %d times, and is %v", ran, status)
+		}
+	})
+}
+
+// An activity ends no earlier than its options say, also if the slow check comes by something else of its run that was lost.
+func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := maintained(t)
+		both := workflow.Declare[int, string]("both")
+		long := activity.New("long", func(ctx context.Context, _ int) (string, error) {
+			if activity.InfoOf(ctx).Attempt == 1 {
+				return "", errors.New("it takes two attempts")
+			}
+			time.Sleep(5 * 24 * time.Hour)
+			return "", nil
+		}, activity.Options{StartToClose: 6 * 24 * time.Hour, ScheduleToClose: 10 * 24 * time.Hour})
+		code := workflow.Bind(both, func(ctx workflow.Context, n int) (string, error) {
+			workflow.Go(ctx, func(ctx workflow.Context) { _ = workflow.Sleep(ctx, 10*time.Minute) })
+			return long.Run(ctx, n)
+		})
+		p := d.Start(executor.Options{}, code, long)
+		if _, err := both.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // the first attempt at the long one has failed
+		purge(d)
+		time.Sleep(6 * 24 * time.Hour)
+		if status := d.Runs("w")[0].State.Status; status != history.Completed {
+			t.Errorf("the run is %v", status)
+		}
+	})
+}
+
+// failingReads is a log whose reads fail while it is told to.
+type failingReads struct {
+	store.Log
+	fail bool
+}
+
+func (l *failingReads) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (store.Page, error) {
+	if l.fail {
+		return store.Page{}, errors.New("the store does not answer")
+	}
+	return l.Log.Backward(ctx, workflow, before, until, limit)
+}
+
+// What a round of the check could not send the next one sends, once: for each of a few runs, and for more than its place can name.
+func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	for _, runs := range []int{1, 60} {
+		synctest.Test(t, func(t *testing.T) {
+			d := maintained(t)
+			reads := &failingReads{Log: d.Store}
+			d.Ports.Log = reads
+			p := d.Idle(executor.Options{CheckEvery: day, CacheEntries: -1}, counters()...)
+			for i := range runs {
+				id := fmt.Sprint("w", i)
+				if _, err := turntest.Counter.Start(t.Context(), p.Client, id, 10_000, workflow.StartOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				if a := p.Do(http.MethodPost, "/v1/workflows/"+id+"/updates/nap", `{"input":"1m","waitFor":"accepted"}`); a.Status >= 300 {
+					t.Fatalf("%d %s", a.Status, a.Body)
+				}
+			}
+			purge(d)
+			time.Sleep(10 * day)
+			for round, want := range []executor.Report{{Failed: runs}, {Failed: runs}, {Sent: runs}, {}} {
+				reads.fail = want.Failed > 0
+				did, err := p.Service.Maintain(t.Context())
+				if err != nil || did.Failed != want.Failed || did.Sent != want.Sent {
+					t.Errorf("round %d: %+v, %v, want %+v", round, did, err, want)
+				}
+				time.Sleep(day)
+			}
+		})
+	}
+}
+
+// The message that has claimed an attempt is lost. The slow check sends a copy of that message: another sending would wait for it for
+// ever if it had to be replaced in its turn.
+func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := maintained(t)
+		p := d.Idle(executor.Options{}, lostRegistrations("build-1")...)
+		if _, err := lostType.Start(t.Context(), p.Client, "w", 1); err != nil {
+			t.Fatal(err)
+		}
+		purge(d)
+		claim, err := history.EncodeBody(struct {
+			By   uint64 `cbor:"3,keyasint"`
+			Look int    `cbor:"8,keyasint"`
+			Copy uint64 `cbor:"9,keyasint"`
+		}{7, 1, 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := d.Runs("w")[0]
+		if err := d.Store.RecordAttempt(t.Context(), store.Attempt{Workflow: "w", Run: 1, RunID: string(run.State.RunID), Event: 5, Number: 1, Body: claim}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * day)
+		if did, err := p.Service.Maintain(t.Context()); err != nil || did.Sent != 1 {
+			t.Fatalf("%+v, %v", did, err)
+		}
+		sent, err := d.Queue.Receive(t.Context(), queue.Activities, 10)
+		if err != nil || len(sent) != 1 {
+			t.Fatal(sent, err)
+		}
+		m, err := outbox.Decode(sent[0].Body)
+		if err != nil || m.Send != 7 || m.Look != 2 || m.Copy == 0 || m.Copy == 9 {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+// A copy that comes back from the dead letters is not replaced while the store does not answer: its duplicates would multiply.
+func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		reads := &failingReads{Log: d.Store}
+		d.Ports.Log = reads
+		p := d.Idle(executor.Options{CacheEntries: -1}, lostRegistrations("build-1")...)
+		if _, err := lostType.Start(t.Context(), p.Client, "w", 1); err != nil {
+			t.Fatal(err)
+		}
+		sent, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
+		if err != nil || len(sent) != 1 {
+			t.Fatal(sent, err)
+		}
+		m, err := outbox.Decode(sent[0].Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		purge(d)
+		m.Look, m.Copy = 1, 2
+		reads.fail = true
+		if err := p.Service.HandleDead(t.Context(), m); err == nil || d.Queue.Len(queue.Activities) != 0 {
+			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
+		}
+		reads.fail = false
+		if err := p.Service.HandleDead(t.Context(), m); err != nil || d.Queue.Len(queue.Activities) != 1 {
+			t.Errorf("%v, and %d messages are sent", err, d.Queue.Len(queue.Activities))
+		}
+	})
+}

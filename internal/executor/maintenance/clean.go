@@ -1,0 +1,181 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/children"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/runlog"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// errAsked is a run that is kept although it might be deleted: an open one asks it for ids.
+var errAsked = errors.New("turn: an open run asks this one for ids")
+
+// clean deletes a closed run. part is what a scan has seen of it, its last commit at the end: a closed run never changes.
+//
+// The order is what makes it safe:
+//
+//  1. its attempts: they name the run by its number, and another run may have that some day;
+//  2. all commits but the last. Whoever reads meanwhile finds a closed run that lacks its first slots, and knows that it is
+//     gone (session.foldRun). Without its last commit it would look open;
+//  3. if nothing stands at the next number, a void run there, which expires. Numbers of runs must not go back under a start
+//     that is under way: it has read "the latest is run 7", puts run 8, and another start, which reads after the last commit
+//     has gone, would put run 1 beside it. Now the put of run 8 fails, and whoever reads "the latest is run 8, void" puts
+//     run 9, and, in the same transaction, something into the first slot of run 1 (session.beside): so it does not matter
+//     when the void run goes either;
+//  4. the last commit.
+//
+// A void run that an earlier round put at 3 is renewed if it expires within two hours: a start that has read it may not find its place
+// empty once the last commit has gone. It is put again if it has expired already, even if there are void runs above it.
+//
+// A crash anywhere leaves the last commit, and the next round finds the run by it; after 3 it finds it without being the
+// latest. Each deletion demands the commit that was read, so one that comes very late deletes nothing of a later run that
+// has the number again. Two processes that do the same do it once.
+//
+// A run that was continued as new is kept while the run after it is open, because that one asks it for the ids of updates
+// and signals that may be sent again: the error is errAsked. A child is kept while its parent waits for its outcome: the error is
+// errAwaited. clean reports whether it deleted the run.
+func clean(ctx context.Context, s *session.Process, part []store.Item) (bool, error) {
+	if waits, err := children.IsAwaited(ctx, s, part); err != nil {
+		return false, err
+	} else if waits {
+		return false, children.ErrAwaited
+	}
+	last := part[len(part)-1]
+	t, err := s.Open(ctx, last.Workflow)
+	if err != nil {
+		return false, err
+	}
+	defer t.Close()
+	t.Forget() // nobody here goes on with what is deleted now
+	latest, err := s.Log.Backward(ctx, last.Workflow, store.Key{}, store.Key{}, 1)
+	if err != nil || len(latest.Items) == 0 { // another process was faster
+		return false, err
+	}
+	if asked, err := asks(ctx, t, latest.Items[0], last); err != nil {
+		return false, err
+	} else if asked {
+		return false, errAsked
+	}
+	attempts, err := s.Ports.Attempts.ReadAttempts(ctx, last.Workflow, last.Run)
+	if err == nil && len(attempts) > 0 {
+		err = s.Eraser.Delete(ctx, nil, attempts)
+	}
+	if err == nil {
+		err = deleteBefore(ctx, s, part, last)
+	}
+	if err == nil {
+		err = takeNext(ctx, t, last.Run+1, latest.Items[0])
+	}
+	if err == nil {
+		err = s.Eraser.Delete(ctx, []store.Item{last}, nil)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// takeNext puts a void run at the number after a run that is being deleted if nothing stands there, and renews one that expires within
+// two hours. It does nothing below a run that is not void: the put that opened that one took the number as well. latest is the workflow's
+// latest item. It costs a read if there are several void runs.
+func takeNext(ctx context.Context, t *session.Session, number uint32, latest store.Item) error {
+	next := latest
+	switch {
+	case latest.Run >= number && !runlog.IsVoid(latest):
+		return nil
+	case latest.Run > number:
+		page, err := t.Log.Forward(ctx, store.Key{Workflow: t.WorkflowID, Run: number}, 1)
+		if err != nil {
+			return err
+		}
+		next = store.Item{}
+		if len(page.Items) > 0 {
+			next = page.Items[0]
+		}
+	}
+	switch {
+	case next.Run != number:
+		return putVoid(ctx, t, number, [16]byte{})
+	case runlog.IsVoid(next) && next.Expires.Before(t.Timestamp().Add(2*runlog.MaxAge).Time()):
+		return putVoid(ctx, t, number, next.Commit)
+	}
+	return nil
+}
+
+// asks reports whether the run of the latest item of a workflow is open, and continues the one that ends with last: the run
+// after it, or one that goes on from that after a reset.
+func asks(ctx context.Context, t *session.Session, latest, last store.Item) (bool, error) {
+	if latest.Run <= last.Run {
+		return false, nil
+	}
+	c, err := history.Decode(latest.Slot, latest.Body)
+	if err != nil || c.Status.Closed() {
+		// A run that was opened together with the close may ask: it is there, and this read has not seen it.
+		return err == nil && c.OpenedWith() != "" && t.View.IsRecent(c.Time), err
+	}
+	c, err = history.Decode(last.Slot, last.Body)
+	continued := err == nil && c.Status != history.Terminated && c.NextRun() != ""
+	if !continued || latest.Run == last.Run+1 {
+		return continued, err
+	}
+	first, err := t.View.FirstCommit(ctx, t.WorkflowID, latest.Run)
+	if err != nil || first == nil || first.Opens() == nil {
+		return false, err
+	}
+	return first.Opens().ContinuedFrom == c.RunID, nil
+}
+
+// deleteBefore deletes the commits of a run but the last. Where the scan did not see all of them, they are read: as a page
+// of the scan began in the middle of the run, or an earlier round has deleted some.
+func deleteBefore(ctx context.Context, s *session.Process, part []store.Item, last store.Item) error {
+	if part[0].Slot == 0 {
+		return deleteItems(ctx, s, part[:len(part)-1])
+	}
+	for from := (store.Key{Workflow: last.Workflow, Run: last.Run}); ; {
+		page, err := s.Log.Forward(ctx, from, 0)
+		if err != nil {
+			return err
+		}
+		items := page.Items
+		for len(items) > 0 && items[len(items)-1].Slot >= last.Slot {
+			items = items[:len(items)-1]
+		}
+		if err := deleteItems(ctx, s, items); err != nil || !page.More || len(items) < len(page.Items) {
+			return err
+		}
+		from.Slot = items[len(items)-1].Slot + 1
+	}
+}
+
+func deleteItems(ctx context.Context, s *session.Process, items []store.Item) error {
+	if len(items) > 0 && items[0].Slot == 0 && runlog.IsVoid(items[0]) {
+		items = items[1:] // it took the place of the first commit, which was gone: it keeps the number taken (session.beside)
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	return s.Eraser.Delete(ctx, items, nil)
+}
+
+// putVoid makes a run void, if nothing stands there: a run that was started meanwhile does as well. If over is not zero, it renews the
+// void run that has this commit, and fails if that is no longer there.
+func putVoid(ctx context.Context, t *session.Session, number uint32, over [16]byte) error {
+	v := commit.Void(t, number)
+	if err := t.Encode([]*session.Change{v}); err != nil {
+		return err
+	}
+	err := t.Log.Append(ctx, store.Item{
+		Key:    store.Key{Workflow: t.WorkflowID, Run: number},
+		Commit: v.Commit.ID, Body: v.Body, Expires: v.Commit.Expires.Time(), Over: over,
+	})
+	var conflict *store.Conflict
+	if errors.As(err, &conflict) && over == ([16]byte{}) {
+		return nil
+	}
+	return err
+}

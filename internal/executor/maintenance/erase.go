@@ -1,0 +1,77 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/children"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/runlog"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Delete deletes a closed run, with all that belongs to it, as its retention does (see clean). It is gone when Delete returns
+// nil; a process that has it in memory may answer from that for up to an hour. The same again finds nothing, or goes on with
+// what a crash has left.
+func (s *Maintenance) Delete(ctx context.Context, workflowID string, runID history.RunID) error {
+	if err := starts.CheckIDs(workflowID, runID); err != nil {
+		return err
+	}
+	if runID == "" {
+		return api.Invalid.New("the runId is missing: say which run is to be deleted")
+	}
+	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
+	defer cancel()
+	last, err := lastCommit(ctx, s.Process, workflowID, runID)
+	if err != nil {
+		return s.Problem(err)
+	}
+	deleted, err := clean(ctx, s.Process, []store.Item{*last})
+	switch {
+	case deleted:
+		s.Options.Logger.InfoContext(ctx, "deleted a run on request", "workflowId", workflowID, "runId", runID)
+	case errors.Is(err, errAsked):
+		return api.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
+	case errors.Is(err, children.ErrAwaited):
+		return api.AlreadyOpen.New("the parent of run %q of workflow %q is open, and does not know yet how that ended: delete it when it does, or when the parent has closed", runID, workflowID)
+	case err != nil:
+		s.Options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
+		return s.Problem(outcome.ErrUnknown)
+	}
+	return nil
+}
+
+// lastCommit is the last commit of a run that may be deleted.
+//
+// One that has closed only now may not: another process may know it as open, and would find a slot empty that has been
+// taken.
+func lastCommit(ctx context.Context, s *session.Process, workflowID string, runID history.RunID) (*store.Item, error) {
+	number := runID.Number()
+	page, err := s.Log.Backward(ctx, workflowID, store.Key{Run: number + 1}, store.Key{Run: number}, 1)
+	if err != nil {
+		return nil, outcome.OfRead(err)
+	}
+	gone := api.NotFound.New("run %q of workflow %q is not there", runID, workflowID)
+	if len(page.Items) == 0 || s.Logs.IsGone(page.Items[0]) {
+		return nil, gone
+	}
+	c, err := history.Decode(page.Items[0].Slot, page.Items[0].Body)
+	if err != nil {
+		return nil, err
+	}
+	ready := c.Time.Add(2 * runlog.MaxAge)
+	switch {
+	case c.RunID != runID || c.Status == history.Void:
+		return nil, gone
+	case !c.Status.Closed():
+		return nil, api.AlreadyOpen.New("run %q of workflow %q is open: terminate it, or wait until it has closed", runID, workflowID)
+	case s.Timestamp() < ready:
+		return nil, api.ClosedRecently.New("run %q of workflow %q has closed only now: it can be deleted from %s on", runID, workflowID, ready.Time().Format(time.RFC3339))
+	}
+	return &page.Items[0], nil
+}

@@ -1,0 +1,326 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/children"
+	"github.com/seed-41655fb1/weft/internal/executor/runlog"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// scanPage is how many commits one look at the store returns: few enough that what follows from them is done in seconds.
+const scanPage = 250
+
+// round is where the slow check stands: what is kept between its steps.
+type round struct {
+	// Walking says that the walk is under way; otherwise it waits until it is time for the next.
+	Walking bool `cbor:"1,keyasint,omitempty"`
+	// Began is when this walk began, or the last one, and Before when the one before that began.
+	Began  history.Timestamp `cbor:"2,keyasint"`
+	Before history.Timestamp `cbor:"3,keyasint,omitempty"`
+	// Cursor is where the walk goes on, and Open the run with which its last page ended, unless that was seen to its end:
+	// it may go on with the next page.
+	Cursor string    `cbor:"4,keyasint,omitempty"`
+	Open   *openPart `cbor:"5,keyasint,omitempty"`
+	// Failed are runs that this walk could not look after, and Missed those of the walk before: what the walks that failed would have
+	// sent is sent by the first that succeeds. Of more than maxFailed, Failed has one more, and the next walk comes by all runs as if
+	// this one had not.
+	Failed []failedPart `cbor:"6,keyasint,omitempty"`
+	Missed []failedPart `cbor:"7,keyasint,omitempty"`
+}
+
+type openPart struct {
+	Workflow string `cbor:"1,keyasint"`
+	Run      uint32 `cbor:"2,keyasint"`
+}
+
+// failedPart is a run that walks could not look after since the one before them began.
+type failedPart struct {
+	openPart
+	Since history.Timestamp `cbor:"3,keyasint"`
+}
+
+// maxFailed is how many runs the place of the check has that it could not look after.
+const maxFailed = 50
+
+// since is when the last walk began that could look after a run.
+func (r *round) since(run openPart) history.Timestamp {
+	for _, f := range r.Missed {
+		if f.openPart == run {
+			return f.Since
+		}
+	}
+	return r.Before
+}
+
+// next is the round that follows.
+func (r *round) next(now history.Timestamp) *round {
+	n := &round{Walking: true, Began: now, Before: r.Began, Missed: r.Failed}
+	if len(r.Failed) > maxFailed {
+		n.Before = r.Before
+	}
+	return n
+}
+
+// fail notes that this walk could not look after a run.
+func (r *round) fail(run openPart) {
+	if len(r.Failed) <= maxFailed {
+		r.Failed = append(r.Failed, failedPart{run, r.since(run)})
+	}
+}
+
+// Report is what a step of Maintain did.
+type Report struct {
+	// Commits were looked at, Deleted runs deleted, and Sent messages sent again. Failed runs are left to the next round.
+	Commits, Deleted, Sent, Failed int
+	// Asked are the children that were asked how they are.
+	Asked int
+	// Late are the messages that were sent again for closed runs, in case the first ones were lost.
+	Late int
+	// Ended says that the walk has come by everything.
+	Ended bool
+}
+
+// Maintain makes one bounded step of the slow check over all runs. It deletes runs that closed longer ago than their retention
+// (see clean), and sends again what open runs have waited for in vain, what ends children whose parents have closed (see resend), and
+// what closed runs have sent to others in their last tasks (see resendClosed). A walk over all commits begins at most every Options.CheckEvery; a step looks at Options.CheckAtOnce of them, and keeps its
+// place in the store. Nothing that is correct rests on it.
+//
+// A crash in the middle, or another process that makes the same step, has the step made twice. Deletions do nothing the
+// second time, and the receivers of messages bear duplicates.
+//
+// What it costs on AWS (us-east-1 on demand: $0.125 per million reads, $0.625 per million writes), called each minute with
+// the defaults, in dollars a month; a commit is taken to be 250 bytes, a run to have five of them:
+//
+//	the place is read each minute, consistently: 43,200 reads                              0.005
+//	an empty table, a walk a day: 4 scans and 2 writes of the place                        0.000
+//	100,000 runs that are there: 500,000 commits a day, half a read for 4 KB: 475,000      0.06
+//	   the place is kept after each 20,000 commits: 25 writes a day                        0.0005
+//	100,000 runs that are deleted: 5 writes each, 1 for the run's number, 2 reads          0.40
+//	   and the two rows in the list of each, where there is one                            0.13
+//	at most, in a table that no walk gets around in a day: 43,200 steps,
+//	   27 million reads and 43,200 writes                                                  3.40
+//	100,000 runs that wait in vain: 2 reads and a message each, again after twice the time 0.11
+//	100,000 children that are open for days: 3 reads a day each, to see their parents      1.13
+//	100,000 children that are deleted: a read each, to see that nobody waits for them      0.01
+//	100,000 runs that have closed with a signal to another run that nobody confirmed: a
+//	   message and 2 reads each, a day later and each time the age has doubled             0.32
+func (s *Maintenance) Maintain(ctx context.Context) (did Report, err error) {
+	if s.Scanner == nil {
+		return did, nil
+	}
+	ctx, ended := s.Metered(ctx)
+	defer ended()
+	mark, err := s.Scanner.ReadMark(ctx)
+	if err != nil {
+		return did, err
+	}
+	r, err := nextRound(s.Process, mark)
+	if err != nil || !r.Walking {
+		return did, err
+	}
+	walkErr := walk(ctx, s.Process, r, &did)
+	if did.Deleted > 0 {
+		s.Options.Logger.InfoContext(ctx, "deleted closed runs whose retention is over", "runs", did.Deleted, "failed", did.Failed, "commitsSeen", did.Commits)
+	}
+	body, err := history.EncodeBody(r)
+	if err != nil {
+		return did, err
+	}
+	// A crash before the place is kept leaves the place before, and the step is made again.
+	err = s.Scanner.WriteMark(context.WithoutCancel(ctx), mark, body)
+	if errors.Is(err, store.ErrStale) {
+		err = nil // another process has made the same step
+	}
+	return did, errors.Join(walkErr, err)
+}
+
+// nextRound is the round that a mark keeps, or the next one if it is time for that.
+func nextRound(s *session.Process, mark []byte) (*round, error) {
+	r := &round{}
+	if len(mark) > 0 {
+		err := history.DecodeBody(mark, r)
+		if errors.Is(err, history.ErrCorrupt) {
+			s.Options.Logger.Warn("the check over all runs begins again: its place is damaged", "error", err)
+			r, err = &round{}, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the place of the check over all runs: %w", err)
+		}
+	}
+	if now := s.Timestamp(); !r.Walking && (r.Began == 0 || now.Sub(r.Began) >= s.Options.CheckEvery) {
+		r = r.next(now)
+	}
+	return r, nil
+}
+
+// walk makes a step of a round: some pages. Where ctx ends in the middle of a page, the page is walked again.
+func walk(ctx context.Context, s *session.Process, r *round, did *Report) error {
+	for did.Commits < s.Options.CheckAtOnce && ctx.Err() == nil {
+		items, next, err := s.Scanner.Scan(ctx, r.Cursor, scanPage)
+		if errors.Is(err, store.ErrBadToken) {
+			s.Options.Logger.WarnContext(ctx, "the check over all runs begins again: its place is of another version", "error", err)
+			r.Cursor, r.Open = "", nil
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		open, err := page(ctx, s, r, items, next == "", did)
+		if err != nil {
+			return err
+		}
+		did.Commits += max(len(items), 1) // a page of what is no commit has its cost too
+		if r.Cursor, r.Open = next, open; next == "" {
+			r.Walking, did.Ended = false, true
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// page looks at the runs of a page. It returns the one that may go on with the next page; of a run that went on with this
+// page only the end is here.
+func page(ctx context.Context, s *session.Process, r *round, items []store.Item, last bool, did *Report) (*openPart, error) {
+	parts := partition(items)
+	if before := r.Open; before != nil {
+		switch {
+		case len(parts) == 0 && !last:
+			return before, nil
+		case len(parts) == 0 || parts[0][0].Workflow != before.Workflow || parts[0][0].Run != before.Run:
+			err := tend(ctx, s, r, did, *before, func() error { return resend(ctx, s, r, before.Workflow, before.Run, did) })
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i, part := range parts {
+		end := part[len(part)-1]
+		c, err := history.Decode(end.Slot, end.Body)
+		if i == len(parts)-1 && !last && (err != nil || !c.Status.Closed()) {
+			return &openPart{end.Workflow, end.Run}, nil
+		}
+		err = tend(ctx, s, r, did, openPart{end.Workflow, end.Run}, func() error {
+			if err != nil {
+				return err
+			}
+			return examine(ctx, s, r, part, c, did)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// tend does something for one run. What goes wrong with it is told, and left to the next round; only the end of ctx ends the
+// step.
+func tend(ctx context.Context, s *session.Process, r *round, did *Report, run openPart, do func() error) error {
+	err := do()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	did.Failed++
+	r.fail(run)
+	s.Options.Logger.ErrorContext(ctx, "the check could not look after a run; the next round will try again", "workflowId", run.Workflow, "run", run.Run, "error", err)
+	return nil
+}
+
+// partition parts items into those of each run.
+func partition(items []store.Item) (parts [][]store.Item) {
+	for len(items) > 0 {
+		first := items[0]
+		end := slices.IndexFunc(items, func(i store.Item) bool { return i.Workflow != first.Workflow || i.Run != first.Run })
+		if end < 0 {
+			end = len(items)
+		}
+		parts, items = append(parts, items[:end]), items[end:]
+	}
+	return parts
+}
+
+func oneIf(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// examine decides from the commits of a run that a page has, the last one among them, whether there is something to do.
+// Void runs expire.
+func examine(ctx context.Context, s *session.Process, r *round, part []store.Item, last *history.Commit, did *Report) error {
+	id, number := part[0].Workflow, part[0].Run
+	switch {
+	case last.Status == history.Void:
+		return nil
+	case !last.Status.Closed():
+		if part[0].Slot == 0 && !mayWait(s, r, part) {
+			return nil
+		}
+		return resend(ctx, s, r, id, number, did)
+	}
+	over, err := over(ctx, s, r, part, last)
+	if err != nil {
+		return err
+	}
+	if !over {
+		return resendClosed(ctx, s, r, part, last, did)
+	}
+	if owes, err := owes(ctx, s, r, part, last); err != nil {
+		return err
+	} else if owes {
+		return resendClosed(ctx, s, r, part, last, did)
+	}
+	deleted, err := clean(ctx, s, part)
+	if errors.Is(err, errAsked) || errors.Is(err, children.ErrAwaited) {
+		return nil
+	}
+	did.Deleted += oneIf(deleted)
+	return err
+}
+
+// over reports whether the retention of a closed run is over. It reads the run's first commit if the page does not have it.
+func over(ctx context.Context, s *session.Process, r *round, part []store.Item, last *history.Commit) (bool, error) {
+	age := r.Began.Sub(last.Time)
+	if age <= 2*runlog.MaxAge {
+		return false, nil
+	}
+	first := part[0]
+	c, err := history.Decode(0, first.Body)
+	if first.Slot != 0 || err != nil { // a scan leaves large commits where they are
+		page, err := s.Log.Forward(ctx, store.Key{Workflow: first.Workflow, Run: first.Run}, 1)
+		if err != nil || len(page.Items) == 0 {
+			return false, err // another process was faster
+		}
+		if first = page.Items[0]; first.Slot != 0 {
+			return true, nil // its deletion has begun
+		}
+		if c, err = history.Decode(0, first.Body); err != nil {
+			return false, err
+		}
+	}
+	var retention time.Duration
+	if started := c.Opens(); started != nil {
+		retention = time.Duration(started.Retention)
+	}
+	if age > s.Keep(retention) {
+		return true, nil
+	}
+	// An earlier version of Weft wrote commits that expire. Where the last one does before the first, the run would look open: it goes
+	// as a whole before that.
+	end := part[len(part)-1].Expires
+	endsFirst := !end.IsZero() && (first.Expires.IsZero() || first.Expires.After(end))
+	return endsFirst && history.At(end).Sub(r.Began) < 2*s.Options.CheckEvery, nil
+}
+
+// Maintenance looks after all runs.
+type Maintenance struct{ *session.Process }

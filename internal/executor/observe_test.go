@@ -1,0 +1,128 @@
+package executor_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+)
+
+// watched is a deployment of which a sink is told.
+type watched struct {
+	t    *testing.T
+	d    *turntest.Deployment
+	p    *turntest.Process
+	told *turntest.Observed
+}
+
+func watch(t *testing.T, build string) *watched {
+	w := &watched{t: t, d: turntest.New(t), told: &turntest.Observed{}}
+	w.deploy(build)
+	return w
+}
+
+func (w *watched) deploy(build string) {
+	if w.p != nil {
+		w.p.Stop()
+	}
+	w.p = w.d.Start(executor.Options{Build: build, Observe: observe.New(w.told)}, turntest.Workload(build)...)
+}
+
+// post sends a request, and what it and its messages set off has to be told as these lines.
+func (w *watched) post(target, body string, want ...string) {
+	w.t.Helper()
+	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
+	w.wait(0, want...)
+}
+
+func (w *watched) wait(d time.Duration, want ...string) {
+	w.t.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	w.compare(w.told.Take(), want)
+}
+
+func (w *watched) compare(got, want []string) {
+	w.t.Helper()
+	if !slices.Equal(got, want) {
+		w.t.Errorf("told\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// together is post of a request whose messages are handled while it is answered: what is told of both is in no order.
+func (w *watched) together(target, body string, want ...string) {
+	w.t.Helper()
+	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
+	synctest.Wait()
+	w.compare(slices.Sorted(slices.Values(w.told.Take())), slices.Sorted(slices.Values(want)))
+}
+
+// What the service does is told once, with what came of it.
+func TestWhatIsTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, "build-1")
+		w.post("", `{"workflowId":"a","type":"counter"}`, "task start normal 1, 4 events, committed")
+		w.post("/a/updates/add", `{"updateId":"u1","input":7}`, "task update speculative 1, 5 events, committed", "update add accepted")
+		w.post("/a/updates/add", `{"updateId":"u1","input":7}`) // it is known
+		// A refusal rests on a read. That brings nothing new, so the validator does not run again.
+		w.post("/a/updates/add", `{"input":-1}`, "task update speculative 1, 0 events, discarded", "update add rejected")
+		w.post("/a/queries/sum", "")
+		w.together("/a/updates/do", `{"input":{"name":"x","fails":1}}`,
+			"task update speculative 1, 5 events, committed", "update do accepted", "attempt work 1, failed: application",
+			"attempt work 2, completed", "task activity normal 1, 5 events, committed")
+		w.post("/a/updates/nap", `{"input":"1h","waitFor":"accepted"}`, "task update speculative 1, 5 events, committed", "update nap accepted")
+		w.wait(time.Hour, "timer 1h0m0s", "task timer normal 1, 5 events, committed")
+		w.post("/a/signals/poke", `{"input":"done"}`, "closed completed, 34 events", "task signal normal 1, 5 events, committed")
+	})
+}
+
+// A run whose code fails is stuck from the second attempt on, for as long as the code is not mended.
+func TestStuckTasksAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, "build-1")
+		w.post("", `{"workflowId":"a","type":"counter"}`, "task start normal 1, 4 events, committed")
+		w.post("/a/signals/poke", `{"input":"panic"}`, "task signal normal 1, 4 events, committed: panic")
+		if n := w.told.Sum(observe.StuckTasks); n != 0 {
+			t.Errorf("stuck %v times after the first failure", n)
+		}
+		w.wait(4*time.Second, "task retry transient 2, 0 events, discarded: panic", "task retry transient 3, 0 events, discarded: panic")
+		w.post("/a/updates/add", `{"input":1}`) // it is not ready
+		if n := w.told.Sum(observe.StuckTasks); n != 2 {
+			t.Errorf("stuck %v times, want 2", n)
+		}
+		if n := w.told.Sum(observe.TaskFailures); n != 3 {
+			t.Errorf("%v failures, want 3", n)
+		}
+		w.deploy("build-2")
+		w.wait(15*time.Minute, "task retry transient 4, 3 events, committed")
+	})
+}
+
+// A put that comes too late is told, and the task that it was for.
+func TestLostRacesAreTold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{t: t, d: turntest.New(t), told: &turntest.Observed{}}
+		hooks := w.d.Hook()
+		w.deploy("build-1")
+		other := w.d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+		w.post("", `{"workflowId":"a","type":"counter"}`, "task start normal 1, 4 events, committed")
+		hooks.Next(turntest.OnPut, func(put func() error) error {
+			other.Do(http.MethodPost, "/v1/workflows/a/updates/add", `{"input":1}`)
+			return put()
+		})
+		w.post("/a/updates/add", `{"input":2}`,
+			"lost a race", "task update speculative 1, 5 events, lost", "task update speculative 1, 5 events, committed", "update add accepted")
+		if n := w.told.Sum(observe.Writes); n != 2 {
+			t.Errorf("%v writes are told, want 2: what was lost is none", n)
+		}
+	})
+}

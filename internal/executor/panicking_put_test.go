@@ -1,0 +1,60 @@
+package executor_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A put that panics while it closes a run and opens the next leaves nothing of the next run in memory: neither a refusal nor a commit
+// after it comes from that run's code.
+func TestPanicInThePutOfTwoRuns(t *testing.T) {
+	t.Parallel()
+	chain, turnOver := workflow.Declare[int, int]("chain"), workflow.NewUpdate[int, int]("turnOver")
+	code := workflow.Bind(chain, func(ctx workflow.Context, generation int) (int, error) {
+		over := false
+		turnOver.Handle(ctx, func(_ workflow.Context, n int) (int, error) {
+			over = n == 9
+			return generation, nil
+		}, workflow.Validate(func(n int) error {
+			if n < 0 {
+				return fmt.Errorf("generation %d", generation)
+			}
+			return nil
+		}))
+		if err := workflow.Await(ctx, func() bool { return over }); err != nil {
+			return 0, err
+		}
+		return chain.ContinueAsNew(ctx, generation+1)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Start(executor.Options{}, code)
+		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"chain","input":0}`)
+		send := func(input string) *turntest.Answer {
+			return p.Do(http.MethodPost, "/v1/workflows/w/updates/turnOver", `{"input":`+input+`}`)
+		}
+		hooks.Next(turntest.OnPut, func(func() error) error { panic("the store has a defect") })
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic of the store is gone")
+				}
+			}()
+			send("9")
+		}()
+		if a := send("-1"); a.Status != http.StatusUnprocessableEntity || !strings.Contains(string(a.Body), "generation 0") {
+			t.Errorf("a refusal: %d %s; want one of generation 0", a.Status, a.Body)
+		}
+		if a := send("1"); a.Status != http.StatusOK || !strings.Contains(string(a.Body), `"result":0`) {
+			t.Errorf("an update: %d %s; want the result 0", a.Status, a.Body)
+		}
+	})
+}

@@ -1,0 +1,417 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// outside is the activity of pulse, for those who complete it.
+var outside = activity.New("beat", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
+
+// tokens are those that the attempts have taken, in order.
+type tokens struct {
+	mu    sync.Mutex
+	taken []string
+}
+
+// take is an activity that goes on outside.
+func (all *tokens) take(ctx context.Context) (string, error) {
+	token, err := activity.Token(ctx)
+	if err != nil {
+		return "", err
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.taken = append(all.taken, token)
+	return "not this", activity.ErrPending
+}
+
+// at is one of them.
+func (all *tokens) at(i int) string {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.taken[i]
+}
+
+// count is how many attempts there have been.
+func (all *tokens) count() int {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return len(all.taken)
+}
+
+// pendingPulse starts a workflow whose activity goes on outside.
+func pendingPulse(t *testing.T, o activity.Options) (*turntest.Deployment, *turntest.Process, *tokens) {
+	t.Helper()
+	all := &tokens{}
+	d, registrations := pulse(t, o, all.take)
+	p := d.Start(executor.Options{}, registrations...)
+	startPulse(t, p)
+	synctest.Wait()
+	return d, p, all
+}
+
+func wantError(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
+}
+
+// changed is a token with another character in its middle.
+func changed(token string) string {
+	middle, other := len(token)/2, "x"
+	if token[middle:middle+1] == other {
+		other = "y"
+	}
+	return token[:middle] + other + token[middle+1:]
+}
+
+// Whoever has the token completes the activity, once; the same again is told so, and anything else is refused.
+func TestCompletedOutside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		d, p, taken := pendingPulse(t, activity.Options{Pending: 7 * 24 * time.Hour})
+		time.Sleep(3 * 24 * time.Hour)
+		token := taken.at(0)
+		var now api.Description
+		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
+		if until := now.PendingActivities[0].PendingUntil; until == nil || until.Sub(now.StartedAt).Round(time.Second) != 7*24*time.Hour {
+			t.Errorf("pending until %v, want in a week after %v", until, now.StartedAt)
+		}
+		wantError(t, "a token that was changed", outside.Complete(ctx, p.Client, changed(token), "forged"), client.ErrInvalid)
+		wantError(t, "no token", outside.Complete(ctx, p.Client, "", "forged"), client.ErrInvalid)
+		wantError(t, "half a token", outside.Complete(ctx, p.Client, token[:len(token)/2], "forged"), client.ErrInvalid)
+		if a := p.Do(http.MethodPost, "/v1/activities/complete", fmt.Sprintf(`{"token":%q,"result":7}`, token)); a.Status != http.StatusBadRequest || a.Cost.Writes > 0 {
+			t.Errorf("a result of another type: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
+		if err := outside.Complete(ctx, p.Client, token, "by hand"); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeOf(t, p); got != "by hand <nil>" {
+			t.Error(got)
+		}
+		if a := p.Do(http.MethodPost, "/v1/activities/complete", fmt.Sprintf(`{"token":%q,"result":"by hand"}`, token)); a.Status != http.StatusOK || !strings.Contains(string(a.Body), `"repeated":true`) || a.Cost.Writes > 0 {
+			t.Errorf("the same again: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
+		wantError(t, "another result", outside.Complete(ctx, p.Client, token, "by another hand"), client.ErrActivityEnded)
+		wantError(t, "a failure", outside.Fail(ctx, p.Client, token, errors.New("no")), client.ErrActivityEnded)
+		wantError(t, "a heartbeat", activity.Beat(ctx, p.Client, token, 1), client.ErrActivityEnded)
+		if n := typed(d, history.TypeActivityTaskCompleted); n != 1 || taken.count() != 1 {
+			t.Errorf("%d results are recorded, of %d attempts", n, taken.count())
+		}
+		time.Sleep(10 * 24 * time.Hour) // the message that looks after it comes, and finds it done
+	})
+}
+
+// An attempt that nobody completes times out, and another follows; the token of the one before is good for nothing.
+func TestPendingTimesOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, p, taken := pendingPulse(t, activity.Options{Pending: 5 * time.Hour, Retry: activity.Retry{MaxAttempts: 2, InitialInterval: time.Hour}})
+		time.Sleep(7 * time.Hour)
+		if taken.count() != 2 {
+			t.Fatalf("%d attempts", taken.count())
+		}
+		wantError(t, "the token of an attempt that is over", outside.Complete(t.Context(), p.Client, taken.at(0), "late"), client.ErrActivityEnded)
+		got := outcomeOf(t, p)
+		if !strings.Contains(got, "was not completed in time") || typed(d, history.TypeActivityTaskTimedOut) != 1 || taken.count() != 2 {
+			t.Errorf("%s after %d attempts", got, taken.count())
+		}
+		wantError(t, "a token of an activity that is over", outside.Complete(t.Context(), p.Client, taken.at(1), "late"), client.ErrActivityEnded)
+	})
+}
+
+// All attempts together have a limit, too.
+func TestPendingScheduleToClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, p, _ := pendingPulse(t, activity.Options{Pending: 5 * time.Hour, ScheduleToClose: time.Hour})
+		began := time.Now()
+		if got := outcomeOf(t, p); !strings.Contains(got, "its time was over") || time.Since(began).Round(time.Minute) != time.Hour {
+			t.Errorf("%s after %v", got, time.Since(began))
+		}
+		time.Sleep(6 * time.Hour)
+	})
+}
+
+// Heartbeats from outside keep an attempt alive, and their details are for the next one.
+func TestBeatsFromOutside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		all := &tokens{}
+		d, registrations := pulse(t, activity.Options{Pending: 24 * time.Hour, Heartbeat: time.Minute}, func(ctx context.Context) (string, error) {
+			from, ok := activity.HeartbeatDetails[int](ctx)
+			all.mu.Lock()
+			seen = append(seen, fmt.Sprint(from, ok))
+			all.mu.Unlock()
+			return all.take(ctx)
+		})
+		had := func() string {
+			all.mu.Lock()
+			defer all.mu.Unlock()
+			return fmt.Sprint(seen)
+		}
+		p := d.Start(executor.Options{}, registrations...)
+		startPulse(t, p)
+		synctest.Wait()
+		for i := range 10 {
+			time.Sleep(50 * time.Second)
+			if err := activity.Beat(t.Context(), p.Client, all.at(0), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if got := had(); got != "[0 false]" {
+			t.Fatalf("attempts had %v, although the first was alive", got)
+		}
+		if err := activity.Beat(t.Context(), p.Client, all.at(0), strings.Repeat("x", 20<<10)); !errors.Is(err, client.ErrTooLarge) {
+			t.Errorf("large details: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if got := had(); got != "[0 false 9 true]" {
+			t.Fatalf("after the silence the attempts had %v", got)
+		}
+		if err := outside.Complete(t.Context(), p.Client, all.at(1), "done"); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeOf(t, p); got != "done <nil>" {
+			t.Error(got)
+		}
+		time.Sleep(2 * 24 * time.Hour)
+	})
+}
+
+// A failure from outside is one of the attempt: the retry policy says what follows.
+func TestFailedOutside(t *testing.T) {
+	t.Parallel()
+	errDeclined := activity.NewError("declined", "the card was declined")
+	errSlow := activity.NewError("slow", "it takes too long")
+	synctest.Test(t, func(t *testing.T) {
+		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour, Retry: activity.Retry{NonRetryable: []*activity.Error{errDeclined}}})
+		ctx, first := t.Context(), taken.at(0)
+		large := fmt.Errorf("%s: %w", strings.Repeat("not now ", 4000), errSlow.With(strings.Repeat("x", failure.MaxDetails)))
+		for range 2 { // the second time it says that it was done
+			if err := outside.Fail(ctx, p.Client, first, large); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantError(t, "another failure", outside.Fail(ctx, p.Client, first, errors.New("never")), client.ErrActivityEnded)
+		wantError(t, "a result after all", outside.Complete(ctx, p.Client, first, "x"), client.ErrActivityEnded)
+		time.Sleep(2 * time.Second)
+		if taken.count() != 2 {
+			t.Fatalf("%d attempts", taken.count())
+		}
+		tooLarge := fmt.Sprintf(`{"token":%q,"details":"%s"}`, taken.at(1), strings.Repeat("x", failure.MaxDetails))
+		if a := p.Do(http.MethodPost, "/v1/activities/fail", tooLarge); a.Status != http.StatusRequestEntityTooLarge || a.Cost.Writes > 0 {
+			t.Errorf("details that are too large: %d %s, for %v", a.Status, a.Body, a.Cost)
+		}
+		for range 2 {
+			if err := outside.Fail(ctx, p.Client, taken.at(1), fmt.Errorf("at the bank: %w", errDeclined.With(map[string]int{"code": 51}))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := beating.Get(p.Client, "a").Result(ctx)
+		if !errors.Is(err, errDeclined) || !strings.HasSuffix(err.Error(), "at the bank: the card was declined") {
+			t.Errorf("%v, want that it was declined", err)
+		}
+		if why, ok := workflow.DetailsOf[map[string]int](err, errDeclined); !ok || why["code"] != 51 {
+			t.Errorf("the details are %v, %v", why, ok)
+		}
+		if n := typed(d, history.TypeActivityTaskFailed); n != 1 {
+			t.Errorf("%d failures are recorded", n)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// Whoever goes on with an attempt that nobody waits for is told by a heartbeat, and ends it.
+func TestCanceledOutside(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})
+		ctx, token := t.Context(), taken.at(0)
+		p.Do(http.MethodPost, "/v1/workflows/a/signals/stop", "")
+		synctest.Wait()
+		wantError(t, "a heartbeat", activity.Beat(ctx, p.Client, token, 1), workflow.ErrCanceled)
+		if err := outside.Fail(ctx, p.Client, token, errors.New("stopped")); err != nil {
+			t.Fatal(err)
+		}
+		if n := typed(d, history.TypeActivityTaskCanceled); n != 1 {
+			t.Errorf("that it was canceled is recorded %d times", n)
+		}
+		if got := outcomeOf(t, p); got != "canceled <nil>" {
+			t.Error(got)
+		}
+	})
+}
+
+// Nobody could complete an attempt that has not taken its token.
+func TestPendingWithoutAToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, all := pulse(t, activity.Options{}, func(context.Context) (string, error) { return "", activity.ErrPending })
+		p := d.Start(executor.Options{}, all...)
+		startPulse(t, p)
+		if got := outcomeOf(t, p); !strings.Contains(got, "call activity.Token before") {
+			t.Error(got)
+		}
+	})
+}
+
+// A process that dies after it has recorded that the attempt goes on outside: the message that comes again does not make it
+// again, and sends what looks after it. A duplicate makes no second one, either.
+func TestPendingOfAProcessThatDies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := &tokens{}
+		d, registrations := pulse(t, activity.Options{Pending: time.Minute, Retry: activity.Retry{MaxAttempts: 1}}, all.take)
+		p := d.Idle(executor.Options{}, registrations...)
+		startPulse(t, p)
+		sent := messages(t, d, queue.Activities)
+		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 1}); err != nil {
+			t.Fatal(err)
+		}
+		lost := messages(t, d, queue.Timers) // with the process
+		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: sent[0], Received: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if len(lost) != 1 || all.count() != 1 {
+			t.Fatalf("%d messages look after %d attempts", len(lost), all.count())
+		}
+		d.Start(executor.Options{}, registrations...)
+		time.Sleep(2 * time.Minute)
+		if got := outcomeOf(t, p); !strings.Contains(got, "was not completed in time") || all.count() != 1 {
+			t.Errorf("%s after %d attempts", got, all.count())
+		}
+	})
+}
+
+// An attempt that goes on outside is a write and a message more than another; ending it is a write.
+func TestPendingCost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, p, taken := pendingPulse(t, activity.Options{Pending: time.Minute})
+		// The start and its message; the record of the attempt and the message that looks after it; the key, made once.
+		if c := p.Meter.Cost(); c.Writes != 3 || c.Messages != 2 {
+			t.Errorf("until it is pending: %v", c)
+		}
+		for _, test := range []struct {
+			path, body string
+			want       meter.Cost
+		}{
+			{"heartbeat", `,"details":1`, meter.Cost{Writes: 1, Reads: 2}},
+			{"complete", `,"result":"x"`, meter.Cost{Writes: 1, Reads: 1}},
+		} {
+			a := p.Do(http.MethodPost, "/v1/activities/"+test.path, fmt.Sprintf(`{"token":%q%s}`, taken.at(0), test.body))
+			if a.Status != http.StatusOK || a.Cost != test.want {
+				t.Errorf("%s: %d %s for %v, want %v", test.path, a.Status, a.Body, a.Cost, test.want)
+			}
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
+// The records of an attempt's heartbeats end before those of the next attempt begin: one more is refused, and the attempt goes on.
+func TestAMillionBeats(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})
+		beat := func() error { return activity.Beat(t.Context(), p.Client, taken.at(0), "alive") }
+		if err := beat(); err != nil {
+			t.Fatal(err)
+		}
+		all, err := d.Store.ReadAttempts(t.Context(), "a", 1)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v, %v", all, err)
+		}
+		late := all[0]
+		late.Number = 1<<20 - 2
+		if err := d.Store.RecordAttempt(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		if err := beat(); err != nil {
+			t.Errorf("the last heartbeat that can be recorded: %v", err)
+		}
+		wantError(t, "one heartbeat more", beat(), client.ErrTooLarge)
+		if err := outside.Complete(t.Context(), p.Client, taken.at(0), "done"); err != nil {
+			t.Fatal(err)
+		}
+		if got := outcomeOf(t, p); got != "done <nil>" {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// unanswered is a store of attempts that does not answer.
+type unanswered struct{ store.Attempts }
+
+// RecordAttempt implements store.Attempts.
+func (unanswered) RecordAttempt(context.Context, store.Attempt) error { return store.ErrUnknown }
+
+// Whoever sends a heartbeat or a failure that nobody knows to be recorded is told so, and sends it again.
+func TestBeatWhoseRecordIsLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})
+		d.Ports.Attempts = unanswered{d.Store}
+		deaf := d.Idle(executor.Options{})
+		for _, path := range []string{"heartbeat", "fail"} {
+			a := deaf.Do(http.MethodPost, "/v1/activities/"+path, fmt.Sprintf(`{"token":%q}`, taken.at(0)))
+			if a.Status != http.StatusServiceUnavailable || !strings.Contains(string(a.Body), "outcome-unknown") {
+				t.Errorf("%s: %d %s", path, a.Status, a.Body)
+			}
+		}
+		p.Do(http.MethodPost, "/v1/workflows/a/terminate", "")
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// A completion whose answer is lost is sent again, and found.
+func TestCompletedWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := &tokens{}
+		d, registrations := pulse(t, activity.Options{Pending: time.Hour}, all.take)
+		hooks := d.Hook()
+		p := d.Start(executor.Options{}, registrations...)
+		startPulse(t, p)
+		synctest.Wait()
+		hooks.Next(turntest.OnPut, turntest.Faults["lose-answer"]())
+		if err := outside.Complete(t.Context(), p.Client, all.at(0), "found"); err != nil {
+			t.Fatal(err)
+		}
+		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
+		if err := outside.Complete(t.Context(), p.Client, all.at(0), "found"); err != nil {
+			t.Error(err)
+		}
+		hooks.Always(turntest.OnPut, nil)
+		if got := outcomeOf(t, p); got != "found <nil>" || typed(d, history.TypeActivityTaskCompleted) != 1 {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}

@@ -1,0 +1,53 @@
+package executor_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// A store that refuses all requests for an hour has a line in the log when that begins, one a minute, and one when it takes them again. A
+// read that works meanwhile ends nothing.
+func TestRefusedForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var said turntest.Warnings
+		d := turntest.New(t)
+		hooks := d.Hook()
+		p := d.Start(executor.Options{Logger: said.Logger()}, workflow.Bind(relayType, runRelay))
+		if _, err := relayType.Start(t.Context(), p.Client, "w", 0); err != nil {
+			t.Fatal(err)
+		}
+		said.Take()
+		id := "other"
+		hooks.Always(turntest.OnPut, func(func() error) error { return errors.New("the disk is full") })
+		for range 60 * 60 {
+			if _, err := p.Service.Start(t.Context(), api.StartRequest{WorkflowID: &id, Type: "relay", Input: []byte("0")}); err == nil {
+				t.Fatal("a start was answered whose put was refused")
+			}
+			if _, err := p.Client.Describe(t.Context(), "w", ""); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second) // of the bubble's clock
+		}
+		hooks.Always(turntest.OnPut, nil)
+		for range 2 {
+			if _, err := relayAdd.Call(t.Context(), p.Client, "w", 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lines := strings.Split(strings.TrimSpace(said.Take()), "\n")
+		refused := `level=WARN msg="a request was refused because a store or a queue failed" error="executor: the store or the queue refuses for now: put: the disk is full"`
+		if len(lines) != 61 || lines[0] != refused || lines[1] != refused+" times=60" ||
+			lines[60] != `level=INFO msg="requests are no longer refused because a store or a queue failed" times=59` {
+			t.Errorf("%d lines, want 61:\n%s", len(lines), strings.Join(lines, "\n"))
+		}
+	})
+}

@@ -1,0 +1,53 @@
+//go:build aws
+
+package executor_test
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/seed-41655fb1/weft/proof/awstest"
+	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
+)
+
+// TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers of the functions, with
+// the events that AWS would hand over, on each DynamoDB server. It expects the same of each line, costs included.
+func TestUpdateCasesOnAWS(t *testing.T) {
+	t.Parallel()
+	onAWS(t, "cases", slices.Sorted(maps.Keys(cases)))
+}
+
+// TestSpeculativeWorkflowTaskOnAWS does that with the scripts of TestSpeculativeWorkflowTask.
+func TestSpeculativeWorkflowTaskOnAWS(t *testing.T) {
+	t.Parallel()
+	onAWS(t, "seed", seedRows)
+}
+
+func TestFeaturesOnAWS(t *testing.T) {
+	t.Parallel()
+	onAWS(t, "features", features)
+}
+
+// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack hands requests on to the DynamoDB Local that is
+// another of the servers, and takes ten times as long: it gets the first script.
+func onAWS(t *testing.T, folder string, scripts []string) {
+	t.Helper()
+	for _, server := range awstest.DynamoDB(t) {
+		client := dynamodb.NewFromConfig(server.Config)
+		played := scripts
+		if server.Name == "localstack" {
+			played = scripts[:1]
+		}
+		for _, name := range played {
+			t.Run(server.Name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				scenes := awspath.Scenes(awspath.DynamoDB(client, awspath.NewTable(t, client)))
+				playAgain(t, filepath.Join("testdata", folder, name), scenes)
+			})
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package executor_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/seed-41655fb1/weft/proof/turntest"
+)
+
+// cases are the update cases, by section. They are played by the scripts in testdata/cases: the command case begins each on
+// a new deployment and names its numbers. Not among them are
+//
+//	50       there is no inbox: a signal that comes meanwhile takes the slot, and the update runs again (48)
+//	62       a speculative task has no timer of its own: a process that is killed is case 61
+//	63       no hand-off is queued: the request runs the task itself
+//	64       no registry, sticky queue or remote worker can be lost; the nearest are 26, 33 and 61
+//	80       there is no pause
+var cases = map[string]string{
+	"accept":    "1 2 3 4 5 6 7 8 9 10",
+	"reject":    "11 12 14 15 16 17 18 19 20 21 22 26 27",
+	"duplicate": "29 30 31 32 33 36",
+	"order":     "37 38 39 41 42 43 45 46 47 48 49",
+	"failure":   "53 54 55 56 58 59 61",
+	"closing":   "65 66 68 71 72 73 74 75 77",
+	"replay":    "81 82 84 85 88",
+	"continue":  "28 34 35 70 77",
+	"withstart": "91 92 93 94 97",
+	"limits":    "98",
+	"warning":   "78",
+	"large":     "99",
+	"header":    "", // the list has none
+	"beyond":    "", // what else could be tried
+	"pinned":    "", // the list knows no builds
+	"reset":     "", // no case of the list has it: update-semantics, section 22
+	"retries":   "", // whole runs that are tried again
+	"schedules": "", // the workflow that a schedule is
+	"crons":     "", // runs that follow by a cron expression, and execution timeouts
+}
+
+// TestUpdateCases plays the scripts. Rewrite them with `go test ./internal/executor -run TestUpdateCases -rewrite`, and hold
+// the difference against the case that each begins with.
+func TestUpdateCases(t *testing.T) {
+	t.Parallel()
+	for section := range cases {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { play(t, filepath.Join("testdata", "cases", section)) })
+		})
+	}
+}
+
+// TestUpdateCasesOnDisk plays the scripts of TestUpdateCases, and of TestSpeculativeWorkflowTask, on the embedded store and
+// queue, as the local server has them. It expects the same of each line, costs included.
+func TestUpdateCasesOnDisk(t *testing.T) {
+	t.Parallel()
+	for _, path := range scripts(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { playAgain(t, path, turntest.NewBubbleOnDisk) })
+		})
+	}
+}
+
+// scripts are the files of the scripts.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	paths := turntest.Scripts(t, "testdata")
+	if want := len(cases) + len(seedRows) + len(features); len(paths) != want {
+		t.Fatalf("there are %d scripts, want %d", len(paths), want)
+	}
+	return paths
+}
+
+// playAgain plays the scripts of a file on other scenes than those that wrote what it expects: -rewrite has no say here.
+func playAgain(t *testing.T, path string, scenes func(testing.TB, turntest.Args) turntest.Scene) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := turntest.NewScript(t, scenes)
+	defer script.Close()
+	datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
+		t.Helper()
+		if got := script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
+			t.Errorf("%s of %s: %s\n%s\ncame to\n%s\nexpected\n%s", d.Pos, path, d.Cmd, strings.TrimSpace(d.Input), got, d.Expected)
+		}
+		return d.Expected
+	})
+}
+
+// play plays the scripts of a file in a bubble.
+func play(t *testing.T, path string) {
+	script := turntest.NewScript(t, turntest.NewBubble)
+	defer script.Close()
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		return script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input)
+	})
+}
+
+// TestUpdateCasesAreAllThere holds the scripts against the list of cases.
+func TestUpdateCasesAreAllThere(t *testing.T) {
+	t.Parallel()
+	number := regexp.MustCompile(`(?m)^case number=\(?([\d,]+)`)
+	for section, wanted := range cases {
+		text, err := os.ReadFile(filepath.Join("testdata", "cases", section))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var played []string
+		for _, m := range number.FindAllStringSubmatch(string(text), -1) {
+			played = append(played, strings.Split(m[1], ",")...)
+		}
+		for _, n := range strings.Fields(wanted) {
+			if !slices.Contains(played, n) {
+				t.Errorf("section %s has no script of case %s", section, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package executor_test
+
+import (
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+)
+
+// seedRows are what the seed document says of speculative workflow tasks, row by row. Each is a script in testdata/seed
+// that begins with the row and with what became of it here.
+var seedRows = []string{
+	"task-kinds", "transient-attempts", "persist-or-discard", "stale-completion", "rollback-of-a-cached-run", "conversion",
+	"failure", "timeout", "heartbeat", "not-found-after-a-move",
+}
+
+// TestSpeculativeWorkflowTask plays the scripts. Rewrite them as those of TestUpdateCases.
+func TestSpeculativeWorkflowTask(t *testing.T) {
+	t.Parallel()
+	for _, row := range seedRows {
+		t.Run(row, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { play(t, filepath.Join("testdata", "seed", row)) })
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package requests
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// Describe returns what is known of a run. It does not wait behind a busy run.
+func (s *Requests) Describe(ctx context.Context, workflowID string, runID history.RunID) (*api.Description, error) {
+	var d *api.Description
+	err := lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) error {
+		d = describe(run)
+		addQueues(t.Process, d)
+		if len(d.PendingActivities) == 0 && d.StuckTask == nil {
+			return nil
+		}
+		return addAttempts(ctx, t, run, d)
+	})
+	return d, err
+}
+
+func describe(run *engine.Run) *api.Description {
+	state := run.State
+	d := &api.Description{
+		WorkflowSummary: api.WorkflowSummary{
+			WorkflowID: run.WorkflowID, RunID: state.RunID, Type: state.Started.WorkflowType, Status: state.Status, StartedAt: state.StartTime.Time(),
+			Build: state.Pinned, Memo: state.Shown.Memo, SearchAttributes: state.Shown.SearchAttributes,
+		},
+		HistoryLength: state.NextEventID - 1, HistoryBytes: state.Bytes, CancelRequested: state.CancelRequested,
+		Parent:            state.Started.Parent,
+		PendingActivities: []api.PendingActivity{}, PendingTimers: []api.PendingTimer{}, PendingChildren: []api.PendingChild{}, UpdatesInFlight: []api.UpdateInFlight{},
+	}
+	d.UnreadSignals = unreadSignals(run)
+	if state.Status.Closed() {
+		closed := state.CloseTime.Time()
+		d.ClosedAt = &closed
+		return d // what was pending when it closed no longer is
+	}
+	for id, a := range state.Activities {
+		d.PendingActivities = append(d.PendingActivities, api.PendingActivity{
+			EventID: id, Type: a.ActivityType, ScheduledAt: a.Time.Time(), Attempt: 1, CancelRequested: a.CancelRequested, TaskQueue: a.TaskQueue,
+		})
+	}
+	for id, t := range state.Timers {
+		d.PendingTimers = append(d.PendingTimers, api.PendingTimer{EventID: id, FireAt: min(t.FireAt, history.LastSecond).Time()})
+	}
+	for id, c := range state.Children {
+		d.PendingChildren = append(d.PendingChildren, api.PendingChild{
+			EventID: id, Type: c.WorkflowType, WorkflowID: c.WorkflowID, RunID: c.RunID, ParentClosePolicy: c.Policy,
+			InitiatedAt: c.Time.Time(), CancelRequested: c.CancelRequested,
+		})
+	}
+	for _, u := range state.Updates {
+		if u.Completed == nil {
+			d.UpdatesInFlight = append(d.UpdatesInFlight, api.UpdateInFlight{UpdateID: u.ID, Name: u.Name, AcceptedEventID: u.AcceptedEventID})
+		}
+	}
+	slices.SortFunc(d.PendingActivities, func(a, b api.PendingActivity) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.PendingTimers, func(a, b api.PendingTimer) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.PendingChildren, func(a, b api.PendingChild) int { return cmp.Compare(a.EventID, b.EventID) })
+	slices.SortFunc(d.UpdatesInFlight, func(a, b api.UpdateInFlight) int { return cmp.Compare(a.AcceptedEventID, b.AcceptedEventID) })
+	if f := state.Stuck(); f != nil {
+		d.StuckTask = &api.StuckTask{Attempt: state.LastTask.Task.Attempt, Build: state.LastTask.Task.Build, Failure: f, UpdateID: state.LastTask.Task.FailedUpdate}
+	}
+	return d
+}
+
+// maxUnread is how many names of unread signals a description lists.
+const maxUnread = 100
+
+// unreadSignals lists the signals that the code of a run has not received, and those that it has set aside, by name. What a run had not
+// received when another one took over is that one's.
+func unreadSignals(run *engine.Run) (all []api.UnreadSignal) {
+	s := run.State
+	unread := s.Unread
+	if s.Next() != "" {
+		unread = nil
+	}
+	names := slices.Collect(maps.Keys(unread))
+	for name := range s.SetAside {
+		if unread[name] == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names[:min(len(names), maxUnread)] {
+		one := api.UnreadSignal{Name: name, SetAside: s.SetAside[name]}
+		if u := unread[name]; u != nil {
+			one.Count = u.Count
+			if slot, ok := run.SlotOf(u.EventID); ok {
+				since := run.TimeOf(slot).Time()
+				one.Since = &since
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// addQueues adds to a description which activities wait for a task queue that the deployment no longer has.
+func addQueues(s *session.Process, d *api.Description) {
+	for i := range d.PendingActivities {
+		if p := &d.PendingActivities[i]; !s.Options.Engine.HasTaskQueue(p.TaskQueue) {
+			p.Held = "it " + s.Options.Engine.NoTaskQueue(p.TaskQueue) + ", or reset the run to before the activity"
+		}
+	}
+}
+
+// addAttempts adds to a description what is known of the attempts at its activities and at its stuck task.
+func addAttempts(ctx context.Context, t *session.Session, run *engine.Run, d *api.Description) error {
+	records, err := t.Attempts.All(ctx, run)
+	if err != nil {
+		return err
+	}
+	room := failureRoom(maxFailures)
+	for _, event := range slices.Sorted(maps.Keys(records)) {
+		kept := records[event]
+		next := kept.Next.Time()
+		if d.StuckTask != nil && event == run.State.LastTask.TaskScheduledID() {
+			d.StuckTask.Attempt, d.StuckTask.Failure, d.StuckTask.NextAttemptAt = kept.LastFailed, kept.Failure, &next
+		}
+		for i := range d.PendingActivities {
+			if p := &d.PendingActivities[i]; p.EventID == event {
+				p.Attempt, p.LastFailure = kept.LastFailed+1, room.take(kept.Failure)
+				p.Held = cmp.Or(p.Held, kept.HeldNow(t.Timestamp()))
+				if kept.Deadline != 0 {
+					until := min(kept.Deadline, history.LastSecond).Time()
+					p.PendingUntil = &until
+				}
+				if kept.Next != 0 {
+					p.NextAttemptAt = &next
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// maxFailures is how many bytes of failures of pending activities a description has in full, and shortFailure how long the message
+// of each further one is.
+const (
+	maxFailures  = 1 << 20
+	shortFailure = 256
+)
+
+// failureRoom is how many bytes of failures a description has room for.
+type failureRoom int
+
+// take returns the failure if there is room for it, and otherwise its kind, its type and the beginning of its message.
+func (r *failureRoom) take(f *failure.Failure) *failure.Failure {
+	if f == nil {
+		return nil
+	}
+	if body, err := json.Marshal(f); err == nil && len(body) <= int(*r) {
+		*r -= failureRoom(len(body))
+		return f
+	}
+	return &failure.Failure{Kind: f.Kind, Type: f.Type, Message: strings.ToValidUTF8(f.Message[:min(len(f.Message), shortFailure)], "")}
+}

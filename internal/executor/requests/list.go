@@ -1,0 +1,79 @@
+package requests
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strings"
+
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// List returns a page of the list of workflows. asked is what the caller has asked for, in any words that are the same for the same
+// list: a page token goes on with the list that it came from, and with no other.
+func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string, limit int) (*api.ListResponse, error) {
+	if s.Lister == nil {
+		return nil, api.NotFound.New("this deployment keeps no list of workflows")
+	}
+	mark := listMark(asked)
+	place, marked := strings.CutPrefix(token, mark)
+	if token != "" && (!marked || place == "") {
+		return nil, errPageToken()
+	}
+	runs, next, err := s.Lister.ListRuns(ctx, f, place, limit)
+	if errors.Is(err, store.ErrBadToken) {
+		return nil, errPageToken()
+	}
+	if err != nil {
+		return nil, s.Problem(outcome.OfRead(err))
+	}
+	answer := &api.ListResponse{Workflows: []api.WorkflowSummary{}}
+	if next != "" {
+		answer.NextPageToken = mark + next
+	}
+	for _, r := range runs {
+		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
+		w.Memo, w.SearchAttributes = shown(s.Process, &r)
+		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
+			return nil, err
+		}
+		if !r.Closed.IsZero() {
+			w.ClosedAt = &r.Closed
+		}
+		answer.Workflows = append(answer.Workflows, w)
+	}
+	return answer, nil
+}
+
+// listMark is what the page tokens of a list begin with. In another list a token is a place, too, and what came before it there would be
+// left out, or come twice, and nobody would know.
+func listMark(asked string) string {
+	sum := sha256.Sum256([]byte(asked))
+	return base64.RawURLEncoding.EncodeToString(sum[:6])
+}
+
+func errPageToken() error {
+	return api.Invalid.New("the pageToken is none that this list returned: give all other parameters as for the page before, or begin again without a pageToken")
+}
+
+// shown is what a row has of what its run shows. A memo that cannot be opened here is left out, and so is what a newer version
+// wrote: the list goes on without them.
+func shown(s *session.Process, r *store.Summary) (memo history.Memo, attributes history.SearchAttributes) {
+	for _, part := range []struct {
+		body string
+		to   any
+	}{{r.Memo, &memo}, {r.Attributes, &attributes}} {
+		if part.body == "" {
+			continue
+		}
+		if err := history.DecodeBody([]byte(part.body), part.to); err != nil {
+			s.Options.Logger.Warn("the list leaves out what cannot be read of a run", "workflowId", r.Workflow, "runId", r.RunID, "error", err)
+		}
+	}
+	return memo, attributes
+}

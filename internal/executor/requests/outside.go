@@ -1,0 +1,289 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/activities"
+	"github.com/seed-41655fb1/weft/internal/executor/attempts"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// CompleteActivity ends the attempt that a token names, from outside: it has succeeded. The result is in the log when
+// CompleteActivity returns nil, and the code has seen it unless it fails. The same again finds that, and says so.
+func (s *Requests) CompleteActivity(ctx context.Context, r api.CompleteActivityRequest) (*api.ActivityResponse, error) {
+	if err := starts.CheckPayload(s.Process, r.Result); err != nil {
+		return nil, err
+	}
+	return endOutside(ctx, s.Process, r.Token, history.Payload(r.Result), nil)
+}
+
+// maxErrorText is the longest type and message of an error from outside, in bytes, together: what package failure cuts each to has
+// room.
+const maxErrorText = 20 << 10
+
+// FailActivity ends the attempt that a token names, from outside: it has failed, and the retry policy says what follows, as
+// for any other attempt. That is durable when FailActivity returns nil.
+func (s *Requests) FailActivity(ctx context.Context, r api.FailActivityRequest) (*api.ActivityResponse, error) {
+	if len(r.Message)+len(r.Type) > maxErrorText {
+		return nil, api.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
+	}
+	if len(r.Details) > failure.MaxDetails {
+		return nil, api.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
+	}
+	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
+	return endOutside(ctx, s.Process, r.Token, nil, f)
+}
+
+func endOutside(ctx context.Context, s *session.Process, token string, result history.Payload, f *failure.Failure) (*api.ActivityResponse, error) {
+	answer := &api.ActivityResponse{}
+	err := outside(ctx, s, token, func(ctx context.Context, t *session.Session, k *activities.Claims) error {
+		*answer = api.ActivityResponse{}
+		run, err := runOf(ctx, t, k)
+		if err != nil {
+			return err
+		}
+		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
+			if answer.Repeated, err = endedSo(ctx, t, run, k, result, f); err != nil {
+				return err
+			}
+			return t.RequireFresh(ctx, notPending(run, k, answer.Repeated))
+		}
+		kept, err := t.Attempts.Of(ctx, run, k.EventID)
+		if err != nil {
+			return err
+		}
+		if kept != nil && kept.LastFailed >= k.Attempt {
+			answer.Repeated = f != nil && kept.LastFailed == k.Attempt && f.Same(kept.Failure)
+			return t.RequireFresh(ctx, notPending(run, k, answer.Repeated))
+		}
+		m, err := messageOf(ctx, t, run, k)
+		if err != nil {
+			return err
+		}
+		w := activities.Outside(run, m, kept)
+		if err := checkResult(s, w.Activity.ActivityType, result, f); err != nil {
+			return err
+		}
+		w.Asked = w.Activity.CancelRequested
+		e, next := w.Verdict(t.Timestamp(), result, f)
+		if next != nil {
+			return retryOutside(ctx, t, run, w, next, f)
+		}
+		return commit.Event(ctx, t, run, e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// checkResult refuses a result that workflow code could not decode, and would fail at until it is deployed anew. A process that
+// does not know the activity takes what comes.
+func checkResult(s *session.Process, activityType string, result history.Payload, f *failure.Failure) error {
+	code := s.Registry.Activity(activityType)
+	if f != nil || code == nil || code.CheckResult == nil {
+		return nil
+	}
+	if err := code.CheckResult(result); err != nil {
+		return api.Invalid.New("the result is none of activity %q: %v", activityType, err)
+	}
+	return nil
+}
+
+// retryOutside records that an attempt has failed, and sends the next: a request sends first, and then writes. A crash
+// between the two leaves an attempt that is made although the one before it is not known to have failed; the caller, who was
+// not answered, says so once more.
+func retryOutside(ctx context.Context, t *session.Session, run *engine.Run, w *activities.Attempt, next *engine.Message, f *failure.Failure) error {
+	if err := t.View.EnsureFresh(ctx); err != nil {
+		return err
+	}
+	if run != t.Run() || run.State.Activities[w.Activity.EventID] == nil {
+		return outcome.ErrStale
+	}
+	if err := t.Outbox.Send(ctx, []engine.Message{*next}); err != nil {
+		return err
+	}
+	kept := &attempts.Record{Failure: f, Next: next.Due, Details: next.Details, Number: attempts.Failed(w.Number)}
+	// Where something stands there already, the next attempt is further on, or this is recorded.
+	return recordProblem(t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept))
+}
+
+// recordProblem is what the record of an attempt comes to, for the request that brings it. A record that another one was
+// before is none.
+func recordProblem(err error) error {
+	switch {
+	case err == nil, errors.Is(err, store.ErrStale):
+		return nil
+	case errors.Is(err, store.ErrUnknown):
+		return outcome.ErrUnknown
+	}
+	return fmt.Errorf("%w: record an attempt: %w", outcome.ErrBusy, err)
+}
+
+// BeatActivity says that the attempt which a token names is alive, and keeps details for the next one. The answer says
+// whether it should end. It is recorded when BeatActivity returns nil.
+func (s *Requests) BeatActivity(ctx context.Context, r api.HeartbeatActivityRequest) (*api.HeartbeatResponse, error) {
+	if len(r.Details) > activities.MaxDetails {
+		return nil, api.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), activities.MaxDetails)
+	}
+	answer := &api.HeartbeatResponse{}
+	err := outside(ctx, s.Process, r.Token, func(ctx context.Context, t *session.Session, k *activities.Claims) error {
+		if err := t.View.EnsureFresh(ctx); err != nil {
+			return err
+		}
+		run, err := runOf(ctx, t, k)
+		if err != nil {
+			return err
+		}
+		if run.State.Status.Closed() || run.State.Activities[k.EventID] == nil {
+			return notPending(run, k, false)
+		}
+		kept, err := t.Attempts.Of(ctx, run, k.EventID)
+		if err != nil {
+			return err
+		}
+		if kept != nil && kept.LastFailed >= k.Attempt {
+			return notPending(run, k, false)
+		}
+		m, err := messageOf(ctx, t, run, k)
+		if err != nil {
+			return err
+		}
+		w := activities.Outside(run, m, kept)
+		answer.CancelRequested = w.Activity.CancelRequested
+		if kept == nil || kept.Deadline == 0 {
+			return nil // the attempt's function has not returned: its process says itself that it is alive
+		}
+		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
+			return api.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxBeats)
+		}
+		kept.Details, kept.Heard = history.Payload(r.Details), t.Timestamp()
+		err = t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
+		if errors.Is(err, store.ErrStale) {
+			return outcome.ErrStale // another heartbeat, or whoever looks after the attempt, was faster
+		}
+		return recordProblem(err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// outside carries out fn for the attempt that a token names.
+func outside(ctx context.Context, s *session.Process, token string, fn func(context.Context, *session.Session, *activities.Claims) error) error {
+	k, err := activities.Verify(ctx, s, token)
+	if err != nil {
+		return s.Problem(err)
+	}
+	return s.Request(ctx, k.WorkflowID, func(ctx context.Context, t *session.Session) error { return fn(ctx, t, k) })
+}
+
+// runOf is the run that a ticket names, open or closed.
+func runOf(ctx context.Context, t *session.Session, k *activities.Claims) (*engine.Run, error) {
+	if err := t.View.EnsureLoaded(ctx); err != nil {
+		return nil, err
+	}
+	run := t.Run()
+	if run != nil && run.State.RunID == k.RunID {
+		return run, nil
+	}
+	if err := t.RequireFresh(ctx, nil); err != nil {
+		return nil, err
+	}
+	run, err := t.View.Other(ctx, k.RunID)
+	if err == nil && run == nil {
+		return nil, api.NotFound.New("run %q of workflow %q is no longer there", k.RunID, k.WorkflowID)
+	}
+	return run, err
+}
+
+// notPending is the refusal of what is said of an attempt that has ended; nil where the same was said before.
+func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
+	switch {
+	case repeated:
+		return nil
+	case run.State.Status.Closed():
+		return api.ActivityEnded.New("run %q of workflow %q has closed: it is %s", k.RunID, k.WorkflowID, run.State.Status)
+	case run.State.Activities[k.EventID] == nil:
+		return api.ActivityEnded.New("the activity of event %d has ended: its history says how", k.EventID)
+	}
+	return api.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
+}
+
+// endedSo reports whether an attempt has ended the activity in just this way: whoever says so was not answered before.
+// It looks at the commits that are kept, and then at the others from where the activity was scheduled on.
+func endedSo(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims, result history.Payload, f *failure.Failure) (bool, error) {
+	for _, c := range slices.Backward(run.Log) {
+		if c == nil {
+			break
+		}
+		if e, ok := activityEnd(c, k.EventID); ok {
+			return sameEnd(e, k, result, f), nil
+		}
+	}
+	from, _ := run.SlotOf(k.EventID)
+	if run.Lacks(from+1) == 0 {
+		return false, nil
+	}
+	for c, err := range t.View.Commits(ctx, run, from) {
+		if err != nil {
+			return false, err
+		}
+		if e, ok := activityEnd(c, k.EventID); ok {
+			return sameEnd(e, k, result, f), nil
+		}
+	}
+	return false, nil
+}
+
+// activityEnd returns the event of a commit by which an activity has ended. It returns false if there is none.
+func activityEnd(c *history.Commit, activity int64) (history.Event, bool) {
+	for part := range c.Parts() {
+		for _, e := range part.Brought {
+			if history.ResolutionOf(e.Attributes).Activity == activity {
+				return e, true
+			}
+		}
+	}
+	return history.Event{}, false
+}
+
+func sameEnd(e history.Event, k *activities.Claims, result history.Payload, f *failure.Failure) bool {
+	switch a := e.Attributes.(type) {
+	case *history.ActivityTaskCompleted:
+		return f == nil && a.Attempt == k.Attempt && string(a.Result) == string(result)
+	case *history.ActivityTaskFailed:
+		return f != nil && a.Attempt == k.Attempt && f.Same(a.Failure)
+	case *history.ActivityTaskCanceled:
+		return f != nil && a.Attempt == k.Attempt && f.Same(a.Failure)
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // no attempt ends with it
+	}
+	return false
+}
+
+// messageOf is the message of the attempt that a ticket names, as it was sent when the activity was scheduled.
+func messageOf(ctx context.Context, t *session.Session, run *engine.Run, k *activities.Claims) (*engine.Message, error) {
+	c, err := t.View.Commit(ctx, run, run.State.Activities[k.EventID].Slot)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range run.Messages(c) {
+		if m.Kind == engine.RunActivity && m.EventID == k.EventID {
+			m.Attempt = k.Attempt
+			return &m, nil
+		}
+	}
+	return nil, nil // not of a run that was folded: its activities are pending because a message of theirs was scheduled
+}

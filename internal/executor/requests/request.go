@@ -1,0 +1,36 @@
+package requests
+
+import (
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// refused returns the refusal of a request that needs code of a run which is not run now, or nil if the code may run.
+func refused(t *session.Session, run *engine.Run, kind runner.CodeKind) error {
+	f := t.Runner.Barred(kind, t.WorkflowID, run.State.RunID)
+	if f == nil {
+		return nil
+	}
+	return api.NotReady.New("%s", f.Message).With(f)
+}
+
+// maxReason is the longest reason, in bytes: each update that is in flight when a run is canceled repeats it.
+const maxReason = 4 << 10
+
+func checkReason(reason string) error {
+	if len(reason) > maxReason {
+		return api.TooLarge.New("the reason has %d bytes: give at most %d", len(reason), maxReason)
+	}
+	return nil
+}
+
+// notReady is the refusal of a request whose code fails.
+func notReady(f *failure.Failure) *api.Problem {
+	return api.NotReady.New("the workflow's code fails: its next deployment that does not will go on from here").With(f)
+}
+
+// Requests carries out what callers ask for.
+type Requests struct{ *session.Process }

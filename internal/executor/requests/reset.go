@@ -1,0 +1,211 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/inbox"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// The places to reset to, besides an event, and what may be left out.
+const (
+	firstTask = "firstTask"
+	lastTask  = "lastTask"
+
+	excludeUpdates = "updates"
+	excludeSignals = "signals"
+)
+
+// Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
+// log when Reset returns nil, in one put. The new run's first task follows at once; where that does not succeed, a message
+// brings it.
+//
+// It sends, and puts then. A crash between the two leaves messages that name a slot of a run that never was; their
+// receivers make it void.
+func (s *Requests) Reset(ctx context.Context, workflowID string, runID history.RunID, r api.ResetRequest) (*api.ResetResponse, error) {
+	if err := starts.CheckIDs(workflowID, runID); err != nil {
+		return nil, err
+	}
+	if err := checkReason(r.Reason); err != nil {
+		return nil, err
+	}
+	requestID, err := starts.RequestID(s.Process, r.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	how := &engine.Reset{
+		LeaveUpdates: slices.Contains(r.Exclude, excludeUpdates), LeaveSignals: slices.Contains(r.Exclude, excludeSignals),
+		Reason: r.Reason, RequestID: requestID, MaxCommit: s.Options.MaxCommit, MaxTotal: s.Options.MaxPut(),
+	}
+	if err := checkReset(&r); err != nil {
+		return nil, err
+	}
+	answer := &api.ResetResponse{WorkflowID: workflowID}
+	err = s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
+		var err error
+		answer.RunID, err = resetTo(ctx, t, runID, &r, how)
+		return err
+	})
+	return answer, err
+}
+
+// resetTo carries a reset out, and returns the run that it opened, or that an earlier sending of it did.
+func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *api.ResetRequest, how *engine.Reset) (history.RunID, error) {
+	if err := t.View.EnsureFresh(ctx); err != nil {
+		return "", err
+	}
+	run := t.Run()
+	if run == nil {
+		return "", session.NoSuchWorkflow(t.WorkflowID)
+	}
+	if made, err := sameReset(ctx, t, run, how.RequestID); err != nil || made != "" {
+		return made, err
+	}
+	if runID != "" && runID != run.State.RunID {
+		return "", session.NotLatest(t.WorkflowID, runID)
+	}
+	if err := commit.CheckBuild(ctx, t, run); err != nil {
+		return "", err
+	}
+	var err error
+	if how.EventID, err = resetPoint(ctx, t, run, r); err != nil {
+		return "", err
+	}
+	opened, err := reset(ctx, t, run, how)
+	if err != nil {
+		return "", err
+	}
+	made := opened.State.RunID
+	if err := commit.Task(ctx, t, opened, engine.Task{First: true}); err != nil {
+		t.Options.Logger.Info("the first task after a reset is left to its message", "workflowId", t.WorkflowID, "runId", made, "error", err)
+	}
+	return made, nil
+}
+
+// sameReset returns the run that an earlier sending of the same reset made: the latest, or one that this one comes from, by
+// other resets or because it failed. Each look is a read.
+func sameReset(ctx context.Context, t *session.Session, run *engine.Run, requestID string) (history.RunID, error) {
+	for range session.MaxLookBack {
+		from := run.State.Started.ContinuedFrom
+		if run.State.Reset != nil {
+			if run.State.Reset.RequestID == requestID {
+				return run.State.RunID, nil
+			}
+			from = run.State.Reset.BaseRunID
+		}
+		if from == "" {
+			break
+		}
+		before, err := t.View.Other(ctx, from)
+		if before == nil {
+			return "", err
+		}
+		run = before
+	}
+	return "", nil
+}
+
+func checkReset(r *api.ResetRequest) error {
+	given := 0
+	for _, is := range []bool{r.EventID != 0, r.To != "", r.Build != ""} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return api.Invalid.New("say what to reset to: give one of eventId, to, and build")
+	}
+	if r.To != "" && r.To != firstTask && r.To != lastTask {
+		return api.Invalid.New("there is no task %q to reset to: give %s or %s", r.To, firstTask, lastTask)
+	}
+	for _, what := range r.Exclude {
+		if what != excludeUpdates && what != excludeSignals {
+			return api.Invalid.New("a reset cannot exclude %q: give %s or %s", what, excludeUpdates, excludeSignals)
+		}
+	}
+	return nil
+}
+
+// resetPoint is an event of the task that a request means.
+func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *api.ResetRequest) (int64, error) {
+	if r.EventID != 0 {
+		return r.EventID, nil
+	}
+	if last := run.State.LastTask; r.To == lastTask && last != nil {
+		return last.TaskScheduledID(), nil
+	}
+	for c, err := range engine.Tasks(t.View.Commits(ctx, run, 0)) {
+		switch {
+		case err != nil:
+			return 0, err
+		case r.Build == "", c.Task.Build == r.Build && c.Task.Reset == nil:
+			return c.TaskScheduledID(), nil
+		}
+	}
+	if r.Build != "" {
+		return 0, api.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
+	}
+	return 0, api.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
+}
+
+func resetTooLarge(err error) error {
+	return api.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
+}
+
+// reset opens the run that goes on from an earlier task of run.
+func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine.Reset) (*engine.Run, error) {
+	t.Code.Drop()
+	w := t.Writer()
+	w.RunID = w.NextRunID
+	commits, err := run.Reset(w, how, t.View.Commits(ctx, run, 0))
+	switch {
+	case errors.Is(err, engine.ErrResetTooLarge):
+		return nil, resetTooLarge(err)
+	case errors.Is(err, engine.ErrNoTask):
+		return nil, api.Invalid.New("%v", err)
+	case err != nil:
+		return nil, err
+	}
+	var changes []*session.Change
+	var messages []engine.Message
+	if !run.State.Status.Closed() {
+		end := history.Of(&history.WorkflowExecutionTerminated{Reason: "the run was reset", NewRunID: w.RunID, ResetEventID: commits[len(commits)-1].TaskScheduledID()})
+		ended := &session.Change{Run: run, Commit: run.End(t.Writer(), end)}
+		if err := t.Encode([]*session.Change{ended}); err != nil {
+			return nil, err
+		}
+		changes, messages = append(changes, ended), run.Messages(ended.Commit)
+	}
+	opened := engine.NewRun(t.WorkflowID, w.RunID.Number())
+	draft := engine.NewRun(t.WorkflowID, opened.Number)
+	for _, c := range commits {
+		body, err := history.Encode(c)
+		if err == nil {
+			err = draft.Append(c, len(body)) // what does not fold never lands
+		}
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, &session.Change{Run: opened, Commit: c, Body: body})
+	}
+	if len(changes) > store.MaxAppend {
+		return nil, resetTooLarge(engine.ErrResetTooLarge)
+	}
+	for m := range inbox.Waiting(draft, draft.Commits()) {
+		messages = append(messages, m)
+	}
+	return opened, t.Undoing(changes, func() error {
+		if err := t.Outbox.Send(ctx, messages); err != nil {
+			return err
+		}
+		return t.Put(ctx, changes)
+	})
+}

@@ -1,0 +1,136 @@
+package requests
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/executor/starts"
+)
+
+// withStart is a start that comes with an update or a signal: it opens a run where none is open that would take it.
+type withStart struct {
+	request *api.StartRequest
+	started *history.WorkflowExecutionStarted
+	answer  api.StartResponse
+	// opened says that the run which it has opened is in the log.
+	opened bool
+}
+
+// checkWithStart refuses what cannot be together.
+func checkWithStart(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
+	switch {
+	case runID != "":
+		return nil, api.Invalid.New("a request with a start cannot pin a run: leave the runId out")
+	case r.WorkflowID != nil && *r.WorkflowID != workflowID:
+		return nil, api.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
+	case r.StartDelay != 0:
+		return nil, api.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
+	}
+	r.WorkflowID = &workflowID
+	started, err := starts.CheckStart(ctx, s, r)
+	return &withStart{request: r, started: started}, err
+}
+
+// same reports whether an earlier sending of this start opened the latest run.
+func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine.Run) (bool, error) {
+	id, err := starts.SameStart(ctx, t, latest, w.started.RequestID)
+	return id != "", err
+}
+
+// updateWithStart answers an update, after it has opened a run if need be. An update whose outcome is known, or that an open
+// run has accepted, has that outcome whatever the policies say.
+func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call *updateCall) error {
+	if err := t.View.EnsureFresh(ctx); err != nil {
+		return err
+	}
+	w.answer = api.StartResponse{Started: w.opened}
+	if w.opened { // and what came after that has lost a race
+		return updateTogether(ctx, t, []*updateCall{call})
+	}
+	if latest := t.Run(); latest != nil {
+		attaches, err := attaches(ctx, t, w, latest, call.request.ID)
+		if err != nil {
+			return err
+		}
+		if attaches {
+			return updateTogether(ctx, t, []*updateCall{call})
+		}
+	}
+	replaced, err := starts.CheckConflict(ctx, t, w.request, w.started.RequestID, &w.answer)
+	if err != nil {
+		return err
+	}
+	call.answer, call.err = api.UpdateResponse{UpdateID: call.request.ID}, nil
+	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
+	if err != nil {
+		return err
+	}
+	w.opened = true
+	if transition.Failure == nil && transition.Updates == nil {
+		return updateTogether(ctx, t, []*updateCall{call}) // its first task waits
+	}
+	if transition.Failure == nil && transition.ClosedBefore(0) {
+		return updateTogether(ctx, t, []*updateCall{call})
+	}
+	answer(t, run, call, transition, 0)
+	return nil
+}
+
+// attaches reports whether an update opens no run: this start has opened the latest, or takes one that is open; or the update has
+// an outcome already, at the latest run or at the one that it continues, or is in flight at an open one.
+func attaches(ctx context.Context, t *session.Session, w *withStart, latest *engine.Run, updateID string) (bool, error) {
+	if same, err := w.same(ctx, t, latest); same || err != nil {
+		return same, err
+	}
+	open := !latest.State.Status.Closed()
+	if open && w.request.IDConflictPolicy == starts.UseExisting {
+		return true, nil
+	}
+	if _, admitted := latest.State.Admitted[updateID]; admitted && open {
+		return true, nil
+	}
+	if known := latest.State.Updates[updateID]; known != nil {
+		return known.Completed != nil || open, nil
+	}
+	before, err := t.View.Before(ctx, latest)
+	if before == nil || err != nil {
+		return false, err
+	}
+	known := before.State.Updates[updateID]
+	return known != nil && known.Completed != nil, nil
+}
+
+// signalWithStart brings a signal to the open run, or opens one with it.
+func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requestID string, signal history.Event) error {
+	if err := t.View.EnsureFresh(ctx); err != nil {
+		return err
+	}
+	w.answer = api.StartResponse{}
+	if latest := t.Run(); latest != nil {
+		w.answer.RunID = latest.State.RunID
+		same, err := w.same(ctx, t, latest)
+		if err != nil {
+			return err
+		}
+		arrived, err := starts.Arrived(ctx, t, latest, requestID)
+		switch open := !latest.State.Status.Closed(); {
+		case err != nil || arrived:
+			return err
+		case same && !open:
+			return session.RunClosed(latest)
+		case same || open && w.request.IDConflictPolicy != starts.TerminateExisting:
+			return commit.Event(ctx, t, latest, signal)
+		}
+		w.answer = api.StartResponse{}
+	}
+	replaced, err := starts.CheckConflict(ctx, t, w.request, w.started.RequestID, &w.answer)
+	if err != nil {
+		return err
+	}
+	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started), signal}, CheckSignals: true})
+	return err
+}

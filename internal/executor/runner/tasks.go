@@ -1,0 +1,155 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/observe"
+)
+
+// Tasks are the workflow tasks that a session has run, and of which nobody knows yet what becomes of them.
+type Tasks struct {
+	observe *observe.Hub
+	logger  *slog.Logger
+	host    host.Host
+	ran     []ranTask
+}
+
+type ranTask struct {
+	ctx context.Context
+	observe.Task
+}
+
+// Ran records a task that was run, and logs it if it failed. The text of the failure may hold a payload, so it stays in the
+// history. What a check of validators has found is logged without that.
+func (t *Tasks) Ran(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task, began time.Time, transition *engine.Transition) {
+	f := transition.Failure
+	if f == nil && !t.observe.On() {
+		return
+	}
+	now := t.host.Now()
+	r := ranTask{ctx: ctx, Task: observe.Task{
+		Run: Ident(run, w.RunID, (&history.Commit{Brought: task.Brought}).Opens()), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
+		Attempt: transition.Task.Attempt, Failure: KindOf(f), Impure: transition.Impure, Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
+	}}
+	if c := transition.Commit; c != nil {
+		r.Events = c.NextEventID() - c.FirstEventID
+	}
+	if f != nil {
+		attrs := []any{"workflowId", run.WorkflowID, "runId", r.RunID, "kind", r.Failure}
+		if f.EventID != 0 {
+			attrs = append(attrs, "eventId", f.EventID)
+		}
+		attrs = append(attrs, "attempt", r.Attempt)
+		if r.Impure != "" {
+			attrs = append(attrs, "reason", r.Impure)
+		}
+		t.logger.WarnContext(observe.InTask(ctx, &r.Run, w.Commit), "workflow task failed", attrs...)
+	}
+	if t.observe.On() {
+		t.ran = append(t.ran, r)
+	}
+}
+
+// Report reports what became of the tasks: those with one of these commits came to err, and the others to nothing.
+func (t *Tasks) Report(err error, commits ...history.CommitID) {
+	if len(t.ran) == 0 {
+		return
+	}
+	now := t.host.Now()
+	for i := range t.ran {
+		r := &t.ran[i]
+		r.Outcome, r.Ended = observe.Discarded, now
+		for _, id := range commits {
+			if id == r.Commit {
+				r.Outcome = committed(err)
+			}
+		}
+		t.observe.Observe(r.ctx, &r.Task)
+	}
+	t.ran = nil
+}
+
+// committed returns what became of a task whose commit came to err.
+func committed(err error) observe.Outcome {
+	switch {
+	case err == nil:
+		return observe.Committed
+	case errors.Is(err, outcome.ErrLost):
+		return observe.Lost
+	case errors.Is(err, outcome.ErrUnknown):
+		return observe.Unknown
+	}
+	return observe.Refused
+}
+
+// trigger returns what a task brought, in a word.
+func trigger(task engine.Task) string {
+	if len(task.Brought) == 0 {
+		switch {
+		case len(task.Updates) > 0:
+			return "update"
+		case task.First:
+			return "start"
+		}
+		return "retry"
+	}
+	switch task.Brought[0].Attributes.(type) {
+	case *history.WorkflowExecutionStarted:
+		return "start"
+	case *history.WorkflowExecutionSignaled:
+		return "signal"
+	case *history.WorkflowExecutionCancelRequested:
+		return "cancel"
+	case *history.TimerFired:
+		return "timer"
+	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // see what the last one resolves
+	}
+	switch about := history.ResolutionOf(task.Brought[len(task.Brought)-1].Attributes); {
+	case about.External != 0:
+		return "external"
+	case about.Activity == 0:
+		return "child"
+	}
+	return "activity"
+}
+
+// Ident names the run that an event of the observer is about. Before the run's first commit has landed, runID and started are
+// those of that commit.
+func Ident(run *engine.Run, runID history.RunID, started *history.WorkflowExecutionStarted) observe.Run {
+	r := observe.Run{WorkflowID: run.WorkflowID, RunID: cmp.Or(run.State.RunID, runID)}
+	if run.State.Started != nil {
+		started = run.State.Started
+	}
+	if started != nil {
+		r.Type, r.FirstRunID, r.TraceParent = started.WorkflowType, cmp.Or(started.FirstRunID, started.OriginalRunID), started.TraceParent
+	}
+	return r
+}
+
+// KindOf returns the kind of a failure in a word, or "" if there is none.
+func KindOf(f *failure.Failure) string {
+	if f == nil {
+		return ""
+	}
+	return f.Kind.String()
+}
+
+// Ended returns how an attempt has ended that came to this failure, or to none.
+func Ended(f *failure.Failure) observe.Outcome {
+	switch {
+	case f == nil:
+		return observe.Completed
+	case f.Kind == failure.KindTimeout:
+		return observe.TimedOut
+	}
+	return observe.Failed
+}

@@ -1,0 +1,273 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/cron"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Change is a commit that is to be put into a run.
+type Change struct {
+	Run    *engine.Run
+	Commit *history.Commit
+	Body   []byte // nil until it is encoded
+	// over is the commit whose place it may take; zero is none.
+	Over [16]byte
+	// folds says that it has been found to fold, after others of the same put.
+	Folds bool
+}
+
+// Writer is what this process brings to a commit that these messages triggered, or none: a fresh id and its clock.
+func (t *Session) Writer(triggers ...*engine.Message) *engine.Writer {
+	id := t.World.ID()
+	return &engine.Writer{
+		Now: t.Timestamp(), Commit: id, Build: t.Options.Build, Waves: engine.Waves(triggers),
+		NextRunID: history.NewRunID(t.View.Highest+1, [8]byte(id[8:])),
+		Retention: t.Options.Retention, Options: t.Options.Engine, NextTime: nextTime,
+	}
+}
+
+// nextTime is the next moment that a cron expression names.
+func nextTime(expression string, after history.Timestamp) history.Timestamp {
+	schedule, err := cron.Parse(expression)
+	if err != nil {
+		return 0 // it was checked before the chain began: an older version knew what this one does not
+	}
+	return history.At(schedule.Next(after.Time()))
+}
+
+// Commit puts and sends in the order that what triggered the changes asks for.
+func (t *Session) Commit(ctx context.Context, changes []*Change, triggers []*engine.Message) error {
+	if len(triggers) == 0 {
+		return t.SendThenPut(ctx, changes...)
+	}
+	return t.PutThenSend(ctx, triggers, changes...)
+}
+
+// SendThenPut is how a request commits: the messages first, because nobody would send them if the process died after
+// the put. A crash between the two leaves messages that name a commit which is not in the log; their receivers wait for
+// it, and fence its slot in the end.
+func (t *Session) SendThenPut(ctx context.Context, changes ...*Change) error {
+	return t.Undoing(changes, func() error {
+		if err := t.Encode(changes); err != nil {
+			return err
+		}
+		for _, c := range changes {
+			if err := t.Outbox.Send(ctx, c.Run.Messages(c.Commit)); err != nil {
+				return err
+			}
+		}
+		err := t.Put(ctx, changes)
+		if err == nil {
+			t.refusals.Works(t.Options.Logger, "requests are no longer refused because a store or a queue failed")
+		}
+		return err
+	})
+}
+
+// PutThenSend is how a message commits: a crash between the two is repaired by the message, which is delivered again and
+// sends what its wave owes.
+func (t *Session) PutThenSend(ctx context.Context, triggers []*engine.Message, changes ...*Change) error {
+	return t.Undoing(changes, func() error {
+		if err := t.Encode(changes); err != nil {
+			return err
+		}
+		if err := t.Put(ctx, changes); err != nil {
+			return err
+		}
+		run := changes[0].Run
+		messages, err := t.View.Owed(ctx, run, triggers, changes[0].Commit)
+		if err != nil {
+			return err
+		}
+		for _, c := range changes {
+			messages = append(messages, c.Run.Messages(c.Commit)...)
+		}
+		if t.Follows != nil {
+			// What it takes is not sent: if this process dies before it is done, the trigger is delivered again, and repairs.
+			messages = t.Follows.Take(run, messages)
+		}
+		return t.Outbox.Send(ctx, messages)
+	})
+}
+
+// Undoing drops the instance where commit fails: it may be ahead of the log.
+func (t *Session) Undoing(changes []*Change, commit func() error) error {
+	err := commit()
+	ids := make([]history.CommitID, len(changes))
+	for i, c := range changes {
+		ids[i] = c.Commit.ID
+	}
+	t.Code.Tasks.Report(err, ids...)
+	if err != nil {
+		t.Code.Drop()
+	}
+	return err
+}
+
+// Encode makes the bodies of commits. One that would not fold is a defect of this package: it is found here, and never
+// lands.
+func (t *Session) Encode(changes []*Change) (err error) {
+	total := 0
+	for _, c := range changes {
+		if err := c.Run.Accepts(c.Commit); err != nil && !c.Folds {
+			return err
+		}
+		if c.Body == nil {
+			if c.Body, err = history.Encode(c.Commit); err != nil {
+				return err
+			}
+		}
+		if total += len(c.Body); len(c.Body) > t.Options.MaxCommit || total > t.Options.MaxPut() {
+			return outcome.ErrTooLarge
+		}
+	}
+	if len(changes) > store.MaxAppend {
+		return outcome.ErrTooLarge
+	}
+	return nil
+}
+
+// Fit reports whether a commit is not too large. It makes the commit's body.
+func (t *Session) Fit(c *Change) bool {
+	body, err := history.Encode(c.Commit)
+	if err != nil {
+		return true // and encode says why it cannot be put
+	}
+	c.Body = body
+	return len(body) <= t.Options.MaxCommit
+}
+
+// Put puts commits into their slots, all or none. When it returns nil they are durable, and part of what is known. While
+// the answer is not known, the identical put is repeated and nothing else is tried: a second attempt beside one that may
+// still land could do the same thing twice.
+func (t *Session) Put(ctx context.Context, changes []*Change) error {
+	items := make([]store.Item, len(changes))
+	for i, c := range changes {
+		summary, err := summary(t.WorkflowID, c, changes[i+1:])
+		if err != nil {
+			return err
+		}
+		items[i] = store.Item{
+			Key:    store.Key{Workflow: t.WorkflowID, Run: c.Run.Number, Slot: c.Commit.Slot},
+			Commit: c.Commit.ID, Body: c.Body, Summary: summary, Over: c.Over,
+		}
+		if c.Commit.Status == history.Void {
+			items[i].Expires = c.Commit.Expires.Time() // nothing else expires
+		}
+	}
+	for try, unknown := 0, false; ; try++ {
+		err := t.Log.Append(ctx, items...)
+		var conflict *store.Conflict
+		switch {
+		case err == nil:
+			return t.landed(ctx, changes)
+		case errors.As(err, &conflict) && own(conflict, items):
+			return t.landed(ctx, changes) // an earlier try of this very put
+		case errors.As(err, &conflict):
+			t.Observed().Observe(ctx, &observe.LostRace{WorkflowID: t.WorkflowID})
+			return outcome.ErrLost
+		case errors.Is(err, store.ErrTooLarge):
+			return outcome.ErrTooLarge
+		case errors.Is(err, store.ErrUnknown):
+			unknown = true
+		case !unknown && (t.whyRefused(err) != "" || !errors.Is(err, store.ErrThrottled) && ctx.Err() == nil):
+			return fmt.Errorf("%w: put: %w", outcome.ErrBusy, err) // and trying again is no use
+		case unknown && t.whyRefused(err) != "":
+			return fmt.Errorf("%w: put: %w", outcome.ErrUnknown, err) // and nobody finds out for now
+		}
+		if t.World.Wait(ctx, host.Backoff(t.World, try), nil) != nil || ctx.Err() != nil {
+			if unknown {
+				return outcome.ErrUnknown
+			}
+			return outcome.ErrBusy
+		}
+	}
+}
+
+// own reports whether the item that stands in the way is one of the writer's own.
+func own(conflict *store.Conflict, items []store.Item) bool {
+	for _, item := range items {
+		if item.Key == conflict.Existing.Key {
+			return item.Commit == conflict.Existing.Commit
+		}
+	}
+	return false
+}
+
+// landed adds commits that are in the log to what is known. Those who wait for them are woken when the session leaves the gate: they have
+// to enter it to see.
+func (t *Session) landed(ctx context.Context, changes []*Change) error {
+	reportLanded(ctx, t, changes)
+	t.committed = true
+	if t.Code.Tainted {
+		t.Forget() // code that hangs holds the run: leave it to it, and read the log again
+		return nil
+	}
+	for _, c := range changes {
+		if err := c.Run.Append(c.Commit, len(c.Body)); err != nil {
+			return err
+		}
+		if c.Commit.Status == history.Void {
+			t.View.MadeVoid(c.Run.Number, c.Commit.ID)
+			continue // a void run never was
+		}
+		if t.Options.Recorder != nil && c.Commit.Status.Closed() {
+			t.Options.Recorder.Forget(t.WorkflowID, c.Run.Number)
+		}
+		t.View.Opened(c.Run)
+	}
+	t.View.Prove(t.began)
+	return nil
+}
+
+// summary is the row that a commit which opens or closes a run, or changes what the list has of it, has there. What later
+// commits of the same put change is in the row of the one that opens the run.
+func summary(workflowID string, c *Change, later []*Change) (*store.Summary, error) {
+	run, commit := c.Run, c.Commit
+	started, at := run.State.Started, run.State.StartTime
+	if commit.Slot == 0 {
+		started, at = commit.Opens(), commit.Time
+	}
+	build, shown := run.Pinned(commit), run.Shown(commit)
+	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && build == run.State.Pinned && shown.Equal(run.State.Shown) {
+		return nil, nil
+	}
+	if commit.FromReset() {
+		next := []*history.Commit{commit}
+		for _, l := range later {
+			next = append(next, l.Commit)
+		}
+		shown = run.Shown(next...)
+	}
+	s := &store.Summary{
+		Workflow: workflowID, Run: run.Number, RunID: string(commit.RunID), Type: started.WorkflowType,
+		Status: commit.Status.String(), Started: at.Time(), Build: build,
+	}
+	if commit.Status.Closed() {
+		s.Closed = commit.Time.Time()
+	}
+	var err error
+	if s.Attributes, err = row(shown.SearchAttributes, len(shown.SearchAttributes)); err != nil {
+		return nil, err
+	}
+	s.Memo, err = row(shown.Memo, len(shown.Memo))
+	return s, err
+}
+
+// row is how a row has what a run shows; nothing where there is none of it.
+func row(shown any, n int) (string, error) {
+	if n == 0 {
+		return "", nil
+	}
+	body, err := history.EncodeBody(shown)
+	return string(body), err
+}

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor/runlog"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Memory measures the memory of the process, so that the cache is bounded by what runs really keep.
+type Memory interface {
+	// InUse returns the bytes of the heap and of the stacks: what is live, and what has become garbage since the last collection.
+	InUse() int64
+	// Allocated returns how many bytes of heap the process has allocated since it began.
+	Allocated() int64
+	// Collect collects garbage. It returns when InUse no longer counts it.
+	Collect()
+}
+
+// maxReset is the largest put of a reset, in bytes: a transaction of DynamoDB takes 4 MB, names and keys included. Where large
+// commits are kept apart it may be larger.
+const maxReset = 3500 << 10
+
+// Ports are the stores and queues that a service works on. Lister may be nil: there is no list of workflows then. So may
+// Scanner: Maintain does nothing then; and Keys: no activity can be completed from outside then; and Rates, where no task queue
+// has a rate.
+type Ports struct {
+	Log      store.Log
+	Attempts store.Attempts
+	Timers   store.Timers
+	Lister   store.Lister
+	Scanner  store.Scanner
+	Keys     store.Keys
+	Rates    store.Rates
+	// Eraser is the scanner, where there is one.
+	Eraser store.Eraser
+	Queue  queue.Sender
+}
+
+// Options are the settings of a service. Zero fields take the defaults of [Defaults].
+type Options struct {
+	// Build names the code that runs, so that a run that fails under one build is tried again under the next.
+	Build string
+	// Engine are the limits of the engine. A negative one is none.
+	Engine engine.Options
+	// Rate is how many attempts at activities of a task queue, whose name is empty where it is the default one, may begin; nil is
+	// any number of each. All processes that make attempts at activities of a queue have the same.
+	Rate func(taskQueue string) limits.Rate
+	// SoftLimit is how long a request is tried, or waits for what has not happened yet.
+	SoftLimit time.Duration
+	// DeadlockAfter is how long workflow code may run before it is taken to be stuck.
+	DeadlockAfter time.Duration
+	// ValidateFor is how long a validator may run before its task fails.
+	ValidateFor time.Duration
+	// QueryFor is how long the handler of a query may run before the query fails. Replaying the run before has DeadlockAfter.
+	QueryFor time.Duration
+	// Grace is how long a message waits for the commit that schedules it before its slot is fenced.
+	Grace time.Duration
+	// LongTimer is the delay from which a message is kept in the store until it is near.
+	LongTimer time.Duration
+	// Retention is how long a run is kept after it has closed: two hours at least. It is fixed when the run opens.
+	Retention time.Duration
+	// CheckEvery is how often Maintain goes through all runs, at most, and CheckAtOnce how many commits one call looks at.
+	CheckEvery  time.Duration
+	CheckAtOnce int
+	// MaxPayload is the largest input or result, and MaxCommit the largest commit, in bytes.
+	MaxPayload, MaxCommit int
+	// CacheEntries and CacheBytes bound the runs that are kept in memory; negative keeps none. CacheAge is how long one is
+	// used; longer than the default it may be only where nothing is deleted.
+	CacheEntries int
+	CacheBytes   int
+	CacheAge     time.Duration
+	// LogBytes is how many stored bytes the log of a run may have that is kept in memory, decoded. Of a longer one the state is kept, the
+	// code, and the last commits; any other commit is read from the store when it is needed. 0 is an eighth of CacheBytes, so that one
+	// run takes half of the cache at most.
+	LogBytes int
+	// Memory measures the process. What runs in memory keep is bounded by CacheBytes then, too, as measured: the process grows by no
+	// more than about twice that for them. Nil measures nothing, and variables of workflow code do not count.
+	Memory Memory
+	// CheckLooks is how many tasks after each validator and query handler are checked for a change of state that it made: see
+	// engine.Check. A check replays the run, so none is made in a run with more than maxChecked events or maxCheckedBytes. 0 is no check.
+	CheckLooks int
+	// CheckAlways has a check wait for another one that is under way in the process. Otherwise it is left out, and not counted.
+	CheckAlways bool
+	// UpdatesTogether is how many waiting updates share an activation at most.
+	UpdatesTogether int
+	// SendsAtOnce is how many requests to queues a commit's messages make at once, at most. With more than one, messages of a queue
+	// change places.
+	SendsAtOnce int
+	// WhyRefused says to callers why a store or a queue that returned this error refuses; empty if it does not know. nil knows
+	// nothing.
+	WhyRefused func(err error) string
+	// Logger takes what operators should know; nil is slog.Default.
+	Logger *slog.Logger
+	// Recorder records which code runs, for the process after one that code has ended; nil records nothing.
+	Recorder runner.Recorder
+	// Observe is told what happens; nil is nobody.
+	Observe *observe.Hub
+}
+
+// Defaults are the settings of a service that is given none.
+func Defaults() Options {
+	return Options{
+		Engine: engine.Options{
+			Limits:             engine.Limits{UpdatesInFlight: 10, UpdateBytesInFlight: 20 << 20},
+			SuggestAfterEvents: 10_000, SuggestAfterBytes: 4 << 20,
+		},
+		SoftLimit:     20 * time.Second,
+		DeadlockAfter: 10 * time.Second,
+		ValidateFor:   time.Second,
+		QueryFor:      time.Second,
+		Grace:         time.Minute,
+		LongTimer:     queue.MaxDelay,
+		Retention:     7 * 24 * time.Hour,
+		CheckEvery:    24 * time.Hour, CheckAtOnce: 20_000,
+		MaxPayload: engine.MaxPayload, MaxCommit: 380 << 10,
+		CacheEntries: 10_000, CacheBytes: 256 << 20, CacheAge: runlog.MaxAge, LogBytes: 32 << 20,
+		UpdatesTogether: 64, SendsAtOnce: 1,
+	}
+}
+
+// MaxPut is how many bytes the commits of one put may have together.
+func (o *Options) MaxPut() int { return max(maxReset, 2*o.MaxCommit) }
+
+// localTime is how long the local activities of a session may take together, and no longer than half of the soft limit. What does not fit
+// waits for a task of its own.
+const localTime = 10 * time.Second
+
+// counted are ports whose costs are counted.
+func counted(p Ports) Ports {
+	p.Log, p.Attempts, p.Timers, p.Queue = meter.Log(p.Log), meter.Attempts(p.Attempts), meter.Timers(p.Timers), meter.Sender(p.Queue)
+	if p.Lister != nil {
+		p.Lister = meter.Lister(p.Lister)
+	}
+	if p.Keys != nil {
+		p.Keys = meter.Keys(p.Keys)
+	}
+	if p.Rates != nil {
+		p.Rates = meter.Rates(p.Rates)
+	}
+	if p.Scanner != nil {
+		p.Eraser, p.Scanner = p.Scanner, meter.Scanner(p.Scanner)
+	}
+	if p.Eraser != nil {
+		p.Eraser = meter.Eraser(p.Eraser)
+	}
+	return p
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,118 @@
+package session
+
+import (
+	"cmp"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor/attempts"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/lock"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/executor/runlog"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
+	"github.com/seed-41655fb1/weft/internal/observe"
+)
+
+// Keep is how long a closed run with this retention is kept; 0 is that of this deployment. It is longer than anybody may go on with
+// what a cache has of the run, so that nobody finds a slot empty that he has seen taken.
+func (s *Process) Keep(retention time.Duration) time.Duration {
+	return max(cmp.Or(retention, s.Options.Retention), 2*runlog.MaxAge)
+}
+
+// Observed is what the service tells of its work; the handlers around it tell the same hub.
+func (s *Process) Observed() *observe.Hub { return s.Options.Observe }
+
+// Now is the time by the service's clock.
+func (s *Process) Now() time.Time { return s.World.Now() }
+
+// maxLookBack is how many runs before the latest a reset looks for one that an earlier sending of it has made.
+const MaxLookBack = 10
+
+// Process carries out requests and messages: it loads a run, runs its code, commits, and sends. It is the only part of
+// Weft that does these in order; see the package comment.
+type Process struct {
+	Ports
+	Registry *engine.Registry
+	World    host.Host
+	Options  Options
+	cache    *cache
+	pressure pressure
+	Locks    *lock.Table[any] // of updates that wait together, see package requests
+	Logs     *runlog.Reader
+	Outbox   *outbox.Outbox
+	Attempts *attempts.Records
+	Watchers lock.Watchers
+	Runner   *runner.Runner
+	refusals observe.Outage         // of requests, by a store or a queue
+	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
+}
+
+// New returns a service.
+func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Process {
+	d := Defaults()
+	setDefault(&o.SoftLimit, d.SoftLimit)
+	setDefault(&o.DeadlockAfter, d.DeadlockAfter)
+	setDefault(&o.ValidateFor, d.ValidateFor)
+	setDefault(&o.QueryFor, d.QueryFor)
+	setDefault(&o.Grace, d.Grace)
+	setDefault(&o.LongTimer, d.LongTimer)
+	setDefault(&o.Retention, d.Retention)
+	setDefault(&o.CheckEvery, d.CheckEvery)
+	setDefault(&o.CheckAtOnce, d.CheckAtOnce)
+	setDefault(&o.MaxPayload, d.MaxPayload)
+	o.Engine.MaxPayload = o.MaxPayload
+	setDefault(&o.MaxCommit, d.MaxCommit)
+	o.Engine.MaxCommit = o.MaxCommit
+	setDefault(&o.CacheEntries, d.CacheEntries)
+	setDefault(&o.CacheBytes, d.CacheBytes)
+	setDefault(&o.CacheAge, d.CacheAge)
+	if o.CacheBytes > 0 {
+		setDefault(&o.LogBytes, o.CacheBytes/8)
+	}
+	setDefault(&o.LogBytes, d.LogBytes)
+	setDefault(&o.UpdatesTogether, d.UpdatesTogether)
+	setDefault(&o.SendsAtOnce, d.SendsAtOnce)
+	setDefault(&o.Engine.Limits.UpdatesInFlight, d.Engine.Limits.UpdatesInFlight)
+	setDefault(&o.Engine.Limits.UpdateBytesInFlight, d.Engine.Limits.UpdateBytesInFlight)
+	setDefault(&o.Engine.SuggestAfterEvents, d.Engine.SuggestAfterEvents)
+	setDefault(&o.Engine.SuggestAfterBytes, d.Engine.SuggestAfterBytes)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	ports = counted(ports)
+	pressure := newPressure(o.Memory, o.CacheBytes)
+	return &Process{
+		Ports: ports, Registry: registry, World: world, Options: o, Locks: lock.New[any](world),
+		Logs:     runlog.NewReader(ports.Log, world, runlog.Options{SoftLimit: o.SoftLimit, LogBytes: o.LogBytes, Logger: o.Logger}),
+		Attempts: attempts.NewRecords(ports.Attempts, world),
+		Runner: runner.New(registry, world, runner.Options{
+			DeadlockAfter: o.DeadlockAfter, ValidateFor: o.ValidateFor, QueryFor: o.QueryFor, LocalFor: min(localTime, o.SoftLimit/2), Checks: o.CheckLooks, CheckAlways: o.CheckAlways,
+			Recorder: o.Recorder, Allocated: pressure.allocated, Observe: o.Observe, Logger: o.Logger,
+		}),
+		Outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
+		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
+	}
+}
+
+// MaxPayload is the largest input, in bytes.
+func (s *Process) MaxPayload() int { return s.Options.MaxPayload }
+
+func (s *Process) Timestamp() history.Timestamp { return history.At(s.World.Now()) }
+
+// SkipChecks ends the checks of validators and query handlers.
+func (s *Process) SkipChecks() { s.Runner.SkipChecks() }
+
+// Hung returns the number of instances whose code did not return.
+func (s *Process) Hung() int { return s.Runner.Hung() }
+
+// HungWorkflows returns the ids of the workflows with code that has not returned: see runner.Runner.HungWorkflows.
+func (s *Process) HungWorkflows() []string { return s.Runner.HungWorkflows() }
+
+// Close ends the code of all runs that are kept in memory. Nothing is lost; the service must not be used afterwards.
+func (s *Process) Close() {
+	s.closeEvicted(s.cache.clear())
+}

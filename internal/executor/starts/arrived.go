@@ -1,0 +1,17 @@
+package starts
+
+import (
+	"context"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+)
+
+// Arrived reports whether a signal has arrived at a run, or at the one that it continues.
+func Arrived(ctx context.Context, t *session.Session, run *engine.Run, requestID string) (bool, error) {
+	if run.State.Signaled(requestID) {
+		return true, nil
+	}
+	before, err := t.View.Before(ctx, run)
+	return before != nil && before.State.Signaled(requestID), err
+}

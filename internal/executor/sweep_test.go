@@ -1,0 +1,133 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+var errNoRight = errors.New("the role has no right")
+
+// picky is a queue that refuses some messages, with err.
+type picky struct {
+	queue.Sender
+	refuses func(workflowID string) bool
+	err     error
+	takes   time.Duration // how long a refusal takes
+	sends   int
+}
+
+// Send implements queue.Sender.
+func (p *picky) Send(ctx context.Context, name string, messages ...queue.Message) error {
+	p.sends++
+	for _, sent := range messages {
+		m, err := outbox.Decode(sent.Body)
+		if err != nil {
+			return err
+		}
+		if p.refuses(m.WorkflowID) {
+			time.Sleep(p.takes)
+			return fmt.Errorf("%w: %s", p.err, m.WorkflowID)
+		}
+	}
+	return p.Sender.Send(ctx, name, messages...)
+}
+
+// keep keeps n timers of workflows with names that begin the same.
+func keep(t *testing.T, timers store.Timers, name string, n int) {
+	t.Helper()
+	var all []store.Timer
+	for i := range n {
+		m := &engine.Message{Kind: engine.FireTimer, WorkflowID: fmt.Sprint(name, i), RunID: history.NewRunID(1, [8]byte{1}), EventID: 5, Attempt: 1, Due: history.At(time.Now())}
+		body, err := history.EncodeBody(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, store.Timer{ID: m.WorkflowID, Due: time.Now(), Body: body})
+	}
+	for batch := range slices.Chunk(all, 25) {
+		if err := timers.PutTimers(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Messages that cannot be sent, however many, hold up no others: they are set aside, reported and tried again. The timer function may
+// lack a right that only large ones need, the bucket may not answer, or one of the queues may be gone. A few that a queue does not take for
+// now stay due.
+func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		err   error
+		bad   int
+		aside bool
+	}{
+		"large messages, and no bucket":  {queue.ErrRefused, 250, true},
+		"messages that are too large":    {queue.ErrTooLarge, 250, true},
+		"a queue that takes none":        {errNoRight, 90, true},
+		"a queue that takes none of few": {errNoRight, 7, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d, ctx := turntest.New(t), t.Context()
+				sender := &picky{Sender: d.Queue, refuses: func(id string) bool { return strings.HasPrefix(id, "bad") }, err: c.err}
+				d.Ports.Queue = sender
+				p := d.Idle(executor.Options{}, counters()...)
+				keep(t, d.Store, "bad", c.bad)
+				keep(t, d.Store, "good", 150)
+				sent, err := p.Service.Sweep(ctx)
+				if sent != 150 || errors.Is(err, outbox.ErrUnsent) != c.aside || !errors.Is(err, c.err) {
+					t.Fatalf("%d were sent, %v", sent, err)
+				}
+				sender.sends = 0
+				if sent, err := p.Service.Sweep(ctx); sent != 0 || (err == nil) != c.aside || (sender.sends == 0) != c.aside {
+					t.Errorf("at once after it %d were sent, in %d sends, %v", sent, sender.sends, err)
+				}
+				sender.refuses = func(string) bool { return false }
+				if c.aside {
+					time.Sleep(20 * time.Minute)
+				}
+				if sent, err := p.Service.Sweep(ctx); sent != c.bad || err != nil {
+					t.Errorf("%d of %d were sent afterwards, %v", sent, c.bad, err)
+				}
+			})
+		})
+	}
+}
+
+// While the queues do not answer, timers stay where they are, and a sweep does not try each of them.
+func TestSweepInAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, ctx := turntest.New(t), t.Context()
+		down := true
+		sender := &picky{Sender: d.Queue, refuses: func(string) bool { return down }, err: errNoRight, takes: 2 * time.Second}
+		d.Ports.Queue = sender
+		p := d.Idle(executor.Options{}, counters()...)
+		keep(t, d.Store, "all", 100)
+		if sent, err := p.Service.Sweep(ctx); sent != 0 || !errors.Is(err, errNoRight) || errors.Is(err, outbox.ErrUnsent) {
+			t.Errorf("%d were sent, %v", sent, err)
+		}
+		if sender.sends > 20 {
+			t.Errorf("%d sends in an outage", sender.sends)
+		}
+		down = false
+		if sent, err := p.Service.Sweep(ctx); sent != 100 || err != nil {
+			t.Errorf("after it %d were sent, %v", sent, err)
+		}
+	})
+}

@@ -1,0 +1,588 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// tornLog is a log whose next transaction appears to readers in two parts. One of its items is hidden until reveal is called.
+type tornLog struct {
+	store.Log
+	mu      sync.Mutex
+	hide    int    // the index of the item
+	applied func() // called when the transaction has been applied; nil once that has happened
+	hidden  *store.Key
+	reads   int // that did not see the item
+}
+
+func (l *tornLog) Append(ctx context.Context, items ...store.Item) error {
+	err := l.Log.Append(ctx, items...)
+	l.mu.Lock()
+	applied := l.applied
+	if err != nil || len(items) <= l.hide || len(items) < 2 || applied == nil {
+		l.mu.Unlock()
+		return err
+	}
+	l.applied, l.hidden = nil, &items[l.hide].Key
+	l.mu.Unlock()
+	applied()
+	return nil
+}
+
+func (l *tornLog) reveal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hidden = nil
+}
+
+func (l *tornLog) see(page store.Page, err error) (store.Page, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.hidden == nil {
+		return page, err
+	}
+	kept := page.Items[:0:0]
+	for _, i := range page.Items {
+		if i.Key != *l.hidden {
+			kept = append(kept, i)
+		}
+	}
+	l.reads++
+	page.Items = kept
+	return page, err
+}
+
+func (l *tornLog) Backward(ctx context.Context, w string, before, until store.Key, limit int) (store.Page, error) {
+	return l.see(l.Log.Backward(ctx, w, before, until, limit))
+}
+
+func (l *tornLog) Forward(ctx context.Context, from store.Key, limit int) (store.Page, error) {
+	return l.see(l.Log.Forward(ctx, from, limit))
+}
+
+// A relay counts its signals and updates. "lap" has it continue as new, "fail" has it fail; its retry policy opens another run then.
+var (
+	relayType = workflow.Declare[int, int]("relay")
+	relayNote = workflow.NewSignal[string]("note")
+	relayAdd  = workflow.NewUpdate[int, int]("add")
+	relaySum  = workflow.NewQuery[workflow.None, int]("sum")
+)
+
+func runRelay(ctx workflow.Context, n int) (int, error) {
+	relayAdd.Handle(ctx, func(_ workflow.Context, by int) (int, error) { n += by; return n, nil })
+	relaySum.Handle(ctx, func(workflow.None) (int, error) { return n, nil })
+	for {
+		switch text, err := relayNote.Receive(ctx); {
+		case err != nil:
+			return n, err
+		case text == "lap":
+			return relayType.ContinueAsNew(ctx, n)
+		case text == "fail":
+			return n, errors.New("as it was told")
+		case text == "end":
+			return n, nil
+		}
+		n++
+	}
+}
+
+// tearing are the puts that close a run and open another, each with how many items it has at least.
+var tearing = map[string]struct {
+	items int
+	do    func(p *turntest.Process) error
+}{
+	"continue as new": {2, func(p *turntest.Process) error { return relayNote.Send(context.Background(), p.Client, "w", "lap") }},
+	"retry":           {2, func(p *turntest.Process) error { return relayNote.Send(context.Background(), p.Client, "w", "fail") }},
+	"replace": {2, func(p *turntest.Process) error {
+		_, err := relayType.Start(context.Background(), p.Client, "w", 0, workflow.StartOptions{IDConflictPolicy: "terminateExisting"})
+		return err
+	}},
+	"reset": {4, func(p *turntest.Process) error {
+		_, err := p.Service.Reset(context.Background(), "w", "", api.ResetRequest{To: "lastTask", RequestID: "reset"})
+		return err
+	}},
+}
+
+// asking are requests to a workflow that is open at every moment. Each returns an error if it was answered wrongly.
+var asking = map[string]func(ctx context.Context, p *turntest.Process, first history.RunID) error{
+	"signal": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+		return relayNote.Send(ctx, p.Client, "w", "x")
+	},
+	"update": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+		_, err := relayAdd.Call(ctx, p.Client, "w", 1, workflow.CallOptions{ID: "new"})
+		return err
+	},
+	"cancel": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+		return p.Client.Cancel(ctx, "w", "", "enough")
+	},
+	"query": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+		_, err := relaySum.Ask(ctx, p.Client, "w", workflow.None{})
+		return err
+	},
+	"describe": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+		what, err := p.Client.Describe(ctx, "w", "")
+		if err == nil && what.Status != history.Running {
+			err = fmt.Errorf("the run is %s", what.Status)
+		}
+		return err
+	},
+	"describe the first run": func(ctx context.Context, p *turntest.Process, first history.RunID) error {
+		_, err := p.Client.Describe(ctx, "w", string(first))
+		return err
+	},
+	"start": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+		_, err := relayType.Start(ctx, p.Client, "w", 0, workflow.StartOptions{})
+		if errors.Is(err, api.AlreadyOpen) {
+			return nil
+		}
+		return fmt.Errorf("a second start was answered %w", err)
+	},
+	"poll of the first run": func(ctx context.Context, p *turntest.Process, first history.RunID) error {
+		_, err := p.Service.PollUpdate(ctx, "w", first, "known", 5*time.Second) // a poll that does not wait gives a read one second
+		return err
+	},
+}
+
+// tornScene is a relay with an update, a signal and a few commits in its first run, and two processes.
+func tornScene(t *testing.T, hide int) (log *tornLog, a, b *turntest.Process, first history.RunID) {
+	t.Helper()
+	d := turntest.New(t)
+	log = &tornLog{Log: d.Store, hide: hide}
+	d.Ports.Log = log
+	bind := workflow.Bind(relayType, runRelay)
+	o := executor.Options{MaxCommit: 700} // a reset needs several commits
+	a, b = d.Idle(o, bind), d.Idle(o, bind)
+	ctx := context.Background()
+	run, err := relayType.Start(ctx, a.Client, "w", 0, workflow.StartOptions{Retry: &workflow.Retry{InitialInterval: time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := relayAdd.Call(ctx, a.Client, "w", 1, workflow.CallOptions{ID: "known"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		if _, err := a.Service.Signal(ctx, "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: fmt.Sprint("r-", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return log, a, b, history.RunID(run.RunID)
+}
+
+// A request that comes while a transaction lands is answered as if it had come before or after, whichever items its reads see.
+func TestReadsOfTransactionsInParts(t *testing.T) {
+	t.Parallel()
+	for put, tear := range tearing {
+		for name, ask := range asking {
+			for hide := range tear.items {
+				t.Run(fmt.Sprintf("%s/%s/%d", put, name, hide), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						log, a, b, first := tornScene(t, hide)
+						var answer error
+						answered := make(chan struct{})
+						log.applied = func() {
+							go func() {
+								defer close(answered)
+								answer = ask(context.Background(), b, first)
+							}()
+							time.Sleep(time.Second / 2) // a poll that waits for nothing reads for a second
+							log.reveal()
+						}
+						if err := tear.do(a); err != nil {
+							t.Fatal(err)
+						}
+						if log.applied != nil {
+							t.Fatalf("no put has %d items", hide+1)
+						}
+						<-answered
+						if answer != nil {
+							t.Error(answer)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// A request that is sent again arrives once, also if its second sending sees half of the transaction in which its run continues as new.
+func TestRequestsTwiceBesideTransactionsInParts(t *testing.T) {
+	t.Parallel()
+	for hide := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			log, a, b, _ := tornScene(t, hide)
+			ctx := context.Background()
+			before := 13 // an update and 12 signals
+			answered := make(chan struct{})
+			log.applied = func() {
+				go func() {
+					defer close(answered)
+					if _, err := b.Service.Signal(ctx, "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"}); err != nil {
+						t.Error(err)
+					}
+					if _, err := relayAdd.Call(ctx, b.Client, "w", 1, workflow.CallOptions{ID: "known"}); err != nil {
+						t.Error(err)
+					}
+				}()
+				time.Sleep(time.Second)
+				log.reveal()
+			}
+			if err := relayNote.Send(ctx, a.Client, "w", "lap"); err != nil {
+				t.Fatal(err)
+			}
+			<-answered
+			if n, err := relaySum.Ask(ctx, b.Client, "w", workflow.None{}); n != before || err != nil {
+				t.Errorf("item %d hidden: %d signals and updates arrived, want %d, %v", hide, n, before, err)
+			}
+		})
+	}
+}
+
+// A transaction that stays in parts for longer than a request may take has the request refused as busy, and never as not found. Once it
+// is whole, the same process answers right: it has kept no conclusion.
+func TestTransactionsThatStayInParts(t *testing.T) {
+	t.Parallel()
+	for put, tear := range tearing {
+		for hide := range tear.items {
+			t.Run(fmt.Sprintf("%s/%d", put, hide), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					log, a, b, _ := tornScene(t, hide)
+					again := func() error {
+						_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"})
+						return err
+					}
+					log.applied = func() {
+						if err := again(); err != nil && !errors.Is(err, api.Busy) {
+							t.Error(err)
+						}
+						log.reveal()
+					}
+					if err := tear.do(a); err != nil {
+						t.Fatal(err)
+					}
+					if err := again(); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A process that has seen half of a transaction repairs what the other half schedules: the writer of a run that continued as new died
+// before it sent what the new run waits for.
+func TestRepairAfterHalfOfATransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		log := &tornLog{Log: d.Store, hide: 1}
+		d.Ports.Log = log
+		laps := workflow.Declare[int, string]("laps")
+		step := activity.New("step", func(context.Context, int) (string, error) { return "done", nil })
+		registrations := []workflow.Registration{workflow.Bind(laps, func(ctx workflow.Context, n int) (string, error) {
+			result, err := step.Run(ctx, n)
+			if err == nil && n < 2 {
+				return laps.ContinueAsNew(ctx, n+1)
+			}
+			return result, err
+		}), step}
+		network := &deaf{Sender: d.Ports.Queue}
+		d.Ports.Queue = network
+		dies := d.Idle(executor.Options{SoftLimit: time.Second}, registrations...)
+		d.Ports.Queue = d.Queue
+		other := d.Idle(executor.Options{SoftLimit: time.Second}, registrations...)
+		if _, err := laps.Start(t.Context(), dies.Client, "w", 1); err != nil {
+			t.Fatal(err)
+		}
+		log.applied = func() {
+			if _, err := other.Describe(t.Context(), "w", ""); !errors.Is(err, api.Busy) {
+				t.Errorf("half of the transaction was answered with %v", err)
+			}
+			log.reveal()
+			network.dead = true
+		}
+		if err := deliverActivity(t, d, dies, 1); err == nil {
+			t.Fatal("the process sent what the new run schedules")
+		}
+		time.Sleep(10 * time.Minute) // until the message is visible again
+		for received := 2; received > 0; received-- {
+			if err := deliverActivity(t, d, other, received); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if result, err := laps.Get(other.Client, "w").Result(t.Context()); err != nil || result != "done" {
+			t.Errorf("the run returned %q, %v", result, err)
+		}
+	})
+}
+
+// What the commit that closed a run owes is sent again by its message, also if the run that continues it was reset meanwhile.
+func TestRepairAfterTheNextRunWasReset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		laps, child := workflow.Declare[int, string]("laps"), workflow.Declare[int, string]("child")
+		network := &deaf{Sender: d.Ports.Queue}
+		step := activity.New("step", func(context.Context, int) (string, error) {
+			network.dead = true
+			return "done", nil
+		})
+		registrations := []workflow.Registration{step, workflow.Bind(laps, func(ctx workflow.Context, n int) (string, error) {
+			if n > 1 {
+				return "", workflow.Sleep(ctx, time.Hour)
+			}
+			child.StartChild(ctx, 0, workflow.ChildOptions{WorkflowID: "c"})
+			if _, err := step.Run(ctx, n); err != nil {
+				return "", err
+			}
+			return laps.ContinueAsNew(ctx, n+1)
+		}), workflow.Bind(child, func(ctx workflow.Context, _ int) (string, error) { return "", workflow.Sleep(ctx, 5*time.Hour) })}
+		d.Ports.Queue = network
+		dies := d.Idle(executor.Options{SoftLimit: time.Second}, registrations...)
+		d.Ports.Queue = d.Queue
+		other := d.Idle(executor.Options{}, registrations...)
+		if _, err := laps.Start(t.Context(), dies.Client, "w", 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := deliver(t, d, dies, queue.Timers, 1); err != nil { // which starts the child
+			t.Fatal(err)
+		}
+		if err := deliverActivity(t, d, dies, 1); err == nil {
+			t.Fatal("the process sent what the close policy asks for")
+		}
+		if _, err := other.Service.Reset(t.Context(), "w", "", api.ResetRequest{To: "lastTask"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute) // until the message is visible again
+		if err := deliverActivity(t, d, other, 2); err != nil {
+			t.Fatal(err)
+		}
+		p := d.Start(executor.Options{}, registrations...)
+		defer p.Stop()
+		time.Sleep(time.Minute)
+		if what, err := p.Client.Describe(t.Context(), "c", ""); err != nil || what.Status != history.Terminated {
+			t.Errorf("the child of the closed run is %v, %v", what.Status, err)
+		}
+	})
+}
+
+// deliverActivity has a process handle one message of the activities, and deletes it if that succeeds.
+func deliverActivity(t *testing.T, d *turntest.Deployment, p *turntest.Process, received int) error {
+	t.Helper()
+	return deliver(t, d, p, queue.Activities, received)
+}
+
+// deliver is deliverActivity for any queue.
+func deliver(t *testing.T, d *turntest.Deployment, p *turntest.Process, from string, received int) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	deliveries, err := d.Queue.Receive(ctx, from, 1)
+	if err != nil || len(deliveries) != 1 {
+		t.Fatalf("received %d messages: %v", len(deliveries), err)
+	}
+	m, err := outbox.Decode(deliveries[0].Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = p.Service.Handle(t.Context(), executor.Delivery{Message: m, Received: received})
+	if err == nil {
+		err = d.Queue.Delete(t.Context(), from, deliveries[0].Receipt)
+	}
+	return err
+}
+
+// A start that sees the void run of another start, and not yet the run that this one has opened, opens no second run. It
+// is so if there is a void run above: a message of an earlier try had that fenced.
+func TestStartBesideHalfOfAStart(t *testing.T) {
+	t.Parallel()
+	for test := range 4 {
+		hide, fenced := test%2, test >= 2
+		synctest.Test(t, func(t *testing.T) {
+			d, ctx := turntest.New(t), context.Background()
+			for range 3 {
+				makeVoid(t, d, "w")
+			}
+			remove := func(number uint32) {
+				for _, item := range d.Store.Dump("w") {
+					if item.Run != number {
+						continue
+					}
+					if err := d.Store.Delete(ctx, []store.Item{item}, nil); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			remove(1)
+			remove(2) // a start that reads run 3 alone opens run 4, and makes run 1 void
+			log := &tornLog{Log: d.Store, hide: hide}
+			d.Ports.Log = log
+			a, b := d.Idle(executor.Options{}, counters()...), d.Idle(executor.Options{}, counters()...)
+			var second error
+			answered := make(chan struct{})
+			log.applied = func() {
+				remove(3) // it expires
+				if fenced {
+					if err := d.Store.Append(ctx, voidRun(t, "w", 5, 10*day)); err != nil {
+						t.Error(err)
+					}
+				}
+				go func() {
+					defer close(answered)
+					_, second = turntest.Counter.Start(ctx, b.Client, "w", 2, workflow.StartOptions{})
+				}()
+				time.Sleep(time.Second)
+				log.reveal()
+			}
+			if _, err := turntest.Counter.Start(ctx, a.Client, "w", 1, workflow.StartOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			<-answered
+			if !errors.Is(second, api.AlreadyOpen) || thereAre(d, "w") != 1 {
+				t.Errorf("item %d hidden, run 5 fenced: %t: there are %d runs, and the second start was answered %v", hide, fenced, thereAre(d, "w"), second)
+			}
+		})
+	}
+}
+
+// Half of a transaction that is all there is, long after it was put, was restored from a backup or is what a deletion has left. The run
+// that is there is answered for, at once.
+func TestHalfOfAnOldTransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, a, b, _ := tornScene(t, 1)
+		log.applied = func() {}
+		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		began := time.Now()
+		if err := relayNote.Send(context.Background(), b.Client, "w", "x"); !errors.Is(err, api.NotFound) || time.Since(began) != 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
+// A run that has closed, and whose first commit reads do not see yet, has not been deleted: its writer knew the transaction that opened it
+// as its own, and went on.
+func TestCommitsAfterAnOpeningInParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, a, b, _ := tornScene(t, 1)
+		ctx := context.Background()
+		log.applied = func() {}
+		if err := relayNote.Send(ctx, a.Client, "w", "lap"); err != nil {
+			t.Fatal(err)
+		}
+		if err := relayNote.Send(ctx, a.Client, "w", "end"); err != nil { // its process needs no read
+			t.Fatal(err)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			log.reveal()
+		}()
+		if n, err := relayType.Get(b.Client, "w").Result(ctx); n != 13 || err != nil {
+			t.Errorf("the result is %d, %v", n, err)
+		}
+	})
+}
+
+// oldLog writes as earlier versions did: the close of a run that a start replaces does not name the run that replaces it.
+type oldLog struct {
+	store.Log
+	t        *testing.T
+	replaced int // closes that it has written so
+}
+
+func (l *oldLog) Append(ctx context.Context, items ...store.Item) error {
+	for i := range items {
+		c, err := history.Decode(items[i].Slot, items[i].Body)
+		if err != nil {
+			l.t.Error(err)
+			continue
+		}
+		if len(c.Brought) == 0 {
+			continue
+		}
+		if end, ok := c.Brought[len(c.Brought)-1].Attributes.(*history.WorkflowExecutionTerminated); ok && end.ReplacedBy != "" {
+			l.replaced++
+			end.ReplacedBy = ""
+			if items[i].Body, err = history.Encode(c); err != nil {
+				l.t.Error(err)
+			}
+		}
+	}
+	return l.Log.Append(ctx, items...)
+}
+
+// A run that an earlier version has replaced is read at once: its close names no other run, and nothing is missing. While readers saw a part
+// of the transaction, an answer may have been wrong; as soon as they see the whole, all are right. No process keeps a conclusion.
+func TestReplacementOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	for name, ask := range asking {
+		for hide := -1; hide < 2; hide++ {
+			t.Run(fmt.Sprintf("%s/%d", name, hide), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					log, a, b, first := tornScene(t, max(hide, 0))
+					old := &oldLog{Log: log.Log, t: t}
+					log.Log = old
+					if hide >= 0 {
+						log.applied = func() {
+							go func() { _ = asking["describe"](context.Background(), b, first) }()
+							time.Sleep(time.Second)
+							log.reveal()
+							time.Sleep(30 * time.Second) // it has been answered
+						}
+					}
+					if err := tearing["replace"].do(a); err != nil || old.replaced != 1 {
+						t.Fatalf("%d closes as earlier versions wrote them, %v", old.replaced, err)
+					}
+					began := time.Now()
+					if err := ask(context.Background(), b, first); err != nil {
+						t.Error(err)
+					}
+					if took := time.Since(began); took > 100*time.Millisecond { // a lost race is repeated
+						t.Errorf("answered after %v: a part is taken to be missing", took)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The close of an earlier version's replacement alone, whose other half a restored backup has lost, is a run that was terminated: a start
+// opens the next run.
+func TestHalfOfAReplacementOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log, a, b, first := tornScene(t, 1)
+		log.Log = &oldLog{Log: log.Log, t: t}
+		log.applied = func() {
+			began := time.Now()
+			what, err := b.Client.Describe(context.Background(), "w", "")
+			if err != nil || what.RunID != first || what.Status != history.Terminated || time.Since(began) != 0 {
+				t.Errorf("described as %+v, %v, after %v", what, err, time.Since(began))
+			}
+		}
+		if err := tearing["replace"].do(a); err != nil || log.applied != nil {
+			t.Fatal(err)
+		}
+	})
+}
