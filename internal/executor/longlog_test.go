@@ -22,6 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -417,7 +418,7 @@ func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 		s.d.Ports.Log = log
 		s.restart()
 		log.fails.Store(true)
-		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, api.Busy) {
+		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, refusal.Busy) {
 			t.Fatalf("described while the store does not answer: %v", err)
 		}
 		log.fails.Store(false)
@@ -517,8 +518,8 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 
 // refusal returns the failure in the error of a request that is refused because the code fails.
 func refusal(err error) (*failure.Failure, error) {
-	var refused *api.Problem
-	if !errors.As(err, &refused) || !errors.Is(err, api.NotReady) {
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || !errors.Is(err, refusal.NotReady) {
 		return nil, fmt.Errorf("want a refusal: %w", err)
 	}
 	return refused.Failure, nil

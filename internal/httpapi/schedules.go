@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -30,7 +31,7 @@ var scheduleRoutes = []Route{
 
 func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest) (status int, answer api.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
-		return 0, answer, api.Invalid.New("what the schedule does is missing: give schedule")
+		return 0, answer, refusal.Invalid.New("what the schedule does is missing: give schedule")
 	}
 	answer.ScheduleID = body.ScheduleID
 	state, err := json.Marshal(stored.Input{ID: body.ScheduleID, Schedule: storedSchedule(body.Schedule)})
@@ -117,9 +118,9 @@ func tell[B, S any](update string, store func(*B) (input S, requestID string)) e
 		case err != nil:
 			return 0, none{}, ofSchedule(r.PathValue("id"), err)
 		case answer.Failure != nil: // it was refused, or has changed nothing
-			return 0, none{}, api.Invalid.New("%s", answer.Failure.Message)
+			return 0, none{}, refusal.Invalid.New("%s", answer.Failure.Message)
 		case answer.Stage != api.StageCompleted:
-			return 0, none{}, api.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
+			return 0, none{}, refusal.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
 		}
 		return http.StatusOK, none{}, nil
 	})
@@ -128,20 +129,20 @@ func tell[B, S any](update string, store func(*B) (input S, requestID string)) e
 // scheduleWorkflow is the id of the workflow that a schedule is.
 func scheduleWorkflow(id string) (string, error) {
 	if err := engine.CheckID("schedule's id", id); err != nil {
-		return "", api.Invalid.New("%v", err)
+		return "", refusal.Invalid.New("%v", err)
 	}
 	return stored.IDPrefix + id, nil
 }
 
-func noSchedule(id string) error { return api.NotFound.New("there is no schedule %q", id) }
+func noSchedule(id string) error { return refusal.NotFound.New("there is no schedule %q", id) }
 
 // ofSchedule says of a schedule what was said of its workflow.
 func ofSchedule(id string, err error) error {
 	switch {
-	case errors.Is(err, api.NotFound):
+	case errors.Is(err, refusal.NotFound):
 		return noSchedule(id)
-	case errors.Is(err, api.AlreadyOpen):
-		return api.AlreadyOpen.New("there is a schedule %q already: change it, delete it first, or give another scheduleId", id)
+	case errors.Is(err, refusal.AlreadyOpen):
+		return refusal.AlreadyOpen.New("there is a schedule %q already: change it, delete it first, or give another scheduleId", id)
 	}
 	return err
 }

@@ -105,7 +105,7 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/cron", nil},
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
-	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored"}},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
 	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
 	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
@@ -119,7 +119,8 @@ var rules = []rule{
 	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe", "internal/tracelog"}},
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
-	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext"}},
+	{"internal/refusal", []string{"engine/failure"}},
+	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},
 	{"internal/executor/lock", []string{"internal/executor/host"}},
 	{"internal/executor/outcome", []string{"store"}},
@@ -127,8 +128,8 @@ var rules = []rule{
 	{"internal/executor/runner", []string{"engine/...", "internal/attempt", "internal/header", "internal/observe", "internal/executor/host", "internal/executor/outcome"}},
 	{"internal/executor/attempts", []string{"engine/...", "internal/executor/host", "internal/executor/outbox", "internal/executor/outcome", "store"}},
 	{"internal/executor/outbox", []string{"engine", "engine/history", "internal/executor/host", "internal/executor/outcome", "queue", "store"}},
-	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/schedule/stored", "internal/executor"}},
+	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/schedule/stored", "internal/executor", "internal/refusal"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/api"}},
 	{"internal/seal/awskms", []string{"internal/seal"}},
@@ -139,12 +140,12 @@ var rules = []rule{
 	{"blob/s3", []string{"blob", "internal/awstry"}},
 	{"blob", nil},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
-	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored"}},
+	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored", "internal/refusal"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/replay", "internal/seal", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/refusal", "internal/replay", "internal/seal", "internal/executor", "internal/executor/host", "internal/executor/outbox",
 	}},
 }
 
@@ -179,7 +180,7 @@ func TestImports(t *testing.T) {
 // authors are all packages of ours that come with packages workflow and activity: no store, queue, blob or meter.
 var authors = []string{
 	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
-	"internal/options", "internal/payload", "internal/schedule/stored", "internal/tracelog", "internal/where",
+	"internal/options", "internal/payload", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where",
 }
 
 func TestAuthorsImports(t *testing.T) {
@@ -187,6 +188,29 @@ func TestAuthorsImports(t *testing.T) {
 	for _, path := range strings.Fields(string(list(t, "-deps", "./workflow", "./activity"))) {
 		if name, ok := ours(path); ok && !among(name, authors) {
 			t.Errorf("packages workflow and activity bring %s in; of ours they may bring in only %q", name, authors)
+		}
+	}
+}
+
+// The executor knows no HTTP: it returns refusals, and package httpapi answers with their problem documents.
+func TestExecutorKnowsNoHTTP(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if name, _ := ours(p.ImportPath); !under(name, "internal/executor", "internal/refusal") {
+			continue
+		}
+		if slices.Contains(p.Imports, "net/http") {
+			t.Errorf("%s imports net/http", p.ImportPath)
+		}
+		for _, file := range p.GoFiles {
+			path := filepath.Join(p.Dir, file)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(text, []byte("api.Problem")) {
+				t.Errorf("%s names api.Problem, which has an HTTP status", path)
+			}
 		}
 	}
 }

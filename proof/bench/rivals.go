@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // rivalCommand is the argument by which this program is a rival: one of the processes that send an update to the same run at
@@ -141,7 +142,7 @@ func runRival(table, workflowID, updateID string) error {
 		return err
 	})
 	o.Tries = int(cost.Cost().Lost + cost.Cost().Writes)
-	if o.Busy = errors.Is(err, api.Busy); err != nil && !o.Busy {
+	if o.Busy = errors.Is(err, refusal.Busy); err != nil && !o.Busy {
 		return err
 	}
 	return out.Encode(o)

@@ -22,9 +22,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/pump"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 	"github.com/seed-41655fb1/weft/queue"
@@ -120,7 +121,7 @@ func (c *crowd) start(run int) {
 		if err == nil {
 			return
 		}
-		if !errors.Is(err, api.Busy) && !errors.Is(err, api.OutcomeUnknown) {
+		if !errors.Is(err, refusal.Busy) && !errors.Is(err, refusal.OutcomeUnknown) {
 			c.t.Fatal(err)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 	"net/url"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS Lambda Developer Guide, Lambda quotas:
@@ -31,7 +32,7 @@ func (s *simulation) readHistory(id string) {
 			answer = httptest.NewRecorder()
 			httpapi.New(t, slog.New(slog.DiscardHandler)).ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
 			if answer.Code == http.StatusServiceUnavailable {
-				return api.Busy.New("%s", answer.Body)
+				return refusal.Busy.New("%s", answer.Body)
 			}
 			return nil
 		})

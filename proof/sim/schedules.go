@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -157,7 +158,7 @@ func (s *simulation) keep(id, name string, one rota, r *draws) {
 			_, err := t.Query(ctx, stored.IDPrefix+id, "", stored.QueryDescribe, nil)
 			return err
 		})
-		if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) {
+		if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) {
 			s.fail("describe %s: %v", id, err)
 		}
 	}
@@ -174,7 +175,7 @@ func (s *simulation) create(id, requestID string, what stored.Schedule) {
 		return err
 	}
 	err := start()
-	for s.restore.done && errors.Is(err, api.AlreadyOpen) { // the one before is there again
+	for s.restore.done && errors.Is(err, refusal.AlreadyOpen) { // the one before is there again
 		s.remove(id)
 		err = start()
 	}
@@ -198,7 +199,7 @@ func (s *simulation) tell(id, name, updateID string, input any) {
 		s.fail("%s %s of %s is refused: %+v", name, updateID, id, answer.Failure)
 	case err == nil:
 		s.audit.told[workflowID+"/"+updateID] = append(s.audit.told[workflowID+"/"+updateID], answer)
-	case !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.UpdatesInFlight):
+	case !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight):
 		s.fail("%s %s of %s: %v", name, updateID, id, err)
 	}
 }
@@ -211,7 +212,7 @@ func (s *simulation) remove(id string) {
 		before = s.audit.latest(workflowID)
 		return t.Terminate(ctx, workflowID, "", "deleted")
 	})
-	if err != nil && !errors.Is(err, api.NotFound) {
+	if err != nil && !errors.Is(err, refusal.NotFound) {
 		s.fail("delete %s: %v", id, err)
 	}
 	run := s.audit.latest(workflowID)

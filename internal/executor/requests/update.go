@@ -22,6 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // reportVerdict tells the verdict on an update, if there was one.
@@ -92,7 +93,7 @@ func panickedLate(s *session.Process, call *updateCall) {
 }
 
 // errStillRuns is a request that is still being carried out when the caller's time is over.
-var errStillRuns = api.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
+var errStillRuns = refusal.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
 
 // updateCall is an update request while it is carried out, and then its answer.
 type updateCall struct {
@@ -161,18 +162,18 @@ func newCall(s *session.Process, workflowID string, runID history.RunID, name st
 		return nil, err
 	}
 	if err := engine.CheckName("update's name", name); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	if r.UpdateID == "" {
 		r.UpdateID = history.CommitID(s.World.ID()).String()
 	}
 	if err := engine.CheckID("updateId", r.UpdateID); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	switch r.WaitFor {
 	case "", api.StageAccepted, api.StageCompleted:
 	default:
-		return nil, api.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
+		return nil, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
 	}
 	if err := starts.CheckPayload(s, r.Input); err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func checkWait(s *session.Process, timeout *api.Duration) (time.Duration, error)
 	case timeout == nil:
 		return s.Options.SoftLimit, nil
 	case *timeout < 0:
-		return 0, api.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
+		return 0, refusal.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
 	}
 	return min(time.Duration(*timeout), s.Options.SoftLimit), nil
 }
@@ -269,10 +270,10 @@ func separate(s *session.Process, workflowID string, taken []*lock.Waiter[any], 
 // carryOutWithStart carries an update out that may open the run which it is for.
 func carryOutWithStart(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, r *api.StartRequest, call *updateCall, wait time.Duration) error {
 	if r.IDConflictPolicy == "" {
-		return api.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", starts.ConflictFail, starts.UseExisting, starts.TerminateExisting)
+		return refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", starts.ConflictFail, starts.UseExisting, starts.TerminateExisting)
 	}
 	if r.Cron != "" {
-		return api.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
+		return refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
 	w, err := checkWithStart(ctx, s, workflowID, runID, r)
 	if err != nil {
@@ -291,7 +292,7 @@ func carryOutWithStart(ctx context.Context, s *session.Process, workflowID strin
 	if late != nil {
 		return late // and err is not ours any more
 	}
-	if err != nil && w.opened && (errors.Is(err, api.Busy) || errors.Is(err, api.TooLarge)) {
+	if err != nil && w.opened && (errors.Is(err, refusal.Busy) || errors.Is(err, refusal.TooLarge)) {
 		return errOpened
 	}
 	if err != nil {
@@ -302,7 +303,7 @@ func carryOutWithStart(ctx context.Context, s *session.Process, workflowID strin
 }
 
 // errOpened is an update that came with a start and was not carried out, after the start had opened its run.
-var errOpened = api.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
+var errOpened = refusal.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
 
 // updates answers the calls together. It returns those that have to be carried out alone: if the code of one fails, that one and the
 // others of its name, so that they do not take the rest down. The rest is answered.
@@ -578,11 +579,11 @@ func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engi
 		c.verdict = observe.Rejected
 		c.answer.Stage, c.answer.Failure = api.StageRejected, result.Failure
 	case engine.Invalid:
-		c.err = api.Invalid.New("update %q needs an input", c.request.Name)
+		c.err = refusal.Invalid.New("update %q needs an input", c.request.Name)
 	case engine.TooManyInFlight:
-		c.err = api.UpdatesInFlight.New("%s", result.Failure.Message)
+		c.err = refusal.UpdatesInFlight.New("%s", result.Failure.Message)
 	case engine.TooManyInTotal:
-		c.err = api.UpdateLimit.New("%s", result.Failure.Message)
+		c.err = refusal.UpdateLimit.New("%s", result.Failure.Message)
 	default:
 		c.err = notReady(&failure.Failure{Kind: failure.KindMisuse, Message: "the workflow's code did not come to this update"})
 	}
@@ -594,7 +595,7 @@ func (s *Requests) PollUpdate(ctx context.Context, workflowID string, runID hist
 		return nil, err
 	}
 	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	return pollUpdate(ctx, s.Process, workflowID, runID, updateID, wait, nil)
 }
@@ -608,7 +609,7 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 			return false, nil
 		}
 		if run.State.Updates[updateID] == nil {
-			return false, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
+			return false, refusal.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
 		}
 		call.answer = api.UpdateResponse{UpdateID: updateID}
 		call.outcome(run)
@@ -625,7 +626,7 @@ func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID hist
 		return nil, err
 	}
 	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	if err := checkReason(reason); err != nil {
 		return nil, err
@@ -645,7 +646,7 @@ func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID hist
 		}
 		u := run.State.Updates[updateID]
 		if u == nil {
-			return t.RequireFresh(ctx, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID))
+			return t.RequireFresh(ctx, refusal.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID))
 		}
 		if _, _, done := run.State.UpdateOutcome(u); done {
 			call.outcome(run)

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // withStart is a start that comes with an update or a signal: it opens a run where none is open that would take it.
@@ -24,11 +25,11 @@ type withStart struct {
 func checkWithStart(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
 	switch {
 	case runID != "":
-		return nil, api.Invalid.New("a request with a start cannot pin a run: leave the runId out")
+		return nil, refusal.Invalid.New("a request with a start cannot pin a run: leave the runId out")
 	case r.WorkflowID != nil && *r.WorkflowID != workflowID:
-		return nil, api.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
+		return nil, refusal.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
 	case r.StartDelay != 0:
-		return nil, api.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
+		return nil, refusal.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
 	}
 	r.WorkflowID = &workflowID
 	started, err := starts.CheckStart(ctx, s, r)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule"
 	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -48,7 +48,7 @@ func register(r *engine.Registry) error {
 			err = check(r, s.ID, &s.Schedule)
 		}
 		if err != nil {
-			return api.Invalid.New("%v", err)
+			return refusal.Invalid.New("%v", err)
 		}
 		return nil
 	}
