@@ -486,11 +486,11 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 	for name, wants := range map[string]func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error){
 		"query": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
 			_, err := p.Service.Query(ctx, "a", "", "long.sum", nil)
-			return refusal(err)
+			return refusedFailure(err)
 		},
 		"update": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
 			_, err := p.Service.Update(ctx, "a", "", "long.add", api.UpdateRequest{})
-			return refusal(err)
+			return refusedFailure(err)
 		},
 		"signal": func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
 			err := diaryWord.Send(ctx, p.Client, "a", "word")
@@ -516,8 +516,8 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 	}
 }
 
-// refusal returns the failure in the error of a request that is refused because the code fails.
-func refusal(err error) (*failure.Failure, error) {
+// refusedFailure returns the failure in the error of a request that is refused because the code fails.
+func refusedFailure(err error) (*failure.Failure, error) {
 	var refused *refusal.Error
 	if !errors.As(err, &refused) || !errors.Is(err, refusal.NotReady) {
 		return nil, fmt.Errorf("want a refusal: %w", err)
