@@ -100,9 +100,9 @@ model: ## explore the protocol's model: every shape with two faults, all states 
 sim-mutants: ## break the protocol in every way there is: each break must be found within the seeds that it states
 	go test -count=1 -timeout 0 ./proof/sim -run 'TestMutants' -v -all-mutants
 
-sim-coverage: ## what the simulation covers of the engine and of internal/turn, in statements and in branches (SEEDS=n)
+sim-coverage: ## what the simulation covers of the engine and of internal/executor, in statements and in branches (SEEDS=n)
 	@mkdir -p bin
-	$(SEARCH) -coverpkg=./engine/...,./internal/turn -coverprofile=bin/sim.cover
+	$(SEARCH) -coverpkg=./engine/...,./internal/executor -coverprofile=bin/sim.cover
 	@echo "Go counts blocks, which run as a whole: each way that a branch goes is one. So blocks stand for branches."
 	@awk 'NR > 1 { split($$1, p, ":"); d = p[1]; sub(/\/[^\/]*$$/, "", d); s[d] += $$2; b[d]++; if ($$3 > 0) { cs[d] += $$2; cb[d]++ } } \
 		END { for (d in s) printf "%-58s statements %5.1f%%, blocks %5.1f%% (%d of %d)\n", d, 100 * cs[d] / s[d], 100 * cb[d] / b[d], cb[d], b[d] }' bin/sim.cover | sort

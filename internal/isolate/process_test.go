@@ -16,8 +16,8 @@ import (
 
 	"github.com/seed-41655fb1/weft"
 	"github.com/seed-41655fb1/weft/activity"
-	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/isolate"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/workflow"

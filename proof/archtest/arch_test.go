@@ -85,6 +85,15 @@ type rule struct {
 	allowed []string
 }
 
+// executorBelow returns what a layer of the executor may import: these layers below it, and what all layers may.
+func executorBelow(layers ...string) []string {
+	all := []string{"engine/...", "store", "queue", "internal/api", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal"}
+	for _, layer := range layers {
+		all = append(all, "internal/executor/"+layer)
+	}
+	return all
+}
+
 // The first rule whose folder holds a package is the one for it.
 var rules = []rule{
 	{"engine", []string{"engine/...", "internal/jsontext"}},
@@ -128,8 +137,17 @@ var rules = []rule{
 	{"internal/executor/runner", []string{"engine/...", "internal/attempt", "internal/header", "internal/observe", "internal/executor/host", "internal/executor/outcome"}},
 	{"internal/executor/attempts", []string{"engine/...", "internal/executor/host", "internal/executor/outbox", "internal/executor/outcome", "store"}},
 	{"internal/executor/outbox", []string{"engine", "engine/history", "internal/executor/host", "internal/executor/outcome", "queue", "store"}},
+	{"internal/executor/session", executorBelow("attempts", "host", "lock", "outbox", "outcome", "runlog", "runner")},
+	{"internal/executor/commit", executorBelow("host", "outcome", "runner", "session")},
+	{"internal/executor/starts", executorBelow("session")},
+	{"internal/executor/inbox", executorBelow("host", "session")},
+	{"internal/executor/activities", executorBelow("attempts", "commit", "host", "inbox", "outbox", "outcome", "runner", "session")},
+	{"internal/executor/children", executorBelow("commit", "host", "inbox", "outcome", "session", "starts")},
+	{"internal/executor/requests", executorBelow("activities", "attempts", "commit", "host", "inbox", "lock", "outcome", "runner", "session", "starts")},
+	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "outcome", "runner", "session")},
+	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "outcome", "runlog", "session", "starts")},
 	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/schedule/stored", "internal/executor", "internal/refusal"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/refusal", "internal/schedule/stored", "internal/executor"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/api"}},
 	{"internal/seal/awskms", []string{"internal/seal"}},
@@ -366,4 +384,51 @@ func TestModules(t *testing.T) {
 		t.Errorf("the modules that Weft needs have changed. If that is meant, say why in a decision record and run\n"+
 			"go test ./proof/archtest -run TestModules -rewrite\ngot:\n%swant:\n%s", got, want)
 	}
+}
+
+// mostMethods is how many methods a type of the executor has at most: with more, it has more than one task.
+const mostMethods = 24
+
+// No type of the executor is an object that does everything.
+func TestExecutorTypesAreSmall(t *testing.T) {
+	t.Parallel()
+	methods := map[string]int{}
+	for _, p := range packages(t) {
+		name, _ := ours(p.ImportPath)
+		if !under(name, "internal/executor") {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range parsed.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+					methods[name+"."+receiver(f.Recv.List[0].Type)]++
+				}
+			}
+		}
+	}
+	if len(methods) < 10 {
+		t.Fatalf("only %d types were found", len(methods))
+	}
+	for name, n := range methods {
+		if n > mostMethods {
+			t.Errorf("%s has %d methods, more than %d: split it, or make functions of those that need no more than its exported ones", name, n, mostMethods)
+		}
+	}
+}
+
+// receiver returns the name of a receiver's type.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
 }

@@ -122,12 +122,12 @@ func TestLogLines(t *testing.T) {
 	page := readFile(t, "docs/operations.md")
 	for line, file := range map[string]string{
 		"workflow task failed":                             "internal/executor/runner/tasks.go",
-		"a message was received too often":                 "internal/executor/dead.go",
-		"sends again what has not come":                    "internal/executor/resend.go",
+		"a message was received too often":                 "internal/executor/deliveries/dead.go",
+		"sends again what has not come":                    "internal/executor/maintenance/resend.go",
 		"workflow code does not return":                    "internal/executor/runner/runner.go",
 		"a message cannot be read":                         "internal/pump/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",
-		"a newer version of Weft wrote this run's history": "internal/executor/request.go",
+		"a newer version of Weft wrote this run's history": "internal/executor/session/problem.go",
 		"what is stored cannot be opened":                  "internal/seal/seal.go",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), line) || !strings.Contains(readFile(t, file), `"`+line) {

@@ -262,7 +262,7 @@ func TestLinearizableOnDynamoDBFinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mutant{
-		file: "internal/executor/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
+		file: "internal/executor/requests/read.go", old: "	if err := t.current(ctx); err != nil {\n", new: "	if err := t.known(ctx); err != nil {\n",
 	}
 	cmd := exec.Command("go", "test", "-tags", "aws", "-overlay", m.overlay(t, root), "./proof/sim", "-run", "TestLinearizableOnDynamoDB$", "-count=1")
 	first, _, _ := strings.Cut(os.Getenv("WEFT_DYNAMODB"), ",") // one server is enough

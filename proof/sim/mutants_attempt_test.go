@@ -5,36 +5,36 @@ package sim
 // attemptMutants break attempts at activities and their messages.
 var attemptMutants = []mutant{
 	{
-		name: "nothing ends an activity whose queue nobody serves", file: "internal/executor/message.go", within: 4000, more: true,
+		name: "nothing ends an activity whose queue nobody serves", file: "internal/executor/deliveries/handle.go", within: 4000, more: true,
 		old: "	case engine.CloseActivity:\n", new: "	case engine.CloseActivity:\n		return nil\n	case engine.MessageKind(99):\n",
 	},
 	{
-		name: "a dead letter is only deleted", file: "internal/executor/dead.go", within: 4000, more: true,
+		name: "a dead letter is only deleted", file: "internal/executor/deliveries/dead.go", within: 4000, more: true,
 		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
-		name: "a result that its queue refuses is thrown away", file: "internal/executor/activity.go", within: 1000,
+		name: "a result that its queue refuses is thrown away", file: "internal/executor/activities/activity.go", within: 1000,
 		old: "	follows := &continuation{of: w}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n",
 		new: "	follows := &continuation{of: w}\n	if err := s.outbox.SendResult(within, handOverOf(w, e, 0)); true {\n		return nil, err\n	}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n", more: true,
 	},
 	{
-		name: "an attempt that is counted begins without a record", file: "internal/executor/begin.go",
+		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go",
 		old: "	if !w.counted() {\n", new: "	if true {\n",
 	},
 	{
-		name: "an attempt that its function does not allow is dropped", file: "internal/executor/hold.go",
+		name: "an attempt that its function does not allow is dropped", file: "internal/executor/activities/hold.go",
 		old: "	return t.outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
 	},
 	{
-		name: "receives count as attempts", file: "internal/executor/activity.go",
+		name: "receives count as attempts", file: "internal/executor/activities/activity.go",
 		old: "	if w.interrupted {\n", new: "	if w.interrupted || d.Received > 3 {\n", more: true,
 	},
 	{
-		name: "each copy of a message is replaced by another", file: "internal/executor/begin.go",
+		name: "each copy of a message is replaced by another", file: "internal/executor/activities/begin.go",
 		old: "	if m.Look == 0 || m.Look == outbox.MaxLook {\n", new: "	if true {\n", more: true,
 	},
 	{
-		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/executor/message.go",
+		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/executor/deliveries/handle.go",
 		old: "	if err := t.repair(ctx, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
 	},
 	{

@@ -5,12 +5,12 @@ package sim
 // expiryMutants break expiry, deletion and run numbers.
 var expiryMutants = []mutant{
 	{ // dynamodb: an expired item is deleted; weft: the retention is changed
-		name: "commits of runs with a deadline expire", file: "internal/executor/commit.go",
+		name: "commits of runs with a deadline expire", file: "internal/executor/session/commit.go",
 		old: "		if c.commit.Status == history.Void {\n			items[i].Expires",
 		new: "		if started := c.run.State.Started; started != nil && c.run.Deadline() != 0 {\n			items[i].Expires = c.run.Deadline().Add(t.options.Retention).Time()\n		}\n		if c.commit.Status == history.Void {\n			items[i].Expires",
 	},
 	{ // dynamodb: expired items go between a read and a put
-		name: "a start puts nothing beside its run", file: "internal/executor/start.go",
+		name: "a start puts nothing beside its run", file: "internal/executor/requests/start.go",
 		old: "		changes = append(t.beside(), opening...)\n", new: "		changes = opening\n", more: true,
 	},
 	{ // weft: a timer cannot be read

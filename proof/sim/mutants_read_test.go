@@ -5,7 +5,7 @@ package sim
 // readMutants break reads, answers and deadlines.
 var readMutants = []mutant{
 	{
-		name: "an update may come with a start that waits for a cron expression", file: "internal/executor/update.go", within: 200,
+		name: "an update may come with a start that waits for a cron expression", file: "internal/executor/requests/update.go", within: 200,
 		old: "	if r.Cron != \"\" {\n", new: "	if false {\n", more: true,
 	},
 	{
@@ -13,7 +13,7 @@ var readMutants = []mutant{
 		old: "		return opened.Number() > v.Highest\n", new: "		return false\n",
 	},
 	{
-		name: "a caller's timeout does not bound the call", file: "internal/executor/request.go", within: 300,
+		name: "a caller's timeout does not bound the call", file: "internal/executor/session/retry.go", within: 300,
 		old: "	if left > s.options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
 	},
 	{
@@ -25,7 +25,7 @@ var readMutants = []mutant{
 		old: "	return run.Last().PartOfReset()\n", new: "	return false\n", more: true,
 	},
 	{
-		name: "a run that is terminated does not name the one that replaces it", file: "internal/executor/start.go",
+		name: "a run that is terminated does not name the one that replaces it", file: "internal/executor/requests/start.go",
 		old: ", ReplacedBy: id", new: "", more: true,
 	},
 }

@@ -40,7 +40,7 @@ var coreMutants = []mutant{
 		old: "	if !a.wait {", new: "	if a.asked {", more: true,
 	},
 	{
-		name: "the list does not follow what code shows", file: "internal/executor/commit.go",
+		name: "the list does not follow what code shows", file: "internal/executor/session/commit.go",
 		old: " && shown.Equal(run.State.Shown)", new: "",
 	},
 	{
@@ -52,42 +52,42 @@ var coreMutants = []mutant{
 		old: "o.add(ReportChild, 0)", new: "_ = o",
 	},
 	{
-		name: "what a message did to another workflow is not repaired", file: "internal/executor/child.go",
+		name: "what a message did to another workflow is not repaired", file: "internal/executor/children/child.go",
 		old: "	if run == nil {\n		return nil\n	}\n	trigger := foreign(m)\n", new: "	if true || run == nil {\n		return nil\n	}\n	trigger := foreign(m)\n",
 	},
 	{
-		name: "the instance is kept after an activation that was discarded", file: "internal/executor/session.go",
+		name: "the instance is kept after an activation that was discarded", file: "internal/executor/session/session.go",
 		old: "	if t.code.Tainted {\n		t.forget()\n	} else {\n		t.code.Drop()\n	}", new: "",
 		guard: "t.code.IsAhead(t.run())",
 	},
 	{
-		name: "a request commits, and then sends", file: "internal/executor/commit.go",
+		name: "a request commits, and then sends", file: "internal/executor/session/commit.go",
 		old: "		for _, c := range changes {\n			if err := t.outbox.Send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		err := t.put(ctx, changes)\n",
 		new: "		err := t.put(ctx, changes)\n		if err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.outbox.Send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n",
 	},
 	{
-		name: "what was done before is deleted without repair", file: "internal/executor/message.go",
+		name: "what was done before is deleted without repair", file: "internal/executor/deliveries/handle.go",
 		old: "return t.sendOwed(ctx, run, []*engine.Message{m})", new: "return nil",
 	},
 	{
-		name: "a message whose commit does not come is deleted without a fence", file: "internal/executor/message.go",
+		name: "a message whose commit does not come is deleted without a fence", file: "internal/executor/deliveries/handle.go",
 		old: "			fenced, err := s.fence(ctx, d.Message)\n			if fenced || err != nil {\n				return err\n			}\n			continue // what stands in the slot decides",
 		new: "			return nil",
 	},
 	{
-		name: "an answer without a write rests on what the cache knows", file: "internal/executor/request.go",
+		name: "an answer without a write rests on what the cache knows", file: "internal/executor/session/retry.go",
 		old: "	if t.view.Fresh {\n		return err\n	}", new: "	if t.view.Fresh || t.view.Run != nil {\n		return err\n	}", more: true,
 	},
 	{
-		name: "a query is answered from what the cache knows", file: "internal/executor/read.go", test: "TestLinearizable",
+		name: "a query is answered from what the cache knows", file: "internal/executor/requests/read.go", test: "TestLinearizable",
 		old: "	if err := t.view.EnsureFresh(ctx); err != nil {\n", new: "	if err := t.view.EnsureLoaded(ctx); err != nil {\n",
 	},
 	{
-		name: "while a put's outcome is unknown, another is tried", file: "internal/executor/commit.go", test: "TestLinearizable",
+		name: "while a put's outcome is unknown, another is tried", file: "internal/executor/session/commit.go", test: "TestLinearizable",
 		old: "			unknown = true\n", new: "			return outcome.ErrLost\n", more: true,
 	},
 	{
-		name: "a build runs the code of a run that is pinned to another", file: "internal/executor/builds.go",
+		name: "a build runs the code of a run that is pinned to another", file: "internal/executor/commit/builds.go",
 		old: "	if !t.elsewhere(run) {\n", new: "	if true {\n",
 	},
 	{
@@ -99,7 +99,7 @@ var coreMutants = []mutant{
 		old: "l.timer.fired = func() { l.timer = nil }", new: "l.timer.fired = func() {}", more: true,
 	},
 	{
-		name: "a signal that is sent again arrives again", file: "internal/executor/signal.go",
+		name: "a signal that is sent again arrives again", file: "internal/executor/requests/signal.go",
 		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
 	},
 	{
@@ -107,19 +107,19 @@ var coreMutants = []mutant{
 		old: "return r.By == m.Send || m.Seen > 0 && m.Attempt == 1", new: "return r.By == m.Send", more: true,
 	},
 	{
-		name: "what the run before has left unsent is not sent again", file: "internal/executor/message.go",
+		name: "what the run before has left unsent is not sent again", file: "internal/executor/deliveries/handle.go",
 		old: "return t.outbox.Send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
 	},
 	{
-		name: "an update that the run before knows is accepted again", file: "internal/executor/update.go",
+		name: "an update that the run before knows is accepted again", file: "internal/executor/requests/update.go",
 		old: "known := c.runID == \"\" && before.State.Updates[c.request.ID] != nil", new: "known := false", more: true,
 	},
 	{
-		name: "an attempt that another chain has recorded ends both", file: "internal/executor/nextattempt.go",
+		name: "an attempt that another chain has recorded ends both", file: "internal/executor/activities/nextattempt.go",
 		old: "	if kept.LastFailed == next.Attempt-1 && kept.IsBy(m) {", new: "	if false {", more: true,
 	},
 	{
-		name: "copies claim that their wave has been repaired", file: "internal/executor/activity.go",
+		name: "copies claim that their wave has been repaired", file: "internal/executor/activities/activity.go",
 		old: "	m.Attempt, m.Due, m.Sent = number, due, 0", new: "	m.Attempt, m.Due, m.Sent = number, due, 0\n	m.Seen = 1 << 30", more: true,
 	},
 	{
@@ -127,11 +127,11 @@ var coreMutants = []mutant{
 		old: "			return fmt.Errorf(\"%w: send to %s: %w\", outcome.ErrBusy, b.queue, err)\n", new: "			continue\n", more: true,
 	},
 	{
-		name: "a reset puts, and sends nothing", file: "internal/executor/reset.go",
+		name: "a reset puts, and sends nothing", file: "internal/executor/requests/reset.go",
 		old: "		if err := t.outbox.Send(ctx, messages); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
 	},
 	{
-		name: "a reset that is sent again resets again", file: "internal/executor/reset.go",
+		name: "a reset that is sent again resets again", file: "internal/executor/requests/reset.go",
 		old: "if run.State.Reset.RequestID == requestID {", new: "if false {", more: true,
 	},
 	{
@@ -147,11 +147,11 @@ var coreMutants = []mutant{
 		old: "return queue.ForTasks(m.TaskQueue), \"\"", new: "return queue.Activities, \"\"",
 	},
 	{
-		name: "an activity of a task queue is run inline", file: "internal/executor/inline.go",
+		name: "an activity of a task queue is run inline", file: "internal/executor/activities/inline.go",
 		old: "a.TaskQueue != \"\" || c.of.activity.TaskQueue != \"\" || ", new: "", more: true,
 	},
 	{
-		name: "a run is deleted that has closed only now", file: "internal/executor/erase.go",
+		name: "a run is deleted that has closed only now", file: "internal/executor/maintenance/erase.go",
 		old: "	case s.now() < ready:\n", new: "	case false:\n", more: true,
 	},
 	{
@@ -163,7 +163,7 @@ var coreMutants = []mutant{
 		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil && false {", more: true,
 	},
 	{
-		name: "what waits for its slot is not sent again", file: "internal/executor/rate.go",
+		name: "what waits for its slot is not sent again", file: "internal/executor/activities/rate.go",
 		old: "	return nil, t.replace(ctx, run, w, m)\n", new: "	_ = engine.Message(m)\n	return nil, nil\n", more: true,
 	},
 	{
@@ -235,7 +235,7 @@ var coreMutants = []mutant{
 		old: "	if len(m.Buffer) > 0 {\n		m.Open = 1\n", new: "	if len(m.Buffer) > 1 {\n		m.Open = 1\n", more: true,
 	},
 	{
-		name: "nobody looks after an attempt that goes on outside", file: "internal/executor/pending.go",
+		name: "nobody looks after an attempt that goes on outside", file: "internal/executor/activities/pending.go",
 		old: "			return s.outbox.Send(ctx, []engine.Message{s.watch(w, kept)})\n", new: "			return nil\n", more: true,
 	},
 }

@@ -13,11 +13,11 @@ var worldMutants = []mutant{
 		old: "			add(EndRun, 0).Due = end\n", new: "			_ = end\n", more: true,
 	},
 	{
-		name: "a fence that makes a run void takes it for one that was started", file: "internal/executor/commit.go",
+		name: "a fence that makes a run void takes it for one that was started", file: "internal/executor/session/commit.go",
 		old: "			continue // a void run never was\n", new: "", more: true,
 	},
 	{ // weft: nothing of it runs
-		name: "the slow check finds nothing that waits in vain", file: "internal/executor/resend.go",
+		name: "the slow check finds nothing that waits in vain", file: "internal/executor/maintenance/resend.go",
 		old: "			if m = s.inPlaceOf(m, run, kept); r.lost(run, &m) {\n", new: "			if m = s.inPlaceOf(m, run, kept); false && r.lost(run, &m) {\n", more: true,
 	},
 	{ // dynamodb: unprocessed items; answer lost: timers.puttimers
@@ -29,11 +29,11 @@ var worldMutants = []mutant{
 		old: "	if err != nil {\n		return nil, outcome.OfRead(err)\n	}\n	kept := map", new: "	if err != nil {\n		return nil, nil\n	}\n	kept := map", more: true,
 	},
 	{ // answer lost: attempts.recordattempt
-		name: "a record that is known to stand there is taken for another's", file: "internal/executor/nextattempt.go",
+		name: "a record that is known to stand there is taken for another's", file: "internal/executor/activities/nextattempt.go",
 		old: "		return s.secondChain(ctx, m, event, next)\n", new: "		return nil\n", more: true,
 	},
 	{ // dynamodb: an index lags
-		name: "the list loses its page tokens", file: "internal/executor/list.go",
+		name: "the list loses its page tokens", file: "internal/executor/requests/list.go",
 		old: "		answer.NextPageToken = mark + next\n", new: "		_ = mark\n", more: true,
 	},
 	{ // eventbridge: the rule fires twice; request lost: timers.deletetimers

@@ -109,14 +109,17 @@ func (t *Session) OpenRun(ctx context.Context, pinned history.RunID) (*engine.Ru
 	return run, nil
 }
 
+// NoSuchWorkflow returns the refusal of a request to a workflow that has no run.
 func NoSuchWorkflow(workflowID string) error {
 	return refusal.NotFound.New("there is no workflow %q", workflowID)
 }
 
+// NotLatest returns the refusal of a request that pins a run which is not the latest.
 func NotLatest(workflowID string, runID history.RunID) error {
 	return refusal.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", runID, workflowID)
 }
 
+// RunClosed returns the refusal of a request that needs an open run.
 func RunClosed(run *engine.Run) error {
 	return refusal.NotFound.New("run %q of workflow %q has closed already: it is %s", run.State.RunID, run.WorkflowID, run.State.Status)
 }

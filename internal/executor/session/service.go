@@ -101,16 +101,8 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 // MaxPayload is the largest input, in bytes.
 func (s *Process) MaxPayload() int { return s.Options.MaxPayload }
 
+// Timestamp returns the time of the clock of the process, as histories record it.
 func (s *Process) Timestamp() history.Timestamp { return history.At(s.World.Now()) }
-
-// SkipChecks ends the checks of validators and query handlers.
-func (s *Process) SkipChecks() { s.Runner.SkipChecks() }
-
-// Hung returns the number of instances whose code did not return.
-func (s *Process) Hung() int { return s.Runner.Hung() }
-
-// HungWorkflows returns the ids of the workflows with code that has not returned: see runner.Runner.HungWorkflows.
-func (s *Process) HungWorkflows() []string { return s.Runner.HungWorkflows() }
 
 // Close ends the code of all runs that are kept in memory. Nothing is lost; the service must not be used afterwards.
 func (s *Process) Close() {

@@ -53,6 +53,7 @@ func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, requ
 	return "", nil
 }
 
+// MayReuse returns why a start with this idReusePolicy may not open a run after a closed one, or nil if it may.
 func MayReuse(latest *engine.Run, policy string) error {
 	status := latest.State.Status
 	if policy == rejectDuplicate || policy == allowDuplicateFailedOnly && status == history.Completed {

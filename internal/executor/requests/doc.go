@@ -1,0 +1,19 @@
+// Package requests carries out what callers ask for, one file for each kind of request.
+//
+// A request acquires its workflow's lock, decides, and commits or answers (session.Process.Request). It returns an
+// error that says what the caller may do next, and whether anything was written.
+//
+// # Updates
+//
+// Updates that wait for the same lock share a task and a commit (update.go):
+//
+//	Update ─▶ acquire the lock ─┬▶ look the ids up ─▶ run the code with those that are new ─┬▶ accepted: send, put, answer
+//	                            │                                                           └▶ rejected: read, answer
+//	                            └▶ answered by the holder before it
+//
+// If the code of one fails, the others are carried out together without those of its name. Those are given back to
+// their callers, who carry them out alone.
+//
+// A caller's time may be over while the code runs. The work then goes on by itself, and the answer is "unknown": a
+// retry with the same id learns the outcome.
+package requests

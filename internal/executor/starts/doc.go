@@ -1,0 +1,14 @@
+// Package starts decides whether a start may open a run.
+//
+// A start is checked on its own (check.go), and then against the latest run of its workflow id (policies.go):
+//
+//	the latest run                          idConflictPolicy or idReusePolicy    the start
+//	──────────────────────────────────────  ───────────────────────────────────  ──────────────────────────────────
+//	was opened by the same request          -                                    returns that run
+//	is open                                 fail (the default)                   fails: the workflow is open
+//	                                        useExisting                          returns the open run
+//	                                        terminateExisting                    terminates it, and opens the next
+//	has closed                              allowDuplicate (the default)         opens the next
+//	                                        allowDuplicateFailedOnly             fails if that run has completed
+//	                                        rejectDuplicate                      fails: the id is used up
+package starts
