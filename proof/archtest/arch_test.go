@@ -129,6 +129,7 @@ var rules = []rule{
 	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
 	{"internal/refusal", []string{"engine/failure"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/api", "internal/cron", "internal/refusal"}},
 	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},
 	{"internal/executor/lock", []string{"internal/executor/host"}},

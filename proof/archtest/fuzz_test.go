@@ -22,7 +22,7 @@ var decoders = map[string]map[string]string{
 	},
 	"engine/history": {
 		"Decode": "FuzzDecode", "decode": "FuzzDecode", "decodeFast": "FuzzDecodeLikeLibrary", "DecodeFrom": "FuzzDecodeLikeLibrary",
-		"decodeType": "FuzzDecode", "UnmarshalCBOR": "FuzzDecodeLikeLibrary", "DecodeBody": "internal/executor/FuzzRecords",
+		"decodeType": "FuzzDecode", "UnmarshalCBOR": "FuzzDecodeLikeLibrary", "DecodeBody": "internal/executor/activities/FuzzRecords",
 		"decodeSlowly": "FuzzDecodeLikeLibrary", "decodePayload": "FuzzPayloadsAreReadBack", "UnmarshalJSON": "FuzzAttributesFromJSON",
 		"UnmarshalText": "FuzzAttributesFromJSON",
 	},
