@@ -23,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet switches check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ test: ## run all tests, with the race detector where there is a C compiler
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
+
+test-postgres: ## run the store and the queues of examples/postgres against PostgreSQL (Debian: apt-get install postgresql)
+	@# In its folder and without a pattern, so that the reason of a skip is printed.
+	cd examples/postgres && go test $(RACE) -count=1 -timeout 20m
 
 # The tests that need servers, and their packages. `make test` runs the other tests of these packages.
 AWS_FILES = grep -rl --include='*_test.go' '^//go:build aws' .
@@ -72,13 +76,14 @@ lint: weftvet switches ## vet, staticcheck, formatting, weftvet, and switches ov
 	@if [ -n "$(RACE)" ]; then go vet $(RACE) -tags aws,deploycheck ./...; fi
 	$(TOOL) staticcheck -tags aws,deploycheck ./...
 	cd cmd/weftvet && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
+	cd examples/postgres && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
 # The linter of workflow code, on all workflows that there are here: the examples, and those of the tests.
 weftvet: ## look for what workflow code must not do, in the examples and in the workflows of the tests
 	@mkdir -p bin && go build -C cmd/weftvet -o '$(CURDIR)/bin/weftvet' .
 	go vet -vettool='$(CURDIR)/bin/weftvet' -tags aws,deploycheck ./...
-	@for e in hello deploy; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
+	@for e in hello deploy postgres; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
 
 # Proofs look at the events that they are about, and at no others.
 switches: ## look for switches over events or messages that leave some out (tools/switches)

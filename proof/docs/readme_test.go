@@ -39,11 +39,12 @@ var (
 	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
 )
 
-// The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md and docs/testing.md.
+// The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md, docs/ports.md and docs/testing.md.
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
 	quotes(t, "README.md", 3, "examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go")
 	quotes(t, "docs/updates.md", 5, "examples/cart/*.go")
+	quotes(t, "docs/ports.md", 2, "examples/postgres/*_test.go", "examples/postgres/server/*.go")
 	quotes(t, "docs/testing.md", 7, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go", "examples/children/*.go")
 }
 

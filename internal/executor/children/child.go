@@ -223,7 +223,7 @@ func endChild(ctx context.Context, s *session.Process, e *outbound) error {
 		}
 		t.Code.Drop()
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: parentClosed})
-		return t.PutThenSend(ctx, []*engine.Message{trigger}, &session.Change{Run: run, Commit: run.End(t.Writer(trigger), end)})
+		return t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(trigger), end)}}, []*engine.Message{trigger})
 	})
 }
 

@@ -119,7 +119,7 @@ func receive(ctx context.Context, t *session.Session, e *outbound) (arrived bool
 	if c := e.external.Cancel; c != nil && c.Terminate {
 		t.Code.Drop()
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: c.Reason, RequestID: e.endRequest()})
-		return true, t.PutThenSend(ctx, []*engine.Message{trigger}, &session.Change{Run: run, Commit: run.End(t.Writer(trigger), end)})
+		return true, t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(trigger), end)}}, []*engine.Message{trigger})
 	}
 	return true, commit.Event(ctx, t, run, e.incoming(), trigger)
 }

@@ -133,26 +133,26 @@ type guard struct {
 	done chan any // receives true, false after runtime.Goexit, or a Panic
 }
 
-// serve calls functions until work is closed, or a function panics or ends the goroutine.
+// serve calls functions until work is closed, or a function panics or calls runtime.Goexit.
 func (g *guard) serve() {
-	for fn := range g.work {
-		if !g.call(fn) {
-			return
-		}
-	}
-}
-
-// call calls fn. It returns false after a panic, and does not return if fn calls runtime.Goexit.
-func (g *guard) call(fn func()) (again bool) {
+	returned := false // the last function has
 	defer func() {
 		if value := recover(); value != nil {
 			g.done <- Panic{value, debug.Stack()}
-		} else {
-			g.done <- again
+		} else if !returned {
+			g.done <- false
 		}
 	}()
-	fn()
-	return true
+	for {
+		returned = true
+		fn, ok := <-g.work
+		if !ok {
+			return
+		}
+		returned = false
+		fn()
+		g.done <- true
+	}
 }
 
 // guard returns an idle goroutine, or starts one.
@@ -167,8 +167,8 @@ func (m Machine) guard() *guard {
 	}
 }
 
-// Guard implements Host. It panics with a Panic if fn panics. A call of runtime.Goexit counts as an end.
-func (m Machine) Guard(limit time.Duration, fn func()) bool {
+// Within implements Host. It panics with a Panic if fn panics. A call of runtime.Goexit counts as an end.
+func (m Machine) Within(limit time.Duration, fn func()) bool {
 	g := m.guard()
 	g.work <- fn
 	timer := m.timer(limit)
@@ -198,8 +198,8 @@ func (m Machine) keep(g *guard, value any) {
 	}
 }
 
-// Within implements Host.
-func (m Machine) Within(limit time.Duration, fn func()) bool { return m.Guard(limit, fn) }
+// Guard implements Host.
+func (m Machine) Guard(limit time.Duration, fn func()) bool { return m.Within(limit, fn) }
 
 // Together implements Host. It calls each function on a goroutine of its own, and panics with a Panic if one
 // of them panics.

@@ -51,7 +51,7 @@ func (s *Requests) Move(ctx context.Context, workflowID string, runID history.Ru
 func move(ctx context.Context, t *session.Session, run *engine.Run, moved history.Event) error {
 	t.Code.Drop()
 	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early
-		return t.SendThenPut(ctx, &session.Change{Run: run, Commit: run.Move(t.Writer(), moved)})
+		return t.Commit(ctx, []*session.Change{{Run: run, Commit: run.Move(t.Writer(), moved)}}, nil)
 	}
 	transition, err := t.Step(ctx, run, engine.Task{Brought: []history.Event{moved}})
 	if err != nil {

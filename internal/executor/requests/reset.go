@@ -203,10 +203,10 @@ func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine
 	for m := range inbox.Waiting(draft, draft.Commits()) {
 		messages = append(messages, m)
 	}
-	return opened, t.Undoing(changes, func() error {
-		if err := t.Outbox.Send(ctx, messages); err != nil {
-			return err
-		}
-		return t.Put(ctx, changes)
-	})
+	err = t.Outbox.Send(ctx, messages)
+	if err == nil {
+		err = t.Put(ctx, changes)
+	}
+	t.Committed(changes, err)
+	return opened, err
 }

@@ -121,6 +121,6 @@ func (s *Requests) Terminate(ctx context.Context, workflowID string, runID histo
 		}
 		end := history.Of(&history.WorkflowExecutionTerminated{Reason: reason})
 		t.Code.Drop()
-		return t.SendThenPut(ctx, &session.Change{Run: run, Commit: run.End(t.Writer(), end)})
+		return t.Commit(ctx, []*session.Change{{Run: run, Commit: run.End(t.Writer(), end)}}, nil)
 	})
 }

@@ -2,6 +2,7 @@ package requests
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
@@ -42,6 +43,42 @@ func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine
 	return id != "", err
 }
 
+// acquireWithStart is acquire for an update that may open the run which it is for.
+func (c *updateCall) acquireWithStart(ctx context.Context, r *api.StartRequest) (work func(), err error) {
+	if r.IDConflictPolicy == "" {
+		return nil, refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", starts.ConflictFail, starts.UseExisting, starts.TerminateExisting)
+	}
+	if r.Cron != "" {
+		return nil, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
+	}
+	w, err := checkWithStart(ctx, c.Process, c.workflowID, c.runID, r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.OpenWithin(ctx, c.wait, c.workflowID)
+	if err != nil {
+		return nil, session.ErrWaited
+	}
+	t.Patience = c.wait
+	return func() {
+		defer c.outlive()
+		end := c.World.Now().Add(c.Options.SoftLimit)
+		err := c.Carry(ctx, t, end, func(ctx context.Context, t *session.Session) error { return updateWithStart(ctx, t, w, c) })
+		switch {
+		case err != nil && w.opened && (errors.Is(err, refusal.Busy) || errors.Is(err, refusal.TooLarge)):
+			c.err = errOpened
+		case err != nil:
+			c.err = err
+		default:
+			c.answer.Started = &w.answer.Started
+		}
+		c.returned = true
+	}, nil
+}
+
+// errOpened is an update that came with a start and was not carried out, after the start had opened its run.
+var errOpened = refusal.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
+
 // updateWithStart answers an update, after it has opened a run if need be. An update whose outcome is known, or that an open
 // run has accepted, has that outcome whatever the policies say.
 func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call *updateCall) error {
@@ -50,7 +87,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	}
 	w.answer = api.StartResponse{Started: w.opened}
 	if w.opened { // and what came after that has lost a race
-		return updateTogether(ctx, t, []*updateCall{call})
+		return group{call}.try(ctx, t)
 	}
 	if latest := t.Run(); latest != nil {
 		attaches, err := attaches(ctx, t, w, latest, call.request.ID)
@@ -58,7 +95,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 			return err
 		}
 		if attaches {
-			return updateTogether(ctx, t, []*updateCall{call})
+			return group{call}.try(ctx, t)
 		}
 	}
 	replaced, err := starts.CheckConflict(ctx, t, w.request, w.started.RequestID, &w.answer)
@@ -72,10 +109,10 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 	}
 	w.opened = true
 	if transition.Failure == nil && transition.Updates == nil {
-		return updateTogether(ctx, t, []*updateCall{call}) // its first task waits
+		return group{call}.try(ctx, t) // its first task waits
 	}
 	if transition.Failure == nil && transition.ClosedBefore(0) {
-		return updateTogether(ctx, t, []*updateCall{call})
+		return group{call}.try(ctx, t)
 	}
 	answer(t, run, call, transition, 0)
 	return nil

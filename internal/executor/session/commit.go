@@ -44,64 +44,65 @@ func nextTime(expression string, after history.Timestamp) history.Timestamp {
 	return history.At(schedule.Next(after.Time()))
 }
 
-// Commit puts and sends in the order that what triggered the changes asks for.
+// Commit commits changes in one put, and sends the messages that they schedule. If triggers is empty, a request brought
+// the changes, and Commit sends first: nobody would send the messages if the process died after the put. A crash before
+// the put leaves messages that name a commit which is not in the log. Their receivers wait for it, and fence its slot in
+// the end.
+//
+// Otherwise these messages triggered the changes, and Commit puts first. A crash after the put is repaired by a trigger:
+// it is redelivered, and its receiver sends what its causation id owes.
+//
+// After an error the instance of the code is dropped, because it may be ahead of the log.
 func (t *Session) Commit(ctx context.Context, changes []*Change, triggers []*engine.Message) error {
-	if len(triggers) == 0 {
-		return t.SendThenPut(ctx, changes...)
+	err := t.Encode(changes)
+	if err == nil && len(triggers) == 0 {
+		err = t.sendBefore(ctx, changes)
 	}
-	return t.PutThenSend(ctx, triggers, changes...)
+	if err == nil {
+		err = t.Put(ctx, changes)
+	}
+	switch {
+	case err != nil:
+	case len(triggers) > 0:
+		err = t.sendAfter(ctx, changes, triggers)
+	default:
+		t.refusals.Works(t.Options.Logger, "requests are no longer refused because a store or a queue failed")
+	}
+	t.Committed(changes, err)
+	return err
 }
 
-// SendThenPut is how a request commits: the messages first, because nobody would send them if the process died after
-// the put. A crash between the two leaves messages that name a commit which is not in the log; their receivers wait for
-// it, and fence its slot in the end.
-func (t *Session) SendThenPut(ctx context.Context, changes ...*Change) error {
-	return t.Undoing(changes, func() error {
-		if err := t.Encode(changes); err != nil {
+// sendBefore sends the messages that changes of a request schedule.
+func (t *Session) sendBefore(ctx context.Context, changes []*Change) error {
+	for _, c := range changes {
+		if err := t.Outbox.Send(ctx, c.Run.Messages(c.Commit)); err != nil {
 			return err
 		}
-		for _, c := range changes {
-			if err := t.Outbox.Send(ctx, c.Run.Messages(c.Commit)); err != nil {
-				return err
-			}
-		}
-		err := t.Put(ctx, changes)
-		if err == nil {
-			t.refusals.Works(t.Options.Logger, "requests are no longer refused because a store or a queue failed")
-		}
+	}
+	return nil
+}
+
+// sendAfter sends the messages that changes schedule which these messages triggered, and what else the run owes on
+// their behalf.
+func (t *Session) sendAfter(ctx context.Context, changes []*Change, triggers []*engine.Message) error {
+	run := changes[0].Run
+	messages, err := t.View.Owed(ctx, run, triggers, changes[0].Commit)
+	if err != nil {
 		return err
-	})
+	}
+	for _, c := range changes {
+		messages = append(messages, c.Run.Messages(c.Commit)...)
+	}
+	if t.Follows != nil {
+		// What it takes is not sent. If this process dies before that is done, the trigger is redelivered, and repairs.
+		messages = t.Follows.Take(run, messages)
+	}
+	return t.Outbox.Send(ctx, messages)
 }
 
-// PutThenSend is how a message commits: a crash between the two is repaired by the message, which is delivered again and
-// sends what its wave owes.
-func (t *Session) PutThenSend(ctx context.Context, triggers []*engine.Message, changes ...*Change) error {
-	return t.Undoing(changes, func() error {
-		if err := t.Encode(changes); err != nil {
-			return err
-		}
-		if err := t.Put(ctx, changes); err != nil {
-			return err
-		}
-		run := changes[0].Run
-		messages, err := t.View.Owed(ctx, run, triggers, changes[0].Commit)
-		if err != nil {
-			return err
-		}
-		for _, c := range changes {
-			messages = append(messages, c.Run.Messages(c.Commit)...)
-		}
-		if t.Follows != nil {
-			// What it takes is not sent: if this process dies before it is done, the trigger is delivered again, and repairs.
-			messages = t.Follows.Take(run, messages)
-		}
-		return t.Outbox.Send(ctx, messages)
-	})
-}
-
-// Undoing drops the instance where commit fails: it may be ahead of the log.
-func (t *Session) Undoing(changes []*Change, commit func() error) error {
-	err := commit()
+// Committed reports what became of changes to those who wait for the code's tasks. After an error it drops the instance
+// of the code, which may be ahead of the log.
+func (t *Session) Committed(changes []*Change, err error) {
 	ids := make([]history.CommitID, len(changes))
 	for i, c := range changes {
 		ids[i] = c.Commit.ID
@@ -110,7 +111,6 @@ func (t *Session) Undoing(changes []*Change, commit func() error) error {
 	if err != nil {
 		t.Code.Drop()
 	}
-	return err
 }
 
 // Encode makes the bodies of commits. One that would not fold is a defect of this package: it is found here, and never

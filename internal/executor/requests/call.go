@@ -1,0 +1,114 @@
+package requests
+
+import (
+	"context"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+)
+
+// updateCall is an update request while it is carried out, and then its answer.
+type updateCall struct {
+	*session.Process
+	workflowID string
+	request    engine.UpdateRequest
+	runID      history.RunID // pinned; empty for the latest run
+
+	// first is a call of the same id that came before it and is carried out with it; nil where there is none.
+	first *updateCall
+
+	answer api.UpdateResponse
+	err    error
+
+	// settled says that the call is answered from a commit that has landed, whatever becomes of those that it was carried out with.
+	settled bool
+
+	// returned says that whoever carried it out has returned.
+	returned bool
+	// over says that the caller's time is over, or that whoever carried it out has panicked with what panicked has.
+	over     atomic.Bool
+	panicked host.Panic
+
+	// wait is how long the caller waits, from when the call came.
+	wait time.Duration
+	// began is when the call came. If it came to a verdict, that is the verdict, when it was known, and on which run.
+	began, decided time.Time
+	verdict        observe.Outcome
+	on             observe.Run
+}
+
+func (c *updateCall) isSettled() bool { return c.settled }
+
+// waitedLittle is how much of the soft limit a caller may have waited at the gate to be told what the work came to that ends with the
+// limit itself. He is answered that much late at most, and lastWords.
+const (
+	waitedLittle = 500 * time.Millisecond
+	lastWords    = 100 * time.Millisecond
+)
+
+// timeLeft returns how long the caller still waits for the work.
+func (c *updateCall) timeLeft() time.Duration {
+	left := max(c.began.Add(c.wait).Sub(c.World.Now()), 0)
+	if c.wait == 0 {
+		left = session.LeastTime
+	}
+	if left > c.Options.SoftLimit-waitedLittle {
+		left = c.Options.SoftLimit + lastWords
+	}
+	return left
+}
+
+// abandon leaves the call to the work, because the caller's time is over.
+func (c *updateCall) abandon() {
+	if c.over.Swap(true) {
+		c.panickedLate() // at this very moment
+	}
+}
+
+// outlive is the end of work for a c. A panic of it goes on in the caller. If the caller has gone, outlive logs it.
+func (c *updateCall) outlive() {
+	value := recover()
+	if value == nil {
+		return
+	}
+	var nested bool
+	if c.panicked, nested = value.(host.Panic); !nested {
+		c.panicked = host.Panic{Value: value, Stack: debug.Stack()}
+	}
+	if !c.over.Swap(true) {
+		panic(value)
+	}
+	c.panickedLate()
+}
+
+func (c *updateCall) panickedLate() {
+	c.Options.Logger.Error("an update panicked after its caller's time was over", "update", c.request.Name, "updateId", c.request.ID, "panic", c.panicked)
+}
+
+// errStillRuns is a request that is still being carried out when the caller's time is over.
+var errStillRuns = refusal.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
+
+// reportVerdict tells the verdict on an update, if there was one.
+func reportVerdict(ctx context.Context, s *session.Process, c *updateCall) {
+	if c.verdict == "" || !s.Observed().On() {
+		return
+	}
+	observe.On(ctx, &c.on)
+	s.Observed().Observe(ctx, &observe.Update{
+		Run: c.on, UpdateID: c.request.ID, Name: c.request.Name, Outcome: c.verdict, Began: c.began, Ended: c.decided,
+	})
+}
+
+// decide notes the verdict on an update that the code has seen, or that it never came to.
+func (c *updateCall) decide(now time.Time, run *engine.Run, verdict observe.Outcome) {
+	c.on, c.verdict, c.decided = runner.Ident(run, "", nil), verdict, now
+}

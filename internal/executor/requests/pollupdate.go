@@ -1,0 +1,94 @@
+package requests
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+)
+
+// PollUpdate returns the stage of an update that was accepted, when it has completed or after wait. It never runs code.
+func (s *Requests) PollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration) (*api.UpdateResponse, error) {
+	if err := starts.CheckIDs(workflowID, runID); err != nil {
+		return nil, err
+	}
+	if err := engine.CheckID("updateId", updateID); err != nil {
+		return nil, refusal.Invalid.New("%v", err)
+	}
+	return pollUpdate(ctx, s.Process, workflowID, runID, updateID, wait, nil)
+}
+
+// pollUpdate is PollUpdate, perhaps by a process that has just accepted the update.
+func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, updateID string, wait time.Duration, wrote *wrote) (*api.UpdateResponse, error) {
+	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
+	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
+		if _, admitted := run.State.Admitted[updateID]; admitted {
+			call.answer = api.UpdateResponse{UpdateID: updateID, RunID: run.State.RunID, Stage: api.StageAdmitted}
+			return false, nil
+		}
+		if run.State.Updates[updateID] == nil {
+			return false, refusal.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
+		}
+		call.answer = api.UpdateResponse{UpdateID: updateID}
+		call.outcome(run)
+		return call.answer.Stage == api.StageCompleted, nil
+	})
+	return &call.answer, err
+}
+
+// FailUpdate fails an accepted update of an open run for an operator: its caller gets the failure, and its handler does not run any
+// more, nor when the run is rebuilt. The update has failed when FailUpdate returns. One that has completed keeps its outcome, which
+// is returned: so a request that is sent again does nothing.
+func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID, reason string) (*api.UpdateResponse, error) {
+	if err := starts.CheckIDs(workflowID, runID); err != nil {
+		return nil, err
+	}
+	if err := engine.CheckID("updateId", updateID); err != nil {
+		return nil, refusal.Invalid.New("%v", err)
+	}
+	if err := checkReason(reason); err != nil {
+		return nil, err
+	}
+	call := &updateCall{request: engine.UpdateRequest{ID: updateID}, runID: runID}
+	err := s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
+		if err := t.View.EnsureLoaded(ctx); err != nil {
+			return err
+		}
+		call.answer, call.err = api.UpdateResponse{UpdateID: updateID}, nil
+		run := t.Run()
+		switch {
+		case run == nil:
+			return t.RequireFresh(ctx, session.NoSuchWorkflow(workflowID))
+		case call.pinsOther(run):
+			return t.RequireFresh(ctx, session.NotLatest(workflowID, runID))
+		}
+		u := run.State.Updates[updateID]
+		if u == nil {
+			return t.RequireFresh(ctx, refusal.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID))
+		}
+		if _, _, done := run.State.UpdateOutcome(u); done {
+			call.outcome(run)
+			return t.RequireFresh(ctx, nil)
+		}
+		failed := failure.FromError(failure.New("UpdateFailedByOperator", cmp.Or(reason, "an operator has failed the update")))
+		failed.NonRetryable = true
+		event := history.Of(&history.WorkflowExecutionUpdateFailed{UpdateID: updateID, AcceptedEventID: u.AcceptedEventID, Failure: failed})
+		if err := commit.Event(ctx, t, run, event); err != nil {
+			return err
+		}
+		call.outcome(run)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &call.answer, nil
+}

@@ -1,0 +1,244 @@
+package requests
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor/commit"
+	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/executor/runner"
+	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+)
+
+// try is one try at answering the calls. An error means that none of them is answered but those that are settled.
+func (calls group) try(ctx context.Context, t *session.Session) error {
+	if slices.ContainsFunc(calls, (*updateCall).isSettled) {
+		calls = slices.DeleteFunc(slices.Clone(calls), (*updateCall).isSettled)
+	}
+	if err := t.View.EnsureLoaded(ctx); err != nil {
+		return err
+	}
+	fresh, err := calls.lookUpAll(ctx, t)
+	if err == nil && len(fresh) > 0 {
+		err = fresh.propose(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		if c.first != nil {
+			c.answer, c.err = c.first.answer, c.first.err
+		}
+	}
+	return nil
+}
+
+// lookUpAll answers the calls that the logs of the workflow's runs answer, and returns the others.
+func (calls group) lookUpAll(ctx context.Context, t *session.Session) (group, error) {
+	fresh, answered := calls.lookUp(t)
+	if answered > 0 && !t.View.Fresh {
+		return nil, t.RequireFresh(ctx, nil)
+	}
+	if err := calls.lookUpOlder(ctx, t); err != nil || len(fresh) == 0 {
+		return nil, err
+	}
+	return fresh.lookUpBefore(ctx, t, t.Run())
+}
+
+// propose runs the workflow's code with the calls in it, speculatively: nothing is written unless it accepts one of them, or
+// issues a command.
+func (calls group) propose(ctx context.Context, t *session.Session) error {
+	run := t.Run()
+	if err := commit.CheckBuild(ctx, t, run); err != nil {
+		return err
+	}
+	if err := refused(t, run, runner.CodeUpdate); err != nil {
+		return t.RequireFresh(ctx, err)
+	}
+	if f := run.NotReady(t.Options.Build); f != nil {
+		for _, c := range calls {
+			c.err = notReady(f)
+		}
+		return t.RequireFresh(ctx, nil)
+	}
+	task := engine.Task{}
+	for _, c := range calls {
+		task.Updates = append(task.Updates, c.request)
+	}
+	known, fresh := session.EndOf(run), t.View.Fresh
+	transition, err := t.Step(ctx, run, task)
+	if err != nil {
+		return err
+	}
+	if transition.Failure != nil && len(calls) > 1 {
+		t.Discard()
+		return &togetherError{transition.Blamed}
+	}
+	if transition.Commit == nil {
+		t.Retire(transition)
+		if next := run.NextTask(); next != nil && transition.Left() {
+			// The workflow's function has returned, and the run closes in its next task, whoever brings that.
+			if err := commit.Task(ctx, t, run, engine.Task{Brought: []history.Event{history.Of(next)}}); err != nil {
+				return err
+			}
+			return calls.try(ctx, t)
+		}
+		if err := session.RequireUnchanged(ctx, t, known, fresh); err != nil {
+			return err
+		}
+	} else if err := commit.Transition(ctx, t, run, transition); err != nil {
+		waits := run.State.Pending == history.PendingTask || run.State.Pending == history.PendingStart
+		switch tooLarge := errors.Is(err, outcome.ErrTooLarge); {
+		case tooLarge && len(calls) > 1:
+			return &togetherError{}
+		case tooLarge && waits: // that task writes as well, and has to come first
+			t.Discard()
+			if err := commit.Task(ctx, t, run, engine.Task{First: true}); err != nil {
+				return err
+			}
+			return calls.try(ctx, t)
+		}
+		return err
+	}
+	var others group
+	for i, c := range calls {
+		if transition.ClosedBefore(i) {
+			others = append(others, c)
+		} else {
+			answer(t, run, c, transition, i)
+			c.settled = transition.Commit != nil
+		}
+	}
+	if len(others) > 0 {
+		return others.try(ctx, t) // the run that continues this one takes them, or they are told that it has closed
+	}
+	return nil
+}
+
+// lookUp answers the calls that need no code: ids that are known, runs that are closed or not there. It returns the
+// others. The answers hold only if what is known is current.
+func (calls group) lookUp(t *session.Session) (fresh group, answered int) {
+	run := t.Run()
+	seen := map[string]*updateCall{}
+	for _, c := range calls {
+		c.answer, c.err, c.first = api.UpdateResponse{UpdateID: c.request.ID}, nil, nil
+		switch {
+		case run == nil:
+			c.err = session.NoSuchWorkflow(t.WorkflowID)
+		case c.pinsOther(run):
+			c.err = session.NotLatest(t.WorkflowID, c.runID)
+		case run.State.Updates[c.request.ID] != nil:
+			c.outcome(run)
+		case run.State.Status.Closed():
+			c.err = session.RunClosed(run)
+		case seen[c.request.ID] != nil:
+			c.first = seen[c.request.ID]
+			continue
+		default:
+			seen[c.request.ID] = c
+			fresh = append(fresh, c)
+			continue
+		}
+		answered++
+	}
+	return fresh, answered
+}
+
+// pinsOther reports whether the call pins a run that is not the latest.
+func (c *updateCall) pinsOther(latest *engine.Run) bool {
+	return latest != nil && c.runID != "" && c.runID != latest.State.RunID
+}
+
+// lookUpOlder answers the calls that the latest run takes no more from a run before: the one that they pin, or the one that
+// the latest continues, for callers who may not know that there were others since.
+func (calls group) lookUpOlder(ctx context.Context, t *session.Session) error {
+	latest := t.Run()
+	if latest == nil {
+		return nil
+	}
+	for _, c := range calls {
+		if c.err == nil {
+			continue
+		}
+		var run *engine.Run
+		var err error
+		switch {
+		case c.pinsOther(latest):
+			run, err = t.View.Other(ctx, c.runID)
+		case c.runID == "":
+			run, err = t.View.Before(ctx, latest)
+		}
+		if err != nil {
+			return err
+		}
+		if run != nil && run.State.Updates[c.request.ID] != nil {
+			c.err = nil
+			c.outcome(run)
+		}
+	}
+	return nil
+}
+
+// lookUpBefore answers the calls whose ids the run before knows, which this one continues: the caller may not know that
+// there is another one now. It returns the other calls. The answers hold only if this run is the latest: a later one may
+// have accepted an id of theirs anew.
+func (calls group) lookUpBefore(ctx context.Context, t *session.Session, run *engine.Run) (group, error) {
+	before, err := t.View.Before(ctx, run)
+	if err != nil || before == nil {
+		return calls, err
+	}
+	others := slices.DeleteFunc(slices.Clone(calls), func(c *updateCall) bool {
+		known := c.runID == "" && before.State.Updates[c.request.ID] != nil
+		if known {
+			c.outcome(before)
+		}
+		return known
+	})
+	if len(others) < len(calls) && !t.View.Fresh {
+		return nil, t.RequireFresh(ctx, nil)
+	}
+	return others, nil
+}
+
+// outcome answers a call from the log: the update was accepted.
+func (c *updateCall) outcome(run *engine.Run) {
+	u := run.State.Updates[c.request.ID]
+	c.answer.RunID, c.answer.Stage = run.State.RunID, api.StageAccepted
+	if result, f, done := run.State.UpdateOutcome(u); done {
+		c.answer.Stage, c.answer.Result, c.answer.Failure = api.StageCompleted, result, f
+	}
+}
+
+// answer answers a call that the code has seen.
+func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engine.Transition, i int) {
+	c.decide(t.World.Now(), run, observe.Refused)
+	if transition.Failure != nil {
+		c.err = notReady(transition.Failure)
+		return
+	}
+	result := transition.Updates[i]
+	c.answer.RunID = run.State.RunID
+	switch result.Verdict {
+	case engine.Accepted:
+		c.verdict = observe.Accepted
+		c.outcome(run)
+	case engine.Rejected:
+		c.verdict = observe.Rejected
+		c.answer.Stage, c.answer.Failure = api.StageRejected, result.Failure
+	case engine.Invalid:
+		c.err = refusal.Invalid.New("update %q needs an input", c.request.Name)
+	case engine.TooManyInFlight:
+		c.err = refusal.UpdatesInFlight.New("%s", result.Failure.Message)
+	case engine.TooManyInTotal:
+		c.err = refusal.UpdateLimit.New("%s", result.Failure.Message)
+	default:
+		c.err = notReady(&failure.Failure{Kind: failure.KindMisuse, Message: "the workflow's code did not come to this update"})
+	}
+}

@@ -1,0 +1,110 @@
+package docs_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// mostFrames is how many functions an update passes through from the body of its request to the put.
+const mostFrames = 12
+
+// The walk-through of docs/architecture.md names the functions that are on the stack when an accepted update is put, from
+// the one that reads the body of the request on.
+func TestWalkThroughOfAnUpdate(t *testing.T) {
+	t.Parallel()
+	want := walkThrough(t)
+	if len(want) > mostFrames {
+		t.Errorf("the walk-through has %d functions, more than %d", len(want), mostFrames)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		d := turntest.New(t)
+		stacks := &stackRecorder{Log: d.Ports.Log}
+		d.Ports.Log = stacks
+		p := d.Start(executor.Options{}, workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge)
+		post := func(path, body string) {
+			t.Helper()
+			w := httptest.NewRecorder()
+			p.Handler.ServeHTTP(w, httptest.NewRequest("POST", path, strings.NewReader(body)))
+			if w.Code >= 300 {
+				t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+		post("/v1/workflows", `{"type":"cart","workflowId":"a","input":{"owner":"ann"}}`)
+		post("/v1/workflows/a/updates/addItem", `{"input":{"sku":"tea","quantity":1}}`)
+		if got := fromBodyToPut(stacks.last); !slices.Equal(got, want) {
+			t.Errorf("an update passes through\n  %s\nand docs/architecture.md has\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+		}
+	})
+}
+
+// walkStep is a row of the walk-through: the number, and the function with a link to its file.
+var walkStep = regexp.MustCompile("(?m)^\\| \\d+ \\| \\[`([^`]+)`\\]\\(\\.\\./([^)]+)\\) \\|")
+
+// walkThrough returns the functions of the walk-through, each with its file.
+func walkThrough(t *testing.T) (all []string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range walkStep.FindAllStringSubmatch(string(page), -1) {
+		all = append(all, step[1]+" in "+step[2])
+	}
+	if len(all) == 0 {
+		t.Fatal("docs/architecture.md has no walk-through")
+	}
+	return all
+}
+
+// stackRecorder is a log that keeps the stacks of all goroutines at its last put.
+type stackRecorder struct {
+	store.Log
+	last string
+}
+
+// Append implements store.Log.
+func (r *stackRecorder) Append(ctx context.Context, items ...store.Item) error {
+	buffer := make([]byte, 1<<20)
+	r.last = string(buffer[:runtime.Stack(buffer, true)])
+	return r.Log.Append(ctx, items...)
+}
+
+// frame is a function of this module on a stack, and its file.
+var frame = regexp.MustCompile(`(?m)^github\.com/seed-41655fb1/weft/internal/(\S+)\(.*\n\t.*?/(internal/\S+\.go):\d+`)
+
+// fromBodyToPut returns the functions on the stacks of an update, from the one that reads the body of the request on. The request waits on
+// one goroutine, and the work is done on another. What stands between the put and the store is left out.
+func fromBodyToPut(stacks string) (all []string) {
+	for _, goroutine := range strings.Split(stacks, "\n\n") {
+		var part []string
+		for _, f := range frame.FindAllStringSubmatch(goroutine, -1) {
+			if strings.HasPrefix(f[1], "meter.") || strings.HasPrefix(f[1], "observe.") {
+				continue
+			}
+			name := regexp.MustCompile(`\[\.\.\.\]`).ReplaceAllString(filepath.Base(f[1]), "")
+			part = append(part, name+" in "+f[2])
+		}
+		slices.Reverse(part)
+		switch i := slices.IndexFunc(part, func(f string) bool { return strings.HasPrefix(f, "httpapi.takes") }); {
+		case i >= 0:
+			all = append(part[i:], all...)
+		case strings.Contains(goroutine, "guard).serve") && strings.Contains(goroutine, "stackRecorder).Append"):
+			all = append(all, part...)
+		}
+	}
+	return all
+}
