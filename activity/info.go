@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/seed-41655fb1/weft/internal/attempt"
-	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
 // Info is what an activity can read about the attempt that it is.
@@ -25,5 +25,5 @@ func Logger(ctx context.Context) *slog.Logger {
 			slog.Int64("eventId", info.EventID), slog.Int("attempt", info.Attempt),
 		})
 	}
-	return slog.New(observe.Within(ctx, h))
+	return slog.New(tracelog.Within(ctx, h))
 }

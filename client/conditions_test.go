@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 )
 
@@ -48,11 +49,11 @@ func problemTypes(t *testing.T) (types []string) {
 	for _, typ := range described {
 		types = append(types, typ[len("urn:weft:problem:"):])
 	}
-	source, err := os.ReadFile("../internal/api/problem.go")
+	source, err := os.ReadFile("../internal/refusal/refusal.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, found := range regexp.MustCompile(`= kind\("([^"]+)"`).FindAllSubmatch(source, -1) {
+	for _, found := range regexp.MustCompile(` Kind = "([^"]+)"`).FindAllSubmatch(source, -1) {
 		types = append(types, string(found[1]))
 	}
 	slices.Sort(types)
@@ -66,7 +67,7 @@ func TestProblemsAreConditions(t *testing.T) {
 	for _, typ := range problemTypes(t) {
 		entry, ok := conditions[typ]
 		if !ok {
-			t.Errorf("the problem type %s has no condition: add one to engine/failure and internal/api, or say here why it needs none", typ)
+			t.Errorf("the problem type %s has no condition: add one to engine/failure and internal/refusal, or say here why it needs none", typ)
 			continue
 		}
 		want, _ := entry.(error)
@@ -78,6 +79,7 @@ func TestProblemsAreConditions(t *testing.T) {
 			})).Cancel(t.Context(), "w", "", "")
 			for where, err := range map[string]error{
 				"to the caller":                refused,
+				"in the same process":          refusal.Kind(typ).New("because"),
 				"wrapped":                      fmt.Errorf("could not cancel: %w", refused),
 				"in a workflow":                failure.FromError(&failure.ActivityError{ActivityType: "cancel", Cause: refused}).Err(),
 				"of an activity that is ended": failure.Flat(refused).Err(),

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // Retry says when what failed is tried again: an activity, or a whole workflow. The zero value tries for ever, after 1 s, 2 s,
@@ -30,4 +31,12 @@ func (r *Retry) request() *api.RetryPolicy {
 		return nil
 	}
 	return api.RetryOf(bridge.Retry(*r).Policy())
+}
+
+// stored is the retry policy of a schedule's action; nil if there is none.
+func (r *Retry) stored() *stored.Retry {
+	if r == nil {
+		return nil
+	}
+	return stored.RetryOf(bridge.Retry(*r).Policy())
 }

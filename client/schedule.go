@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // Overlap says what a schedule does at a moment at which a run that it has started is still open.
@@ -80,26 +81,26 @@ type ScheduledRun = api.ScheduledRun
 // ScheduleSummary is a schedule in a list.
 type ScheduleSummary = api.ScheduleSummary
 
-// schedule is what a schedule is created with, or changed to.
-func (o ScheduleOptions) schedule(workflowType string, input history.Payload) api.Schedule {
+// schedule returns what a schedule is created with, or changed to, in the form that its workflow takes.
+func (o ScheduleOptions) schedule(workflowType string, input history.Payload) stored.Schedule {
 	moment := func(t time.Time) *time.Time {
 		if t.IsZero() {
 			return nil
 		}
 		return &t
 	}
-	s := api.Schedule{
-		Spec: api.ScheduleSpec{
-			Cron: o.Cron, TimeZone: o.TimeZone, StartAt: moment(o.StartAt), EndAt: moment(o.EndAt), Jitter: api.Duration(o.Jitter),
+	s := stored.Schedule{
+		Spec: stored.Spec{
+			Cron: o.Cron, TimeZone: o.TimeZone, StartAt: moment(o.StartAt), EndAt: moment(o.EndAt), Jitter: stored.Duration(o.Jitter),
 		},
-		Action: api.ScheduleAction{
-			Type: workflowType, Input: json.RawMessage(input), WorkflowID: o.WorkflowID, RunTimeout: api.Duration(o.RunTimeout),
-			Retry: o.Retry.request(), Memo: memo(o.Memo), SearchAttributes: attributes(o.SearchAttributes),
+		Action: stored.Action{
+			Type: workflowType, Input: json.RawMessage(input), WorkflowID: o.WorkflowID, RunTimeout: stored.Duration(o.RunTimeout),
+			Retry: o.Retry.stored(), Memo: memo(o.Memo), SearchAttributes: attributes(o.SearchAttributes),
 		},
-		Overlap: o.Overlap, CatchUpWindow: api.Duration(o.CatchUpWindow), PauseOnFailure: o.PauseOnFailure, Paused: o.Paused, Note: o.Note,
+		Overlap: stored.Overlap(o.Overlap), CatchUpWindow: stored.Duration(o.CatchUpWindow), PauseOnFailure: o.PauseOnFailure, Paused: o.Paused, Note: o.Note,
 	}
 	for _, e := range o.Every {
-		s.Spec.Intervals = append(s.Spec.Intervals, api.ScheduleInterval{Every: api.Duration(e.Interval), Offset: api.Duration(e.Offset)})
+		s.Spec.Intervals = append(s.Spec.Intervals, stored.Interval{Every: stored.Duration(e.Interval), Offset: stored.Duration(e.Offset)})
 	}
 	return s
 }
@@ -113,7 +114,7 @@ type Schedule struct {
 // Schedule returns a handle of a schedule. It does not ask whether there is one.
 func (c *Client) Schedule(id string) Schedule { return Schedule{id, c} }
 
-func (s Schedule) workflowID() string { return api.SchedulePrefix + s.ID }
+func (s Schedule) workflowID() string { return stored.IDPrefix + s.ID }
 
 // CreateSchedule creates a schedule that starts runs of a workflow type. It is durable when CreateSchedule returns. An id that
 // another schedule has is ErrAlreadyStarted.
@@ -122,9 +123,9 @@ func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, in
 	if err := errShown(o.Memo, o.SearchAttributes); err != nil {
 		return s, err
 	}
-	state, err := json.Marshal(api.NewSchedule{ID: id, Schedule: o.schedule(workflowType, input)})
+	state, err := json.Marshal(stored.Input{ID: id, Schedule: o.schedule(workflowType, input)})
 	if err == nil {
-		_, _, err = c.Start(ctx, s.workflowID(), api.ScheduleType, state, StartOptions{RequestID: o.RequestID})
+		_, _, err = c.Start(ctx, s.workflowID(), stored.WorkflowType, state, StartOptions{RequestID: o.RequestID})
 	}
 	return s, err
 }
@@ -144,35 +145,35 @@ func (s Schedule) Change(ctx context.Context, workflowType string, input history
 		return err
 	}
 	changed := o.schedule(workflowType, input)
-	return s.ask(ctx, api.ScheduleUpdate, api.UpdateScheduleRequest{Schedule: &changed}, o.RequestID)
+	return s.ask(ctx, stored.UpdateChange, stored.Change{Schedule: &changed}, o.RequestID)
 }
 
 // Pause keeps the schedule from starting runs, until Unpause. The note is for those who look at it.
 func (s Schedule) Pause(ctx context.Context, note string) error {
-	return s.ask(ctx, api.SchedulePause, api.ScheduleNote{Note: note}, "")
+	return s.ask(ctx, stored.UpdatePause, stored.Note{Note: note}, "")
 }
 
 // Unpause lets the schedule go on, from now: the moments meanwhile are left out.
 func (s Schedule) Unpause(ctx context.Context, note string) error {
-	return s.ask(ctx, api.ScheduleUnpause, api.ScheduleNote{Note: note}, "")
+	return s.ask(ctx, stored.UpdateUnpause, stored.Note{Note: note}, "")
 }
 
 // Trigger starts a run now, also of a schedule that is paused. An empty policy is the schedule's.
 func (s Schedule) Trigger(ctx context.Context, overlap Overlap) error {
-	return s.ask(ctx, api.ScheduleTrigger, api.TriggerScheduleRequest{Overlap: overlap}, "")
+	return s.ask(ctx, stored.UpdateTrigger, stored.Trigger{Overlap: stored.Overlap(overlap)}, "")
 }
 
 // Backfill starts the runs of the moments from start to end, both included, at most a thousand, also of a schedule that is
 // paused. An empty policy is the schedule's: with OverlapSkip only the first is started.
 func (s Schedule) Backfill(ctx context.Context, start, end time.Time, overlap Overlap) error {
-	return s.ask(ctx, api.ScheduleBackfill, api.BackfillScheduleRequest{StartAt: start, EndAt: end, Overlap: overlap}, "")
+	return s.ask(ctx, stored.UpdateBackfill, stored.Backfill{StartAt: start, EndAt: end, Overlap: stored.Overlap(overlap)}, "")
 }
 
 // Describe returns what is known of the schedule. Nothing is written. One that is not there, or was deleted, is ErrNotFound.
 func (s Schedule) Describe(ctx context.Context) (*ScheduleDescription, error) {
 	d := &ScheduleDescription{}
 	_, err := s.client.do(ctx, request{
-		Request: Request{"query", s.workflowID(), api.ScheduleDescribe}, method: http.MethodGet, path: "/v1/schedules/" + url.PathEscape(s.ID), answer: d,
+		Request: Request{"query", s.workflowID(), stored.QueryDescribe}, method: http.MethodGet, path: "/v1/schedules/" + url.PathEscape(s.ID), answer: d,
 	})
 	switch {
 	case err != nil:
@@ -192,7 +193,7 @@ func (s Schedule) Delete(ctx context.Context) error {
 // the log, and may be behind it.
 func (c *Client) Schedules(ctx context.Context, token string) (page []ScheduleSummary, next string, err error) {
 	q := runQuery("")
-	q.Set("type", api.ScheduleType)
+	q.Set("type", stored.WorkflowType)
 	q.Set("status", history.Running.String())
 	if token != "" {
 		q.Set("pageToken", token)
@@ -202,7 +203,7 @@ func (c *Client) Schedules(ctx context.Context, token string) (page []ScheduleSu
 		return nil, "", err
 	}
 	for _, w := range answer.Workflows {
-		page = append(page, ScheduleSummary{ScheduleID: strings.TrimPrefix(w.WorkflowID, api.SchedulePrefix), CreatedAt: w.StartedAt})
+		page = append(page, ScheduleSummary{ScheduleID: strings.TrimPrefix(w.WorkflowID, stored.IDPrefix), CreatedAt: w.StartedAt})
 	}
 	return page, answer.NextPageToken, nil
 }

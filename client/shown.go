@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // MemoField is a named value of a memo. workflow.Memo.Set makes it, and workflow.Memo.Unset one that removes the field.
@@ -43,7 +44,7 @@ func errShown(fields []MemoField, all []SearchAttribute) error {
 	}
 	for _, a := range attributes(all) {
 		if err := engine.CheckSearchAttribute(a); err != nil {
-			return api.Invalid.New("%v", err)
+			return api.ProblemOf(refusal.Invalid.New("%v", err))
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // request is one request of the HTTP API.
@@ -69,7 +70,7 @@ func (c *Client) send(ctx context.Context, r request) (status int, err error) {
 		if !again(err, &wait) || ctx.Err() != nil || !bounded && attempt >= attempts {
 			return status, err
 		}
-		if r.unsure != nil && !errors.Is(err, api.Busy) {
+		if r.unsure != nil && !errors.Is(err, refusal.Busy) {
 			*r.unsure = true
 		}
 		if ended := c.pause(ctx, backoff(attempt, wait)); ended != nil {
@@ -179,11 +180,11 @@ func problemOf(resp *http.Response, data []byte) error {
 func foreign(resp *http.Response) *Problem {
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests: // refused before it came to the server
-		return api.Busy.New("the server answered %s", resp.Status)
+		return api.ProblemOf(refusal.Busy.New("the server answered %s", resp.Status))
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return api.OutcomeUnknown.New("the server answered %s", resp.Status)
+		return api.ProblemOf(refusal.OutcomeUnknown.New("the server answered %s", resp.Status))
 	}
-	p := api.Internal.New("the server answered %s", resp.Status)
+	p := api.ProblemOf(refusal.Internal.New("the server answered %s", resp.Status))
 	p.Status = resp.StatusCode
 	return p
 }

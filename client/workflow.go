@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // StartOptions tunes a start. The zero value is the default.
@@ -124,7 +125,7 @@ func (c *Client) Run(ctx context.Context, workflowID, workflowType string, input
 	answer, err := c.start(ctx, workflowID, workflowType, input, o, request{query: q, bound: longPoll(q), unsure: &unsure})
 	var lost *lostAnswer
 	switch {
-	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, api.OutcomeUnknown)):
+	case err != nil && ctx.Err() != nil && (unsure || errors.As(err, &lost) || errors.Is(err, refusal.OutcomeUnknown)):
 		return nil, fmt.Errorf("weft: it is not known whether the run was started: %w", err)
 	case err != nil:
 		return nil, err
@@ -272,7 +273,7 @@ func (c *Client) Delete(ctx context.Context, workflowID, runID string) error {
 	_, err := c.do(ctx, request{
 		Request: Request{"delete", workflowID, ""}, method: http.MethodDelete, path: path(workflowID), query: runQuery(runID), unsure: &unsure,
 	})
-	if unsure && errors.Is(err, api.NotFound) {
+	if unsure && errors.Is(err, refusal.NotFound) {
 		return nil // an attempt whose answer was lost has deleted it
 	}
 	return err
@@ -288,7 +289,7 @@ func (c *Client) end(ctx context.Context, how, workflowID, runID, reason string)
 	_, err := c.do(ctx, request{
 		method: http.MethodPost, path: path(workflowID, how), query: runQuery(runID), Request: Request{how, workflowID, ""}, body: api.EndRequest{Reason: reason}, unsure: &unsure,
 	})
-	if unsure && errors.Is(err, api.NotFound) {
+	if unsure && errors.Is(err, refusal.NotFound) {
 		// An attempt whose answer was lost has probably ended the run. It is over in any case, if there was one.
 		if d, lookErr := c.Describe(ctx, workflowID, runID); lookErr == nil && d.Status.Closed() {
 			return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // transport takes the client's requests to the handler, and tells the loop when they come and go.
@@ -59,7 +60,7 @@ func follows(r *http.Request) bool {
 
 // refuse answers requests of a test that has failed for good.
 func (e *Env) refuse(r *http.Request) (*http.Response, error) {
-	problem := api.Internal.New("weftest: %v", context.Cause(e.given))
+	problem := api.ProblemOf(refusal.Internal.New("weftest: %v", context.Cause(e.given)))
 	body, err := json.Marshal(problem)
 	if err != nil {
 		return nil, err

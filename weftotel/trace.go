@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
 // scope is the instrumentation scope of all spans and metrics.
@@ -213,7 +214,7 @@ func (t *telemetry) Attempt(ctx context.Context, a *observe.Attempt) (context.Co
 // under returns a context in a span. What is logged with it names the span.
 func under(ctx context.Context, span trace.Span) context.Context {
 	sc := span.SpanContext()
-	return observe.WithSpan(trace.ContextWithSpan(ctx, span), sc.TraceID().String(), sc.SpanID().String())
+	return tracelog.With(trace.ContextWithSpan(ctx, span), sc.TraceID().String(), sc.SpanID().String())
 }
 
 // traceParent is a span context as a traceparent header of version 00.

@@ -12,8 +12,9 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/tracelog"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
 )
@@ -276,7 +277,7 @@ func TestSpansOfActivities(t *testing.T) {
 			t.Errorf("the span %s does not belong to the attempt", name)
 		}
 	}
-	if traceID, spanID := observe.SpanOf(ctx); traceID != attempt.SpanContext.TraceID().String() || spanID != attempt.SpanContext.SpanID().String() {
+	if traceID, spanID := tracelog.Of(ctx); traceID != attempt.SpanContext.TraceID().String() || spanID != attempt.SpanContext.SpanID().String() {
 		t.Errorf("the log names the span %s of %s", spanID, traceID)
 	}
 	if value(attempt, attribute.Key("weft.run.id")) != "1-0102030405060708" {

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf/emftest"
 	"github.com/seed-41655fb1/weft/internal/settings"
+	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
 // A line of a function's log has the names of Lambda's own lines, the id of the request, and the ids of the span.
@@ -32,7 +33,7 @@ func TestLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "request-1"})
-		ctx = observe.WithSpan(ctx, "trace-1", "span-1")
+		ctx = tracelog.With(ctx, "trace-1", "span-1")
 		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
 			log.With("workflowId", "a").Log(ctx, level, strings.ToLower(level.String()[:1]))
 		}

@@ -8,24 +8,6 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// Schedules are workflows of a type of Weft's own. ScheduleType is its name, and SchedulePrefix with a schedule's id the
-// workflow's id.
-const (
-	ScheduleType   = "weft.schedule"
-	SchedulePrefix = "weft.schedule:"
-)
-
-// The updates and the query of a schedule.
-const (
-	SchedulePause      = "weft.pause"
-	ScheduleUnpause    = "weft.unpause"
-	ScheduleTrigger    = "weft.trigger"
-	ScheduleBackfill   = "weft.backfill"
-	ScheduleUpdate     = "weft.update"
-	ScheduleDescribe   = "weft.describe"
-	ScheduleDescribeAt = "weft.describeAt"
-)
-
 // Overlap says what happens at a moment at which a run that the schedule has started is still open.
 type Overlap string
 
@@ -90,12 +72,6 @@ type ScheduleAction struct {
 	SearchAttributes history.SearchAttributes `json:"searchAttributes,omitempty"`
 }
 
-// NewSchedule is what the workflow of a schedule is started with.
-type NewSchedule struct {
-	ID       string   `json:"id"`
-	Schedule Schedule `json:"schedule"`
-}
-
 // CreateScheduleRequest creates a schedule.
 type CreateScheduleRequest struct {
 	ScheduleID string    `json:"scheduleId"`
@@ -146,13 +122,6 @@ type BackfillScheduleRequest struct {
 	Overlap Overlap `json:"overlapPolicy,omitempty"`
 	// RequestID recognises the request over HTTP when it is sent again; absent, one is made. The schedule does not see it.
 	RequestID string `json:"requestId,omitempty"`
-}
-
-// DescribeSchedule asks a schedule what is known of it at some time.
-type DescribeSchedule struct {
-	// Now is when it is asked: the moments that come next are those after it. A query has no clock: ScheduleDescribe returns those after
-	// the time at which the schedule did something last.
-	Now time.Time `json:"now"`
 }
 
 // ScheduleDescription is what is known of a schedule.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -56,7 +57,7 @@ func TestAbandonedInstanceIsUnwoundWhenItsCodeComesBack(t *testing.T) {
 				if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := p.Service.Update(t.Context(), "w", "", "hanging", api.UpdateRequest{Input: []byte("1")}); !errors.Is(err, api.NotReady) {
+				if _, err := p.Service.Update(t.Context(), "w", "", "hanging", api.UpdateRequest{Input: []byte("1")}); !errors.Is(err, refusal.NotReady) {
 					t.Errorf("answered %v; want 409", err)
 				}
 				if n := unwound.Load(); n != 0 {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -204,7 +204,7 @@ func TestAChildIsKeptForItsParent(t *testing.T) {
 		}
 		purge(d) // what would tell the parent
 		time.Sleep(13 * day)
-		if err := p.Service.Delete(ctx, "c", closed.RunID); !errors.Is(err, api.AlreadyOpen) {
+		if err := p.Service.Delete(ctx, "c", closed.RunID); !errors.Is(err, refusal.AlreadyOpen) {
 			t.Errorf("a request to delete the child is answered %v", err)
 		}
 		p = d.Start(o, code...)

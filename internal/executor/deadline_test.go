@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -83,7 +84,7 @@ func TestTimeoutBehindABusyRun(t *testing.T) {
 		t.Run(timeout.String(), func(t *testing.T) {
 			sluggishScene(t, func(t *testing.T, p *turntest.Process) {
 				napping(t, p)
-				if _, took, err := sent(p, "add", "u", "0", timeout); !errors.Is(err, api.Busy) || took != timeout || !strings.Contains(err.Error(), "waited behind others") {
+				if _, took, err := sent(p, "add", "u", "0", timeout); !errors.Is(err, refusal.Busy) || took != timeout || !strings.Contains(err.Error(), "waited behind others") {
 					t.Errorf("answered %v after %v", err, took)
 				}
 				time.Sleep(time.Minute)
@@ -113,7 +114,7 @@ func TestTimeoutOfZero(t *testing.T) {
 // An update that is being carried out when its timeout is over is not reported as refused. The same update, sent again, has its outcome.
 func TestTimeoutWhileCarriedOut(t *testing.T) {
 	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
-		if _, took, err := sent(p, "add", "u", "700000000", 200*time.Millisecond); !errors.Is(err, api.OutcomeUnknown) || took != 200*time.Millisecond {
+		if _, took, err := sent(p, "add", "u", "700000000", 200*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 200*time.Millisecond {
 			t.Errorf("answered %v after %v", err, took)
 		}
 		if a, _, err := sent(p, "add", "u", "0"); err != nil || a.Stage != api.StageCompleted || string(a.Result) != "1" {
@@ -138,7 +139,7 @@ func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 		}
 		hooks.Always(turntest.OnPut, turntest.Faults["lose-request"]())
 		napping(t, p)
-		if _, took, err := sent(p, "add", "u", "0"); !errors.Is(err, api.OutcomeUnknown) || took > 20*time.Second {
+		if _, took, err := sent(p, "add", "u", "0"); !errors.Is(err, refusal.OutcomeUnknown) || took > 20*time.Second {
 			t.Errorf("answered %v after %v", err, took)
 		}
 		hooks.Always(turntest.OnPut, nil)
@@ -156,7 +157,7 @@ func TestTimeoutWhileTakenAlong(t *testing.T) {
 			done <- err
 		}()
 		synctest.Wait()
-		if _, took, err := sent(p, "add", "second", "0", 2500*time.Millisecond); !errors.Is(err, api.OutcomeUnknown) || took != 2500*time.Millisecond {
+		if _, took, err := sent(p, "add", "second", "0", 2500*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 2500*time.Millisecond {
 			t.Errorf("answered %v after %v", err, took)
 		}
 		if err := <-done; err != nil {
@@ -193,10 +194,10 @@ func TestPollsBesideABusyRun(t *testing.T) {
 func TestValidatorThatTakesTooLong(t *testing.T) {
 	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
 		_, took, err := sent(p, "add", "u", "60000000000")
-		if !errors.Is(err, api.NotReady) || took != time.Second || p.Service.Hung() != 1 {
+		if !errors.Is(err, refusal.NotReady) || took != time.Second || p.Service.Hung() != 1 {
 			t.Errorf("answered %v after %v, with %d hung", err, took, p.Service.Hung())
 		}
-		if a, took, err := sent(p, "add", "early", "0"); !errors.Is(err, api.NotReady) || took != 0 {
+		if a, took, err := sent(p, "add", "early", "0"); !errors.Is(err, refusal.NotReady) || took != 0 {
 			t.Errorf("another update before it comes back: %+v, %v, after %v; want 409 at once", a, err, took)
 		}
 		time.Sleep(time.Hour) // the validator comes back, and nothing follows from that but that the run goes on
@@ -308,7 +309,7 @@ func TestLastReadOfAPoll(t *testing.T) {
 				if took := time.Since(began); took > test.most {
 					t.Errorf("answered after %v", took)
 				}
-				if errors.Is(err, api.Busy) != test.busy || !test.busy && (err != nil || a.Status != history.Running) {
+				if errors.Is(err, refusal.Busy) != test.busy || !test.busy && (err != nil || a.Status != history.Running) {
 					t.Errorf("answered %+v, %v", a, err)
 				}
 				log.from = time.Now().Add(24 * time.Hour)
@@ -344,7 +345,7 @@ func TestWaitAtTheGateCounts(t *testing.T) {
 				synctest.Wait()
 				began := time.Now()
 				log.from = began
-				if err, took := test.ask(p.Service), time.Since(began); !errors.Is(err, api.Busy) || took != test.want {
+				if err, took := test.ask(p.Service), time.Since(began); !errors.Is(err, refusal.Busy) || took != test.want {
 					t.Errorf("answered %v after %v; want busy after %v", err, took, test.want)
 				}
 				log.from = time.Now().Add(24 * time.Hour)
@@ -371,7 +372,7 @@ func TestPanicAfterTheCallersTime(t *testing.T) {
 				late, panicked := nap > 0, any(nil)
 				func() {
 					defer func() { panicked = recover() }()
-					if _, _, err := sent(p, "add", "u", "0", time.Second); !errors.Is(err, api.OutcomeUnknown) {
+					if _, _, err := sent(p, "add", "u", "0", time.Second); !errors.Is(err, refusal.OutcomeUnknown) {
 						t.Errorf("answered %v; want an unknown outcome", err)
 					}
 				}()

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -223,7 +224,7 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 				p := d.Start(executor.Options{CheckEvery: day}, code.bind...)
 				what, err := p.Client.Describe(ctx, "w", "")
 				switch {
-				case errors.Is(err, api.NotFound):
+				case errors.Is(err, refusal.NotFound):
 					gone = true
 				case err != nil || what.Status != history.Completed || gone:
 					t.Fatalf("seed %d, after %v: it had completed, and is %v, %v", seed, time.Since(stampedAt), what, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/deliveries"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -74,13 +75,13 @@ func TestQueryThatHangs(t *testing.T) {
 				want = time.Second
 			}
 			_, err := p.Service.Query(t.Context(), "w", "", "query", []byte("3600000000000"))
-			if took := time.Since(began); !errors.Is(err, api.NotReady) || took != want {
+			if took := time.Since(began); !errors.Is(err, refusal.NotReady) || took != want {
 				t.Fatalf("query %d was answered after %v: %v; want 409 after %v", i, took, err, want)
 			}
 		}
 		began := time.Now()
 		_, err := p.Service.Update(t.Context(), "w", "", "hang", api.UpdateRequest{Input: []byte("0")})
-		if took := time.Since(began); !errors.Is(err, api.NotReady) || !strings.Contains(err.Error(), "of this run has not come back since") || took != 0 {
+		if took := time.Since(began); !errors.Is(err, refusal.NotReady) || !strings.Contains(err.Error(), "of this run has not come back since") || took != 0 {
 			t.Errorf("an update was answered after %v: %v; want 409 with the reason, at once", took, err)
 		}
 		if n := ran.Load(); n != 1 || p.Service.Hung() != 1 {
@@ -98,7 +99,7 @@ func TestQueryThatHangs(t *testing.T) {
 func TestRunBesideItsHungCode(t *testing.T) {
 	stubbornScene(t, func(t *testing.T, p *turntest.Process, active, ran *atomic.Int32) {
 		ctx := t.Context()
-		if _, err := p.Service.Update(ctx, "w", "", "hang", api.UpdateRequest{Input: []byte("7200000000000")}); !errors.Is(err, api.NotReady) {
+		if _, err := p.Service.Update(ctx, "w", "", "hang", api.UpdateRequest{Input: []byte("7200000000000")}); !errors.Is(err, refusal.NotReady) {
 			t.Fatal(err)
 		}
 		began := time.Now()
@@ -149,7 +150,7 @@ func TestEndOfARunThatHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stubbornScene(t, func(t *testing.T, p *turntest.Process, _, _ *atomic.Int32) {
-				if _, err := p.Service.Update(t.Context(), "w", "", "hang", api.UpdateRequest{Input: []byte("20000000000")}); !errors.Is(err, api.NotReady) {
+				if _, err := p.Service.Update(t.Context(), "w", "", "hang", api.UpdateRequest{Input: []byte("20000000000")}); !errors.Is(err, refusal.NotReady) {
 					t.Fatal(err)
 				}
 				before, err := p.Service.Describe(t.Context(), "w", "")

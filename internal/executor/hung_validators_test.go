@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -83,7 +84,7 @@ func (p *hangingProcess) hang(n int) {
 	for i := range n {
 		p.group.Go(func() {
 			_, took, err := p.send(hanging.Name(), fmt.Sprint("h", i), "1")
-			inTime := errors.Is(err, api.NotReady) || errors.Is(err, api.Busy) || errors.Is(err, api.OutcomeUnknown)
+			inTime := errors.Is(err, refusal.NotReady) || errors.Is(err, refusal.Busy) || errors.Is(err, refusal.OutcomeUnknown)
 			if took > late || !inTime {
 				p.t.Errorf("caller %d was answered after %v: %v", i, took, err)
 			}
@@ -100,7 +101,7 @@ func TestOthersBesideValidatorsThatHang(t *testing.T) {
 		p.group.Wait()
 		for range 20 {
 			a, took, err := p.send(healthy.Name(), "", "0")
-			if !errors.Is(err, api.NotReady) || !strings.Contains(err.Error(), "a validator of this run has not come back since") || took != 0 {
+			if !errors.Is(err, refusal.NotReady) || !strings.Contains(err.Error(), "a validator of this run has not come back since") || took != 0 {
 				t.Errorf("an update whose validator does not hang: %+v, %v, after %v; want 409 with the reason at once", a, err, took)
 			}
 			time.Sleep(300 * time.Millisecond)
@@ -129,14 +130,14 @@ func TestCallerGoneBeforeHisUpdateIsGivenBack(t *testing.T) {
 	hangingScene(t, func(t *testing.T, p *hangingProcess) {
 		for i := range 2 { // the second waits behind the first, and will take along who waits behind it
 			p.group.Go(func() {
-				if _, _, err := p.send(broken.Name(), fmt.Sprint("b", i), "1"); !errors.Is(err, api.NotReady) {
+				if _, _, err := p.send(broken.Name(), fmt.Sprint("b", i), "1"); !errors.Is(err, refusal.NotReady) {
 					t.Errorf("caller %d was answered %v", i, err)
 				}
 			})
 			synctest.Wait()
 		}
 		p.group.Go(func() {
-			if _, took, err := p.send(broken.Name(), "short", "1", 1500*time.Millisecond); !errors.Is(err, api.OutcomeUnknown) || took != 1500*time.Millisecond {
+			if _, took, err := p.send(broken.Name(), "short", "1", 1500*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 1500*time.Millisecond {
 				t.Errorf("the caller with a short time was answered after %v: %v", took, err)
 			}
 		})
@@ -162,7 +163,7 @@ func TestPanicUnderUpdatesTakenAlong(t *testing.T) {
 		})
 		synctest.Wait()
 		p.group.Go(func() {
-			if a, _, err := p.send(healthy.Name(), "along", "0"); !errors.Is(err, api.OutcomeUnknown) {
+			if a, _, err := p.send(healthy.Name(), "along", "0"); !errors.Is(err, refusal.OutcomeUnknown) {
 				t.Errorf("%+v, %v; want an unknown outcome", a, err)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -86,7 +87,7 @@ func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 		send("end", "e", landed)
 		send("end", "e", landed)
 		send("more", "m", func(a *api.UpdateResponse, err error) {
-			if !errors.Is(err, api.Busy) {
+			if !errors.Is(err, refusal.Busy) {
 				t.Errorf("the update that the next run takes: %+v, %v; want busy", a, err)
 			}
 		})
@@ -104,7 +105,7 @@ func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
 			})
 		}
 		refuseAfter(hooks, 1)
-		if a, err := send(); !errors.Is(err, api.OutcomeUnknown) {
+		if a, err := send(); !errors.Is(err, refusal.OutcomeUnknown) {
 			t.Errorf("%+v, %v; want an unknown outcome", a, err)
 		}
 		refuseAfter(hooks, 1)

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -417,7 +418,7 @@ func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 		s.d.Ports.Log = log
 		s.restart()
 		log.fails.Store(true)
-		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, api.Busy) {
+		if _, err := s.p.Service.Describe(t.Context(), "a", ""); !errors.Is(err, refusal.Busy) {
 			t.Fatalf("described while the store does not answer: %v", err)
 		}
 		log.fails.Store(false)
@@ -485,11 +486,11 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 	for name, wants := range map[string]func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error){
 		"query": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
 			_, err := p.Service.Query(ctx, "a", "", "long.sum", nil)
-			return refusal(err)
+			return refusedFailure(err)
 		},
 		"update": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
 			_, err := p.Service.Update(ctx, "a", "", "long.add", api.UpdateRequest{})
-			return refusal(err)
+			return refusedFailure(err)
 		},
 		"signal": func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
 			err := diaryWord.Send(ctx, p.Client, "a", "word")
@@ -515,10 +516,10 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 	}
 }
 
-// refusal returns the failure in the error of a request that is refused because the code fails.
-func refusal(err error) (*failure.Failure, error) {
-	var refused *api.Problem
-	if !errors.As(err, &refused) || !errors.Is(err, api.NotReady) {
+// refusedFailure returns the failure in the error of a request that is refused because the code fails.
+func refusedFailure(err error) (*failure.Failure, error) {
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || !errors.Is(err, refusal.NotReady) {
 		return nil, fmt.Errorf("want a refusal: %w", err)
 	}
 	return refused.Failure, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -53,7 +54,7 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 		before := d.Snapshot()
 		for _, s := range []*executor.Service{p.Service, cold.Service} {
 			_, err := s.Signal(ctx, "w", "", "spoken", api.SignalRequest{Input: []byte(`{"name":"bob"}`), RequestID: "bad"})
-			if !errors.Is(err, api.Invalid) {
+			if !errors.Is(err, refusal.Invalid) {
 				t.Errorf("a value that does not decode: %v", err)
 			}
 		}
@@ -62,7 +63,7 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 		}
 		start := &api.StartRequest{Type: "listener", Input: []byte("0")}
 		_, err := p.Service.Signal(ctx, "other", "", "spoken", api.SignalRequest{Input: []byte("1"), RequestID: "bad", Start: start})
-		if !errors.Is(err, api.Invalid) || len(d.Runs("other")) > 0 {
+		if !errors.Is(err, refusal.Invalid) || len(d.Runs("other")) > 0 {
 			t.Errorf("with a start: %v, and there are %d runs", err, len(d.Runs("other")))
 		}
 		if text := log.Take(); text != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -147,7 +148,7 @@ var asking = map[string]func(ctx context.Context, p *turntest.Process, first his
 	},
 	"start": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
 		_, err := relayType.Start(ctx, p.Client, "w", 0, workflow.StartOptions{})
-		if errors.Is(err, api.AlreadyOpen) {
+		if errors.Is(err, refusal.AlreadyOpen) {
 			return nil
 		}
 		return fmt.Errorf("a second start was answered %w", err)
@@ -268,7 +269,7 @@ func TestTransactionsThatStayInParts(t *testing.T) {
 						return err
 					}
 					log.applied = func() {
-						if err := again(); err != nil && !errors.Is(err, api.Busy) {
+						if err := again(); err != nil && !errors.Is(err, refusal.Busy) {
 							t.Error(err)
 						}
 						log.reveal()
@@ -311,7 +312,7 @@ func TestRepairAfterHalfOfATransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		log.applied = func() {
-			if _, err := other.Describe(t.Context(), "w", ""); !errors.Is(err, api.Busy) {
+			if _, err := other.Describe(t.Context(), "w", ""); !errors.Is(err, refusal.Busy) {
 				t.Errorf("half of the transaction was answered with %v", err)
 			}
 			log.reveal()
@@ -454,7 +455,7 @@ func TestStartBesideHalfOfAStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-answered
-			if !errors.Is(second, api.AlreadyOpen) || thereAre(d, "w") != 1 {
+			if !errors.Is(second, refusal.AlreadyOpen) || thereAre(d, "w") != 1 {
 				t.Errorf("item %d hidden, run 5 fenced: %t: there are %d runs, and the second start was answered %v", hide, fenced, thereAre(d, "w"), second)
 			}
 		})
@@ -473,7 +474,7 @@ func TestHalfOfAnOldTransaction(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		began := time.Now()
-		if err := relayNote.Send(context.Background(), b.Client, "w", "x"); !errors.Is(err, api.NotFound) || time.Since(began) != 0 {
+		if err := relayNote.Send(context.Background(), b.Client, "w", "x"); !errors.Is(err, refusal.NotFound) || time.Since(began) != 0 {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 	})

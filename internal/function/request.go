@@ -22,6 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // maxAnswer is the largest answer that Lambda takes, in bytes of JSON: 6 MB.
@@ -49,7 +50,7 @@ type attempt struct {
 	// reads says that it is one that writes nothing.
 	reads bool
 	// refusal is what it is answered with, whatever it asks for; nil where it is carried out.
-	refusal *api.Problem
+	refusal *refusal.Error
 }
 
 type attemptKey struct{}
@@ -77,9 +78,9 @@ func (f *Function) request(ctx context.Context, a allowance, event []byte) (any,
 	case errors.Is(err, ErrNoVersion):
 		return answer, nil
 	case t.reads || errors.Is(err, ErrNotForwarded):
-		t.refusal = api.Busy.New("build %q has to do this, and could not be asked now; nothing was written: send the request again", t.build)
+		t.refusal = refusal.Busy.New("build %q has to do this, and could not be asked now; nothing was written: send the request again", t.build)
 	default:
-		t.refusal = api.OutcomeUnknown.New("build %q has to do this, and did not answer; it may have: send the request again with the same id", t.build)
+		t.refusal = refusal.OutcomeUnknown.New("build %q has to do this, and did not answer; it may have: send the request again with the same id", t.build)
 	}
 	f.log.WarnContext(ctx, "a request of another build was not answered", "build", t.build, "error", err)
 	return f.carryOut(ctx, event)
@@ -152,7 +153,7 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 	answer, err := write(func(w http.ResponseWriter) {
 		if wrong != nil {
 			w.Header().Set(httpapi.CostHeader, meter.Cost{}.String())
-			refuse(w, api.Invalid.New("the request cannot be read: %v", wrong))
+			refuse(w, refusal.Invalid.New("the request cannot be read: %v", wrong))
 			return
 		}
 		t := attemptOf(r.Context())
@@ -177,7 +178,7 @@ func (f *Function) answer(r *http.Request, wrong error, write func(fill func(htt
 	}
 	return write(func(w http.ResponseWriter) {
 		w.Header().Set(httpapi.CostHeader, cost)
-		refuse(w, api.TooLarge.New("the answer has %d bytes, and Lambda takes %d: the request was carried out. %s", len(encoded), maxAnswer, tooLargeAdvice))
+		refuse(w, refusal.TooLarge.New("the answer has %d bytes, and Lambda takes %d: the request was carried out. %s", len(encoded), maxAnswer, tooLargeAdvice))
 	})
 }
 
@@ -233,7 +234,7 @@ func (f *Function) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if value := recover(); value != nil {
 			f.log.ErrorContext(r.Context(), "a request panicked", "method", r.Method, "path", r.URL.Path, "panic", observe.Panic(value), "stack", string(debug.Stack()))
-			refuse(w, api.Internal.New("this is a defect of the server; its log has more"))
+			refuse(w, refusal.Internal.New("this is a defect of the server; its log has more"))
 		}
 	}()
 	if r.Method == http.MethodHead {
@@ -249,8 +250,9 @@ type headOnly struct{ http.ResponseWriter }
 // Write takes a body and drops it.
 func (headOnly) Write(body []byte) (int, error) { return len(body), nil }
 
-// refuse writes a problem document.
-func refuse(w http.ResponseWriter, p *api.Problem) {
+// refuse writes the problem document of a refusal.
+func refuse(w http.ResponseWriter, refused *refusal.Error) {
+	p := api.ProblemOf(refused)
 	w.Header().Set("Content-Type", "application/problem+json")
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.RetryAfter.Seconds()))))

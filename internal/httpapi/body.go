@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // maxDepth is how deep the JSON of a request may be nested. What is stored comes back deeper nested than it came, and
@@ -26,13 +26,13 @@ func decode(r *http.Request, v any) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		most := int(max(tooLarge.Limit-MaxBody, engine.MaxPayload))
-		return api.TooLarge.New("the body is larger than %d bytes, and an input may have %d: %s", tooLarge.Limit, most, engine.Advice(most))
+		return refusal.TooLarge.New("the body is larger than %d bytes, and an input may have %d: %s", tooLarge.Limit, most, engine.Advice(most))
 	}
 	if err == nil {
 		err = decodeObject(bytes.TrimSpace(body), v)
 	}
 	if err != nil {
-		return api.Invalid.New("the body is not the JSON object that this request takes: %v", err)
+		return refusal.Invalid.New("the body is not the JSON object that this request takes: %v", err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/filter"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -146,7 +147,7 @@ func (h *handler) history(r *http.Request) (int, historyPage, error) {
 		id, event, found := strings.Cut(token, "/")
 		n, err := strconv.ParseInt(event, 10, 64)
 		if err != nil || !found || n < 1 || id == "" || run != "" && string(run) != id {
-			return 0, historyPage{}, api.Invalid.New("the pageToken is none that this history returned")
+			return 0, historyPage{}, refusal.Invalid.New("the pageToken is none that this history returned")
 		}
 		run, from = history.RunID(id), n
 	}
@@ -224,7 +225,7 @@ func asked(q url.Values) string {
 func listFilter(q url.Values) (f store.Filter, err error) {
 	parsed, err := filter.Parse(q.Get("filter"))
 	if err != nil {
-		return f, api.Invalid.New("%v", err)
+		return f, refusal.Invalid.New("%v", err)
 	}
 	for parameter, name := range map[string]string{"type": "WorkflowType", "build": "BuildId", "status": "ExecutionStatus"} {
 		if is := q.Get(parameter); is != "" {
@@ -234,7 +235,7 @@ func listFilter(q url.Values) (f store.Filter, err error) {
 	if status := q.Get("status"); status != "" {
 		var s history.Status
 		if err := s.UnmarshalText([]byte(status)); err != nil {
-			return f, api.Invalid.New("%v", err)
+			return f, refusal.Invalid.New("%v", err)
 		}
 	}
 	after, err := moment(q, "startedAfter")
@@ -255,7 +256,7 @@ func moment(q url.Values, name string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, api.Invalid.New("%s is not a time: give for example %s=2026-11-21T17:45:00Z", name, name)
+		return t, refusal.Invalid.New("%s is not a time: give for example %s=2026-11-21T17:45:00Z", name, name)
 	}
 	return t, nil
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // CostHeader tells what a request cost.
@@ -91,9 +92,9 @@ func (t *router) unknown(w http.ResponseWriter, r *http.Request) {
 		}
 		if allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			return 0, nil, api.MethodNotAllowed.New("%s has no %s: use %s", r.URL.Path, r.Method, strings.Join(allowed, " or "))
+			return 0, nil, refusal.MethodNotAllowed.New("%s has no %s: use %s", r.URL.Path, r.Method, strings.Join(allowed, " or "))
 		}
-		return 0, nil, api.NotFound.New("there is nothing at %s; the API is under /v1/workflows", r.URL.Path)
+		return 0, nil, refusal.NotFound.New("there is nothing at %s; the API is under /v1/workflows", r.URL.Path)
 	})(w, r)
 }
 
@@ -139,25 +140,25 @@ func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	_, _ = w.Write(body) // the caller has gone: there is nobody to tell
 }
 
-// refuse writes a problem document (RFC 9457). An error that is not a problem is a defect: it is logged, and the caller is
-// told no more than that. It returns the status.
+// refuse writes a problem document (RFC 9457) and returns its status. An error that is not a refusal is a defect: it is logged, and
+// the caller learns no more than that.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) int {
-	var p *api.Problem
-	if !errors.As(err, &p) {
+	var refused *refusal.Error
+	if !errors.As(err, &refused) {
 		h.log.ErrorContext(r.Context(), "internal error", "method", r.Method, "path", r.URL.Path, "error", err)
-		p = api.Internal.New("this is a defect of the server or of its data; its log has more")
+		refused = refusal.Internal.New("this is a defect of the server or of its data; its log has more")
 	}
 	var other *executor.OtherBuild
 	if errors.As(err, &other) {
 		w.Header().Set(BuildHeader, other.Build)
 	}
-	WriteProblem(w, p)
-	return p.Status
+	return WriteProblem(w, refused)
 }
 
-// WriteProblem answers a request with a problem document and with how long the caller should wait. The answer says that the request cost
-// nothing, unless its CostHeader is set already.
-func WriteProblem(w http.ResponseWriter, p *api.Problem) {
+// WriteProblem answers a request with the problem document of a refusal and with how long the caller should wait, and returns the status.
+// The answer says that the request cost nothing, unless its CostHeader is set already.
+func WriteProblem(w http.ResponseWriter, refused *refusal.Error) (status int) {
+	p := api.ProblemOf(refused)
 	if p.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((p.RetryAfter+time.Second-1)/time.Second)))
 	}
@@ -169,6 +170,7 @@ func WriteProblem(w http.ResponseWriter, p *api.Problem) {
 		body = []byte(`{"type":"urn:weft:problem:internal","title":"Internal error","status":500}`)
 	}
 	write(w, p.Status, "application/problem+json", append(body, '\n'))
+	return p.Status
 }
 
 // runID is the run that a request pins with its query string; empty is the latest.
@@ -182,7 +184,7 @@ func wait(q url.Values) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, api.Invalid.New("wait is not a duration: give for example wait=20s")
+		return 0, refusal.Invalid.New("wait is not a duration: give for example wait=20s")
 	}
 	return d, nil
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 

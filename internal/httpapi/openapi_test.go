@@ -16,8 +16,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/store"
@@ -138,7 +138,7 @@ func TestDocumentHasWhatScriptsShow(t *testing.T) {
 			described[o.ID+" "+outcome] = true
 		}
 	}
-	for _, scripts := range []string{"testdata/scripts", "../turn/testdata/cases", "../turn/testdata/features"} {
+	for _, scripts := range []string{"testdata/scripts", "../executor/testdata/cases", "../executor/testdata/features"} {
 		datadriven.Walk(t, scripts, func(t *testing.T, path string) {
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd == "request" {

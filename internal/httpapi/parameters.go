@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // checkQuery refuses a query string that cannot be read, has what the endpoint does not know, or has something twice: half of
@@ -15,18 +15,18 @@ import (
 func checkQuery(r *http.Request, t *Route) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return api.Invalid.New("the query string cannot be read: %v", err)
+		return refusal.Invalid.New("the query string cannot be read: %v", err)
 	}
 	known := t.Parameters()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
 		case strings.HasPrefix(name, "X-Amz-"):
 		case !slices.Contains(known, name) && len(known) == 0:
-			return api.Invalid.New("there is no parameter %q: this request takes none", name)
+			return refusal.Invalid.New("there is no parameter %q: this request takes none", name)
 		case !slices.Contains(known, name):
-			return api.Invalid.New("there is no parameter %q: this request takes %s", name, strings.Join(known, ", "))
+			return refusal.Invalid.New("there is no parameter %q: this request takes %s", name, strings.Join(known, ", "))
 		case len(query[name]) > 1:
-			return api.Invalid.New("the parameter %q is there %d times: give it once", name, len(query[name]))
+			return refusal.Invalid.New("the parameter %q is there %d times: give it once", name, len(query[name]))
 		}
 	}
 	return nil

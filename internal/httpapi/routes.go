@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // Route is a route of the API. Each is declared once, in the table of its file. The handler serves the table, openapi.yaml describes it, and
@@ -177,7 +177,7 @@ func (t *Route) Workflow(r *http.Request) (string, error) {
 	}
 	id, err := url.PathUnescape(strings.Split(r.URL.EscapedPath(), "/")[i])
 	if err == nil && strings.HasPrefix(t.Path(), "/v1/schedules/") {
-		id = api.SchedulePrefix + id
+		id = stored.IDPrefix + id
 	}
 	return id, err
 }

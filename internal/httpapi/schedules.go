@@ -9,6 +9,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -18,21 +20,21 @@ var scheduleRoutes = []Route{
 	{ID: "listSchedules", Pattern: "GET /v1/schedules", Query: []string{"pageToken"}, Access: Reads, endpoint: gives((*handler).listSchedules)},
 	{ID: "describeSchedule", Pattern: "GET /v1/schedules/{id}", Access: Asks, endpoint: gives((*handler).describeSchedule)},
 	{ID: "deleteSchedule", Pattern: "DELETE /v1/schedules/{id}", Access: Ends, endpoint: gives((*handler).deleteSchedule)},
-	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: tell(api.ScheduleUpdate, func(b *api.UpdateScheduleRequest) *string { return &b.RequestID })},
-	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: tell(api.SchedulePause, func(b *api.ScheduleNote) *string { return &b.RequestID })},
-	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: tell(api.ScheduleUnpause, func(b *api.ScheduleNote) *string { return &b.RequestID })},
-	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: tell(api.ScheduleTrigger, func(b *api.TriggerScheduleRequest) *string { return &b.RequestID })},
-	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: tell(api.ScheduleBackfill, func(b *api.BackfillScheduleRequest) *string { return &b.RequestID })},
+	{ID: "updateSchedule", Pattern: "POST /v1/schedules/{id}/update", Access: Writes, endpoint: tell(stored.UpdateChange, storedChange)},
+	{ID: "pauseSchedule", Pattern: "POST /v1/schedules/{id}/pause", Access: Writes, endpoint: tell(stored.UpdatePause, storedNote)},
+	{ID: "unpauseSchedule", Pattern: "POST /v1/schedules/{id}/unpause", Access: Writes, endpoint: tell(stored.UpdateUnpause, storedNote)},
+	{ID: "triggerSchedule", Pattern: "POST /v1/schedules/{id}/trigger", Access: Writes, endpoint: tell(stored.UpdateTrigger, storedTrigger)},
+	{ID: "backfillSchedule", Pattern: "POST /v1/schedules/{id}/backfill", Access: Writes, endpoint: tell(stored.UpdateBackfill, storedBackfill)},
 }
 
 // A schedule is a workflow. These endpoints say the same to it as its callers could by the requests of a workflow.
 
 func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest) (status int, answer api.CreateScheduleResponse, err error) {
 	if body.Schedule == nil {
-		return 0, answer, api.Invalid.New("what the schedule does is missing: give schedule")
+		return 0, answer, refusal.Invalid.New("what the schedule does is missing: give schedule")
 	}
 	answer.ScheduleID = body.ScheduleID
-	state, err := json.Marshal(api.NewSchedule{ID: body.ScheduleID, Schedule: *body.Schedule})
+	state, err := json.Marshal(stored.Input{ID: body.ScheduleID, Schedule: storedSchedule(body.Schedule)})
 	if err != nil {
 		return 0, answer, err
 	}
@@ -40,7 +42,7 @@ func (h *handler) createSchedule(r *http.Request, body api.CreateScheduleRequest
 	if err != nil {
 		return 0, answer, err
 	}
-	started, err := h.service.Start(r.Context(), api.StartRequest{WorkflowID: &id, Type: api.ScheduleType, Input: state, RequestID: body.RequestID})
+	started, err := h.service.Start(r.Context(), api.StartRequest{WorkflowID: &id, Type: stored.WorkflowType, Input: state, RequestID: body.RequestID})
 	switch {
 	case err != nil:
 		return 0, answer, ofSchedule(body.ScheduleID, err)
@@ -55,26 +57,27 @@ func (h *handler) describeSchedule(r *http.Request) (status int, d api.ScheduleD
 	if err != nil {
 		return 0, d, err
 	}
-	input, err := json.Marshal(api.DescribeSchedule{Now: h.service.Now()})
+	input, err := json.Marshal(stored.Describe{Now: h.service.Now()})
 	if err != nil {
 		return 0, d, err
 	}
-	answer, err := h.service.Query(r.Context(), id, "", api.ScheduleDescribeAt, input)
+	answer, err := h.service.Query(r.Context(), id, "", stored.QueryDescribeAt, input)
 	if err != nil {
 		return 0, d, ofSchedule(r.PathValue("id"), err)
 	}
 	if answer.Closed { // its last run can be asked as long as it is kept
 		return 0, d, noSchedule(r.PathValue("id"))
 	}
-	if err := json.Unmarshal(answer.Result, &d); err != nil {
+	var s stored.Description
+	if err := json.Unmarshal(answer.Result, &s); err != nil {
 		return 0, d, err
 	}
-	return http.StatusOK, d, nil
+	return http.StatusOK, describedSchedule(&s), nil
 }
 
 func (h *handler) listSchedules(r *http.Request) (status int, answer api.ScheduleListResponse, err error) {
 	f := store.Filter{Where: func(row *store.Summary) bool {
-		return row.Type == api.ScheduleType && row.Status == history.Running.String()
+		return row.Type == stored.WorkflowType && row.Status == history.Running.String()
 	}}
 	page, err := h.service.List(r.Context(), f, "schedules", r.URL.Query().Get("pageToken"), listPage)
 	if err != nil {
@@ -83,7 +86,7 @@ func (h *handler) listSchedules(r *http.Request) (status int, answer api.Schedul
 	answer.Schedules, answer.NextPageToken = []api.ScheduleSummary{}, page.NextPageToken
 	for _, w := range page.Workflows {
 		answer.Schedules = append(answer.Schedules, api.ScheduleSummary{
-			ScheduleID: strings.TrimPrefix(w.WorkflowID, api.SchedulePrefix), CreatedAt: w.StartedAt,
+			ScheduleID: strings.TrimPrefix(w.WorkflowID, stored.IDPrefix), CreatedAt: w.StartedAt,
 		})
 	}
 	return http.StatusOK, answer, nil
@@ -97,18 +100,17 @@ func (h *handler) deleteSchedule(r *http.Request) (int, none, error) {
 	return http.StatusOK, none{}, ofSchedule(r.PathValue("id"), err)
 }
 
-// tell returns the endpoint that sends an update to a schedule. requestID is where the body has the id by which a request that is
-// sent again is recognised: it becomes the update's.
-func tell[B any](update string, requestID func(*B) *string) endpoint {
+// tell returns the endpoint that sends an update to a schedule. store returns the update's input in its stored form, and the id by
+// which a request that is sent again is recognised. It becomes the update's id.
+func tell[B, S any](update string, store func(*B) (input S, requestID string)) endpoint {
 	return takes(func(h *handler, r *http.Request, body B) (int, none, error) {
 		id, err := scheduleWorkflow(r.PathValue("id"))
 		if err != nil {
 			return 0, none{}, err
 		}
-		at := requestID(&body)
-		u := api.UpdateRequest{UpdateID: *at}
-		*at = ""
-		if u.Input, err = json.Marshal(body); err != nil {
+		input, requestID := store(&body)
+		u := api.UpdateRequest{UpdateID: requestID}
+		if u.Input, err = json.Marshal(input); err != nil {
 			return 0, none{}, err
 		}
 		answer, err := h.service.Update(r.Context(), id, "", update, u)
@@ -116,9 +118,9 @@ func tell[B any](update string, requestID func(*B) *string) endpoint {
 		case err != nil:
 			return 0, none{}, ofSchedule(r.PathValue("id"), err)
 		case answer.Failure != nil: // it was refused, or has changed nothing
-			return 0, none{}, api.Invalid.New("%s", answer.Failure.Message)
+			return 0, none{}, refusal.Invalid.New("%s", answer.Failure.Message)
 		case answer.Stage != api.StageCompleted:
-			return 0, none{}, api.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
+			return 0, none{}, refusal.OutcomeUnknown.New("the schedule has not answered yet: send the request again with the same requestId")
 		}
 		return http.StatusOK, none{}, nil
 	})
@@ -127,20 +129,20 @@ func tell[B any](update string, requestID func(*B) *string) endpoint {
 // scheduleWorkflow is the id of the workflow that a schedule is.
 func scheduleWorkflow(id string) (string, error) {
 	if err := engine.CheckID("schedule's id", id); err != nil {
-		return "", api.Invalid.New("%v", err)
+		return "", refusal.Invalid.New("%v", err)
 	}
-	return api.SchedulePrefix + id, nil
+	return stored.IDPrefix + id, nil
 }
 
-func noSchedule(id string) error { return api.NotFound.New("there is no schedule %q", id) }
+func noSchedule(id string) error { return refusal.NotFound.New("there is no schedule %q", id) }
 
 // ofSchedule says of a schedule what was said of its workflow.
 func ofSchedule(id string, err error) error {
 	switch {
-	case errors.Is(err, api.NotFound):
+	case errors.Is(err, refusal.NotFound):
 		return noSchedule(id)
-	case errors.Is(err, api.AlreadyOpen):
-		return api.AlreadyOpen.New("there is a schedule %q already: change it, delete it first, or give another scheduleId", id)
+	case errors.Is(err, refusal.AlreadyOpen):
+		return refusal.AlreadyOpen.New("there is a schedule %q already: change it, delete it first, or give another scheduleId", id)
 	}
 	return err
 }

@@ -17,10 +17,11 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -270,24 +271,24 @@ func (p *Pool) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	size := peeked(r)
 	if !p.given.TryAcquire(size) {
-		httpapi.WriteProblem(w, api.Busy.New("the server reads as many requests as it may"))
+		httpapi.WriteProblem(w, refusal.Busy.New("the server reads as many requests as it may"))
 		return
 	}
 	defer p.given.Release(size)
 	j, err := route(r)
 	if err != nil {
-		httpapi.WriteProblem(w, api.Invalid.New("the body cannot be read"))
+		httpapi.WriteProblem(w, refusal.Invalid.New("the body cannot be read"))
 		return
 	}
 	began, err := p.proxy(w, r, j)
 	switch {
 	case err == nil, began:
 	case errors.Is(err, errParked):
-		httpapi.WriteProblem(w, api.NotReady.New("the workflow %q is parked: its code has ended the process, or hung, %d times; terminate it, or start the server with code that is fixed", j.workflow, soloDeaths))
+		httpapi.WriteProblem(w, refusal.NotReady.New("the workflow %q is parked: its code has ended the process, or hung, %d times; terminate it, or start the server with code that is fixed", j.workflow, soloDeaths))
 	case errors.Is(err, errBusy), errors.Is(err, errStopped):
-		httpapi.WriteProblem(w, api.Busy.New("no process was free to carry out the request: send it again"))
+		httpapi.WriteProblem(w, refusal.Busy.New("no process was free to carry out the request: send it again"))
 	default:
-		httpapi.WriteProblem(w, api.OutcomeUnknown.New("the process that carried out the request did not answer: it may have been done; send it again"))
+		httpapi.WriteProblem(w, refusal.OutcomeUnknown.New("the process that carried out the request did not answer: it may have been done; send it again"))
 	}
 }
 
@@ -359,11 +360,11 @@ func named(body []byte) string {
 	var ids struct{ WorkflowID, ScheduleID, Token string }
 	_ = json.Unmarshal(body, &ids) // the child says it
 	if ids.ScheduleID != "" {
-		ids.ScheduleID = api.SchedulePrefix + ids.ScheduleID
+		ids.ScheduleID = stored.IDPrefix + ids.ScheduleID
 	}
 	// A token itself must not get into the log or the file of suspects.
 	id := cmp.Or(ids.WorkflowID, ids.ScheduleID, executor.TokenWorkflow(ids.Token))
-	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, api.SchedulePrefix) {
+	if engine.CheckID("workflowId", id) != nil && !strings.HasPrefix(id, stored.IDPrefix) {
 		return "" // no such workflow can run
 	}
 	return id

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 const (
@@ -192,7 +192,7 @@ func clientOf(r *http.Request) string {
 func (b *budget) bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !b.requests.TryAcquire(1) {
-			httpapi.WriteProblem(w, api.Busy.New(tooManyRequests))
+			httpapi.WriteProblem(w, refusal.Busy.New(tooManyRequests))
 			return
 		}
 		defer b.requests.Release(1)
@@ -202,7 +202,7 @@ func (b *budget) bounded(h http.Handler) http.Handler {
 		}
 		defer a.end()
 		if t := httpapi.Find(r); t != nil && t.ReadsRun && !a.reserve(b.large.most/clientParts) {
-			httpapi.WriteProblem(w, api.Busy.New(noRoom))
+			httpapi.WriteProblem(w, refusal.Busy.New(noRoom))
 			return
 		}
 		if r.Body != nil && r.ContentLength != 0 {
@@ -225,8 +225,8 @@ type boundedAnswer struct {
 	mu       sync.Mutex // the body may be read beside the answer, and after the end of the request
 	held     held
 	answered bool
-	ended    bool         // and its connection may serve another request
-	problem  *api.Problem // why the body could not be read; nil if it could
+	ended    bool           // and its connection may serve another request
+	problem  *refusal.Error // why the body could not be read; nil if it could
 }
 
 // reserve takes bytes of the budget for the request. It reports false if there is no room, or no need since the request was answered.
@@ -247,14 +247,14 @@ func (a *boundedAnswer) reserve(bytes int64) bool {
 }
 
 // fail has a problem of the body replace the answer.
-func (a *boundedAnswer) fail(p *api.Problem) {
+func (a *boundedAnswer) fail(p *refusal.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.problem = p
 }
 
 // answer returns what the request held before its answer, and the problem of its body. Nothing is reserved for its body from then on.
-func (a *boundedAnswer) answer() (held, *api.Problem) {
+func (a *boundedAnswer) answer() (held, *refusal.Error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.answered = true
@@ -301,9 +301,9 @@ func (a *boundedAnswer) WriteHeader(status int) {
 		before.release()
 		var ok bool
 		if a.held, ok = a.budget.reserve(a.ctx, a.client, size); !ok {
-			problem = api.Busy.New(noRoom)
+			problem = refusal.Busy.New(noRoom)
 			if a.changes {
-				problem = api.OutcomeUnknown.New("%s; the operation may have been done", noRoom)
+				problem = refusal.OutcomeUnknown.New("%s; the operation may have been done", noRoom)
 			}
 		}
 	}

@@ -10,12 +10,12 @@ import (
 	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/isolate"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	"github.com/seed-41655fb1/weft/store"
@@ -295,8 +295,8 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	err = s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason)
 	switch {
-	case err == nil, errors.Is(err, api.NotFound): // if it has closed, an earlier call may not have come to what follows
-	case errors.Is(err, api.NotReady) && strings.Contains(err.Error(), "is encrypted"): // no code is run here that could fail
+	case err == nil, errors.Is(err, refusal.NotFound): // if it has closed, an earlier call may not have come to what follows
+	case errors.Is(err, refusal.NotReady) && strings.Contains(err.Error(), "is encrypted"): // no code is run here that could fail
 		return fmt.Errorf("the history of %q is encrypted and cannot be opened: give the server's --key-file", workflowID)
 	default:
 		return err

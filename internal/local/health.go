@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/isolate"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // probeTime is how long the disk has to take a write before the server is not ready.
@@ -52,7 +52,7 @@ func (h *health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	if err != nil {
-		httpapi.WriteProblem(w, api.NotServing.New("%s", notServing(err)))
+		httpapi.WriteProblem(w, refusal.NotServing.New("%s", notServing(err)))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // anyHost stands for all host names.
@@ -104,7 +104,7 @@ func (all hosts) only(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		httpapi.WriteProblem(w, api.Forbidden.New("this server does not answer to the host %q: ask it as localhost or by its address, or start it with --allowed-hosts, or WEFT_ALLOWED_HOSTS", r.Host))
+		httpapi.WriteProblem(w, refusal.Forbidden.New("this server does not answer to the host %q: ask it as localhost or by its address, or start it with --allowed-hosts, or WEFT_ALLOWED_HOSTS", r.Host))
 	})
 }
 

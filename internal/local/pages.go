@@ -9,8 +9,8 @@ import (
 
 	"github.com/rs/cors"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // anyOrigin stands for the pages of all origins.
@@ -60,6 +60,6 @@ func onlyPages(h http.Handler, protection *http.CrossOriginProtection) http.Hand
 		if r.Header.Get("Origin") == "" {
 			who = "the web page that asks, which is of another origin"
 		}
-		httpapi.WriteProblem(w, api.Forbidden.New("this server does not know %s: start it with --cors-origins, or WEFT_CORS_ORIGINS", who))
+		httpapi.WriteProblem(w, refusal.Forbidden.New("this server does not know %s: start it with --cors-origins, or WEFT_CORS_ORIGINS", who))
 	})
 }

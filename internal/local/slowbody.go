@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 const (
@@ -58,7 +58,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	if !b.held {
 		if !b.answer.reserve(b.bytes) {
-			b.answer.fail(api.Busy.New(noRoom))
+			b.answer.fail(refusal.Busy.New(noRoom))
 			return 0, errRefused
 		}
 		b.held = true
@@ -82,7 +82,7 @@ func (b *boundedBody) readSteadily(p []byte) (int, error) {
 		b.chunk, b.waited = 0, 0
 	}
 	if late && errors.Is(err, os.ErrDeadlineExceeded) {
-		b.answer.fail(api.Busy.New(slowBody))
+		b.answer.fail(refusal.Busy.New(slowBody))
 	} else if limited && err == nil { // only reads count: HTTP/2 ends a body at its deadline though nobody reads. After the end the server sets its own
 		b.answer.setReadDeadline(b.until)
 	}

@@ -14,8 +14,8 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 const (
@@ -133,7 +133,7 @@ func (t *token) demand(h http.Handler) http.Handler {
 			challenge, problem = challenge+`, error="invalid_token"`, "this is not the server's token"
 		}
 		w.Header().Set("WWW-Authenticate", challenge)
-		httpapi.WriteProblem(w, api.Unauthorized.New("%s: send the one in the file token of its data directory, as Authorization: Bearer TOKEN; weft's commands take it from WEFT_TOKEN", problem))
+		httpapi.WriteProblem(w, refusal.Unauthorized.New("%s: send the one in the file token of its data directory, as Authorization: Bearer TOKEN; weft's commands take it from WEFT_TOKEN", problem))
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
 // Level reads a level of the log: debug, info, warn or error; empty is info.
@@ -50,8 +52,8 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	if h.more != nil {
 		r.AddAttrs(h.more(ctx)...)
 	}
-	if trace, span := SpanOf(ctx); trace != "" {
-		r.AddAttrs(slog.String("trace_id", trace), slog.String("span_id", span))
+	if traceID, spanID := tracelog.Of(ctx); traceID != "" {
+		r.AddAttrs(slog.String("trace_id", traceID), slog.String("span_id", spanID))
 	}
 	return h.Handler.Handle(ctx, r)
 }
@@ -64,33 +66,6 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup implements slog.Handler.
 func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{h.Handler.WithGroup(name), h.more}
-}
-
-// Within returns a handler for lines that are part of what ctx belongs to, also where they are written with a context that
-// says nothing.
-func Within(ctx context.Context, inner slog.Handler) slog.Handler { return &within{inner, ctx} }
-
-type within struct {
-	slog.Handler
-	ctx context.Context
-}
-
-// Handle implements slog.Handler.
-func (h *within) Handle(ctx context.Context, r slog.Record) error {
-	if trace, _ := SpanOf(ctx); trace == "" {
-		ctx = h.ctx
-	}
-	return h.Handler.Handle(ctx, r)
-}
-
-// WithAttrs implements slog.Handler.
-func (h *within) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &within{h.Handler.WithAttrs(attrs), h.ctx}
-}
-
-// WithGroup implements slog.Handler.
-func (h *within) WithGroup(name string) slog.Handler {
-	return &within{h.Handler.WithGroup(name), h.ctx}
 }
 
 // Log returns a sink that writes a line for each event, at level debug. It is nil where the logger writes none.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
 const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -45,7 +46,7 @@ func TestIdentity(t *testing.T) {
 	}
 	commit := history.CommitID{1, 2, 3, 4, 5, 6, 7, 8, 9}
 	ctx := observe.InTask(context.Background(), &r, commit)
-	if traceID, spanID := observe.SpanOf(ctx); traceID != id.String() || spanID != "0102030405060708" {
+	if traceID, spanID := tracelog.Of(ctx); traceID != id.String() || spanID != "0102030405060708" {
 		t.Errorf("the task's span is %s of %s", spanID, traceID)
 	}
 	for _, wrong := range []string{
@@ -117,8 +118,8 @@ func TestWithin(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	base := observe.Handler(slog.NewTextHandler(&out, nil), nil)
-	outer, inner := observe.WithSpan(t.Context(), "t1", "s1"), observe.WithSpan(t.Context(), "t1", "s2")
-	log := slog.New(observe.Within(outer, base)).With("k", "v").WithGroup("g")
+	outer, inner := tracelog.With(t.Context(), "t1", "s1"), tracelog.With(t.Context(), "t1", "s2")
+	log := slog.New(tracelog.Within(outer, base)).With("k", "v").WithGroup("g")
 	log.Info("one")
 	log.InfoContext(inner, "two")
 	lines := strings.Split(out.String(), "\n")

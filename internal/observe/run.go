@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/tracelog"
 )
 
 // Run says which run something happened to.
@@ -74,26 +75,11 @@ func (r *Run) Span() (id SpanID) {
 // TaskSpan is the span of the workflow task that made a commit: the first half of the commit's id.
 func TaskSpan(id history.CommitID) SpanID { return SpanID(id[:8]) }
 
-type spanKey struct{}
-
-type span struct{ trace, span string }
-
-// WithSpan returns a context of work that is part of a span: what is logged with it names both.
-func WithSpan(ctx context.Context, traceID, spanID string) context.Context {
-	return context.WithValue(ctx, spanKey{}, span{traceID, spanID})
-}
-
-// SpanOf is what WithSpan put into a context; empty where nothing did.
-func SpanOf(ctx context.Context) (traceID, spanID string) {
-	s, _ := ctx.Value(spanKey{}).(span)
-	return s.trace, s.span
-}
-
 // InTask returns a context of a workflow task of a run. Only a run that was started with tracing has a span to name.
 func InTask(ctx context.Context, r *Run, commit history.CommitID) context.Context {
 	id, _, _, kept := r.Trace()
 	if !kept {
 		return ctx
 	}
-	return WithSpan(ctx, id.String(), TaskSpan(commit).String())
+	return tracelog.With(ctx, id.String(), TaskSpan(commit).String())
 }

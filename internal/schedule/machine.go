@@ -3,7 +3,7 @@ package schedule
 import (
 	"slices"
 
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // maxBuffer is how many runs may wait for the end of others.
@@ -15,7 +15,7 @@ type Machine struct {
 	Open   int  `json:"open,omitempty"`
 	Ending bool `json:"ending,omitempty"`
 	// Buffer are the runs that wait for the end of those.
-	Buffer []api.ScheduledRun `json:"buffer,omitempty"`
+	Buffer []stored.Run `json:"buffer,omitempty"`
 	// Skipped counts those that were left out.
 	Skipped int `json:"skipped,omitempty"`
 }
@@ -23,27 +23,27 @@ type Machine struct {
 // Decision is what to do.
 type Decision struct {
 	// Start are the runs to start now.
-	Start []api.ScheduledRun
+	Start []stored.Run
 	// Cancel and Terminate say what is to become of all runs that are open.
 	Cancel, Terminate bool
 }
 
 // Arrive takes a run whose moment has come.
-func (m *Machine) Arrive(r api.ScheduledRun) (d Decision) {
-	if m.Open == 0 && len(m.Buffer) == 0 || r.Overlap == api.OverlapAllowAll {
+func (m *Machine) Arrive(r stored.Run) (d Decision) {
+	if m.Open == 0 && len(m.Buffer) == 0 || r.Overlap == stored.OverlapAllowAll {
 		m.Open++
-		d.Start = []api.ScheduledRun{r}
+		d.Start = []stored.Run{r}
 		return d
 	}
 	switch r.Overlap {
-	case api.OverlapBufferOne:
+	case stored.OverlapBufferOne:
 		m.buffer(r, 1)
-	case api.OverlapBufferAll:
+	case stored.OverlapBufferAll:
 		m.buffer(r, maxBuffer)
-	case api.OverlapCancel, api.OverlapTerminate:
+	case stored.OverlapCancel, stored.OverlapTerminate:
 		m.Skipped += len(m.Buffer)
-		m.Buffer = []api.ScheduledRun{r}
-		d.Terminate = r.Overlap == api.OverlapTerminate
+		m.Buffer = []stored.Run{r}
+		d.Terminate = r.Overlap == stored.OverlapTerminate
 		d.Cancel = !d.Terminate && !m.Ending
 		m.Ending = true
 	default:
@@ -52,7 +52,7 @@ func (m *Machine) Arrive(r api.ScheduledRun) (d Decision) {
 	return d
 }
 
-func (m *Machine) buffer(r api.ScheduledRun, most int) {
+func (m *Machine) buffer(r stored.Run, most int) {
 	if len(m.Buffer) >= most {
 		m.Skipped++
 		return
@@ -75,9 +75,9 @@ func (m *Machine) Closed() (d Decision) {
 
 // Waits reports whether moments that come now can be looked at later, when a run closes: nothing is to be done at them. It
 // saves a schedule whose run takes long from waking up for each.
-func (m *Machine) Waits(o api.Overlap) bool {
+func (m *Machine) Waits(o stored.Overlap) bool {
 	switch o {
-	case api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate:
+	case stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate:
 		return false
 	}
 	return m.Open > 0
@@ -85,13 +85,13 @@ func (m *Machine) Waits(o api.Overlap) bool {
 
 // Idle reports whether a moment under this policy changes nothing but how many were left out: a run is open, and no other may wait
 // for its end.
-func (m *Machine) Idle(o api.Overlap) bool {
+func (m *Machine) Idle(o stored.Overlap) bool {
 	switch o {
-	case api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate:
+	case stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate:
 		return false
-	case api.OverlapBufferOne:
+	case stored.OverlapBufferOne:
 		return m.Open > 0 && len(m.Buffer) >= 1
-	case api.OverlapBufferAll:
+	case stored.OverlapBufferAll:
 		return m.Open > 0 && len(m.Buffer) >= maxBuffer
 	}
 	return m.Open > 0

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/schedule"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 func at(text string) time.Time {
@@ -26,59 +26,59 @@ func ptr(t time.Time) *time.Time { return &t }
 // The moments of a spec, from a given one on.
 func TestNext(t *testing.T) {
 	t.Parallel()
-	hour := api.Duration(time.Hour)
+	hour := stored.Duration(time.Hour)
 	for name, test := range map[string]struct {
-		spec api.ScheduleSpec
+		spec stored.Spec
 		from string
 		want []string
 	}{
 		"cron": {
-			api.ScheduleSpec{Cron: []string{"30 9 * * 1-5"}},
+			stored.Spec{Cron: []string{"30 9 * * 1-5"}},
 			"2026-11-20T09:30:00Z",
 			[]string{"2026-11-23T09:30:00Z", "2026-11-24T09:30:00Z"},
 		},
 		"several, each moment once": {
-			api.ScheduleSpec{Cron: []string{"0 * * * *", "30 1 * * *"}, Intervals: []api.ScheduleInterval{{Every: hour}}},
+			stored.Spec{Cron: []string{"0 * * * *", "30 1 * * *"}, Intervals: []stored.Interval{{Every: hour}}},
 			"2026-11-20T00:10:00Z",
 			[]string{"2026-11-20T01:00:00Z", "2026-11-20T01:30:00Z", "2026-11-20T02:00:00Z"},
 		},
 		"an interval with an offset": {
-			api.ScheduleSpec{Intervals: []api.ScheduleInterval{{Every: 6 * hour, Offset: hour}}},
+			stored.Spec{Intervals: []stored.Interval{{Every: 6 * hour, Offset: hour}}},
 			"2026-11-20T01:00:00Z",
 			[]string{"2026-11-20T07:00:00Z", "2026-11-20T13:00:00Z"},
 		},
 		"before 1970": {
-			api.ScheduleSpec{Intervals: []api.ScheduleInterval{{Every: 6 * hour, Offset: hour}}},
+			stored.Spec{Intervals: []stored.Interval{{Every: 6 * hour, Offset: hour}}},
 			"1969-12-31T12:00:00Z",
 			[]string{"1969-12-31T13:00:00Z", "1969-12-31T19:00:00Z", "1970-01-01T01:00:00Z"},
 		},
 		"the night in which an hour is missing": {
-			api.ScheduleSpec{Cron: []string{"30 3 * * *"}, TimeZone: "Europe/Berlin"},
+			stored.Spec{Cron: []string{"30 3 * * *"}, TimeZone: "Europe/Berlin"},
 			"2026-03-28T00:00:00Z",
 			[]string{"2026-03-28T02:30:00Z", "2026-03-29T01:30:00Z", "2026-03-30T01:30:00Z"},
 		},
 		"the night in which an hour comes twice": {
-			api.ScheduleSpec{Cron: []string{"30 2 * * *"}, TimeZone: "Europe/Berlin"},
+			stored.Spec{Cron: []string{"30 2 * * *"}, TimeZone: "Europe/Berlin"},
 			"2026-10-24T00:00:00Z",
 			[]string{"2026-10-24T00:30:00Z", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
 		},
 		"each hour of that night": {
-			api.ScheduleSpec{Cron: []string{"30 * * * *"}, TimeZone: "Europe/Berlin"},
+			stored.Spec{Cron: []string{"30 * * * *"}, TimeZone: "Europe/Berlin"},
 			"2026-10-25T00:00:00Z",
 			[]string{"2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", "2026-10-25T02:30:00Z"},
 		},
 		"where half an hour comes twice": {
-			api.ScheduleSpec{Cron: []string{"45 1 * * *"}, TimeZone: "Australia/Lord_Howe"},
+			stored.Spec{Cron: []string{"45 1 * * *"}, TimeZone: "Australia/Lord_Howe"},
 			"2026-04-04T12:00:00Z",
 			[]string{"2026-04-04T14:45:00Z", "2026-04-05T15:15:00Z"},
 		},
 		"an expression's own time zone": {
-			api.ScheduleSpec{Cron: []string{"CRON_TZ=Asia/Tokyo 0 9 * * *"}, TimeZone: "Europe/Berlin"},
+			stored.Spec{Cron: []string{"CRON_TZ=Asia/Tokyo 0 9 * * *"}, TimeZone: "Europe/Berlin"},
 			"2026-11-20T00:00:00Z",
 			[]string{"2026-11-21T00:00:00Z"},
 		},
 		"from a start to an end, both included": {
-			api.ScheduleSpec{Cron: []string{"0 0 * * *"}, StartAt: ptr(at("2026-11-22T00:00:00Z")), EndAt: ptr(at("2026-11-23T00:00:00Z"))},
+			stored.Spec{Cron: []string{"0 0 * * *"}, StartAt: ptr(at("2026-11-22T00:00:00Z")), EndAt: ptr(at("2026-11-23T00:00:00Z"))},
 			"2026-01-01T00:00:00Z",
 			[]string{"2026-11-22T00:00:00Z", "2026-11-23T00:00:00Z"},
 		},
@@ -100,7 +100,7 @@ func TestNext(t *testing.T) {
 // Jitter puts a moment off by less than it says, never beyond the next, and each time by the same.
 func TestJitter(t *testing.T) {
 	t.Parallel()
-	s, err := schedule.Compile("s", api.ScheduleSpec{Cron: []string{"* * * * *"}, Jitter: api.Duration(time.Hour)})
+	s, err := schedule.Compile("s", stored.Spec{Cron: []string{"* * * * *"}, Jitter: stored.Duration(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestJitter(t *testing.T) {
 // Moments that have passed come together, and the one that follows them.
 func TestMoments(t *testing.T) {
 	t.Parallel()
-	s, err := schedule.Compile("s", api.ScheduleSpec{Intervals: []api.ScheduleInterval{{Every: api.Duration(time.Minute)}}})
+	s, err := schedule.Compile("s", stored.Spec{Intervals: []stored.Interval{{Every: stored.Duration(time.Minute)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,23 +151,23 @@ func TestMoments(t *testing.T) {
 // What cannot be is refused, with what to do.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	good := api.ScheduleSpec{Cron: []string{"@daily"}}
-	action := api.ScheduleAction{Type: "report"}
-	for want, s := range map[string]*api.Schedule{
+	good := stored.Spec{Cron: []string{"@daily"}}
+	action := stored.Action{Type: "report"}
+	for want, s := range map[string]*stored.Schedule{
 		"is missing":         nil,
 		"no moments":         {Action: action},
-		"cannot be read":     {Action: action, Spec: api.ScheduleSpec{Cron: []string{"now"}}},
-		"names no day":       {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily", "0 0 31 2 *"}}},
-		"below a second":     {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@every -5m"}}},
-		"no time zone":       {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, TimeZone: "Mars/Phobos"}},
-		"shorter than":       {Action: action, Spec: api.ScheduleSpec{Intervals: []api.ScheduleInterval{{}}}},
-		"jitter is negative": {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, Jitter: -1}},
-		"ends before":        {Action: action, Spec: api.ScheduleSpec{Cron: []string{"@daily"}, StartAt: ptr(at("2026-01-02T00:00:00Z")), EndAt: ptr(at("2026-01-01T00:00:00Z"))}},
-		"more than 100":      {Action: action, Spec: api.ScheduleSpec{Cron: make([]string, 101)}},
-		"room for a moment":  {Action: api.ScheduleAction{Type: "report", WorkflowID: strings.Repeat("x", 216)}, Spec: good},
-		"at position 2":      {Action: api.ScheduleAction{Type: "report", WorkflowID: "a/b"}, Spec: good},
+		"cannot be read":     {Action: action, Spec: stored.Spec{Cron: []string{"now"}}},
+		"names no day":       {Action: action, Spec: stored.Spec{Cron: []string{"@daily", "0 0 31 2 *"}}},
+		"below a second":     {Action: action, Spec: stored.Spec{Cron: []string{"@every -5m"}}},
+		"no time zone":       {Action: action, Spec: stored.Spec{Cron: []string{"@daily"}, TimeZone: "Mars/Phobos"}},
+		"shorter than":       {Action: action, Spec: stored.Spec{Intervals: []stored.Interval{{}}}},
+		"jitter is negative": {Action: action, Spec: stored.Spec{Cron: []string{"@daily"}, Jitter: -1}},
+		"ends before":        {Action: action, Spec: stored.Spec{Cron: []string{"@daily"}, StartAt: ptr(at("2026-01-02T00:00:00Z")), EndAt: ptr(at("2026-01-01T00:00:00Z"))}},
+		"more than 100":      {Action: action, Spec: stored.Spec{Cron: make([]string, 101)}},
+		"room for a moment":  {Action: stored.Action{Type: "report", WorkflowID: strings.Repeat("x", 216)}, Spec: good},
+		"at position 2":      {Action: stored.Action{Type: "report", WorkflowID: "a/b"}, Spec: good},
 		"has no type":        {Spec: good},
-		"retryPolicy":        {Action: api.ScheduleAction{Type: "report", Retry: &api.RetryPolicy{MaximumAttempts: -1}}, Spec: good},
+		"retryPolicy":        {Action: stored.Action{Type: "report", Retry: &stored.Retry{MaximumAttempts: -1}}, Spec: good},
 		"time of the":        {Action: action, Spec: good, CatchUpWindow: -1},
 		"no overlapPolicy":   {Action: action, Spec: good, Overlap: "all"},
 	} {
@@ -176,13 +176,13 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for want, id := range map[string]string{"is empty": "", "room for a moment": strings.Repeat("x", 216), "at position 2": "a b"} {
-		if err := schedule.Check(id, &api.Schedule{Action: action, Spec: good}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := schedule.Check(id, &stored.Schedule{Action: action, Spec: good}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in %v", want, err)
 		}
 	}
 	action.WorkflowID = strings.Repeat("x", 215)
 	good.Cron = append(good.Cron, "0 0 29 2 *")
-	if err := schedule.Check("s", &api.Schedule{Action: action, Spec: good, Overlap: api.OverlapBufferAll}); err != nil {
+	if err := schedule.Check("s", &stored.Schedule{Action: action, Spec: good, Overlap: stored.OverlapBufferAll}); err != nil {
 		t.Error(err)
 	}
 }
@@ -190,9 +190,9 @@ func TestCheck(t *testing.T) {
 // What becomes of runs that come (a, b, c, each with a policy) while others are open. A dot is the end of one.
 func TestOverlap(t *testing.T) {
 	t.Parallel()
-	policies := map[byte]api.Overlap{
-		's': api.OverlapSkip, 'o': api.OverlapBufferOne, 'b': api.OverlapBufferAll, 'a': api.OverlapAllowAll,
-		'c': api.OverlapCancel, 't': api.OverlapTerminate,
+	policies := map[byte]stored.Overlap{
+		's': stored.OverlapSkip, 'o': stored.OverlapBufferOne, 'b': stored.OverlapBufferAll, 'a': stored.OverlapAllowAll,
+		'c': stored.OverlapCancel, 't': stored.OverlapTerminate,
 	}
 	for steps, want := range map[string]string{
 		"s s s . s":   "+1 - - . +5; skipped 2",
@@ -215,7 +215,7 @@ func TestOverlap(t *testing.T) {
 			if step == "." {
 				d, text = m.Closed(), "."
 			} else {
-				d = m.Arrive(api.ScheduledRun{At: time.Unix(int64(i)+1, 0), Overlap: policies[step[0]]})
+				d = m.Arrive(stored.Run{At: time.Unix(int64(i)+1, 0), Overlap: policies[step[0]]})
 			}
 			switch {
 			case d.Cancel:

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/cron"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // The limits of a spec: how many expressions and intervals it may have, and how close moments may be.
@@ -27,7 +27,7 @@ const DefaultCatchUp = 365 * 24 * time.Hour
 // Spec is a spec that can be asked for its moments.
 type Spec struct {
 	crons     []cron.Schedule
-	intervals []api.ScheduleInterval
+	intervals []stored.Interval
 	startAt   time.Time
 	endAt     time.Time
 	jitter    time.Duration
@@ -35,7 +35,7 @@ type Spec struct {
 }
 
 // Compile checks a spec, and makes it ready to be asked. id is the schedule's: its jitter follows from it.
-func Compile(id string, s api.ScheduleSpec) (*Spec, error) {
+func Compile(id string, s stored.Spec) (*Spec, error) {
 	spec := &Spec{intervals: s.Intervals, jitter: time.Duration(s.Jitter), id: id}
 	if len(s.Cron)+len(s.Intervals) == 0 {
 		return nil, errors.New("the spec has no moments: give cron, intervals, or both")
@@ -74,7 +74,7 @@ func Compile(id string, s api.ScheduleSpec) (*Spec, error) {
 }
 
 // Check reports what is wrong with a schedule.
-func Check(id string, s *api.Schedule) error {
+func Check(id string, s *stored.Schedule) error {
 	if s == nil {
 		return errors.New("the schedule is missing")
 	}
@@ -96,8 +96,8 @@ func Check(id string, s *api.Schedule) error {
 	if s.Action.RunTimeout < 0 || s.CatchUpWindow < 0 {
 		return errors.New("a time of the schedule is negative")
 	}
-	if p := s.Action.Retry.History(); p != nil {
-		if _, err := engine.CompleteRetry(*p); err != nil {
+	if p := s.Action.Retry; p != nil {
+		if _, err := engine.CompleteRetry(p.Policy()); err != nil {
 			return fmt.Errorf("the retryPolicy of the action cannot be: %w", err)
 		}
 	}
@@ -127,13 +127,13 @@ func checkIDs(id, workflowID string) error {
 }
 
 // CheckOverlap reports a policy that there is none of; empty is the schedule's, or the default.
-func CheckOverlap(o api.Overlap) error {
+func CheckOverlap(o stored.Overlap) error {
 	switch o {
-	case "", api.OverlapSkip, api.OverlapBufferOne, api.OverlapBufferAll, api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate:
+	case "", stored.OverlapSkip, stored.OverlapBufferOne, stored.OverlapBufferAll, stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate:
 		return nil
 	}
-	return fmt.Errorf("there is no overlapPolicy %q: give %s, %s, %s, %s, %s or %s", o, api.OverlapSkip, api.OverlapBufferOne,
-		api.OverlapBufferAll, api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate)
+	return fmt.Errorf("there is no overlapPolicy %q: give %s, %s, %s, %s, %s or %s", o, stored.OverlapSkip, stored.OverlapBufferOne,
+		stored.OverlapBufferAll, stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate)
 }
 
 // Next is the first moment after t; zero where there is none.
@@ -162,7 +162,7 @@ func sooner(a, b time.Time) time.Time {
 }
 
 // after is the first moment of an interval after t.
-func after(i api.ScheduleInterval, t time.Time) time.Time {
+func after(i stored.Interval, t time.Time) time.Time {
 	every, offset := time.Duration(i.Every).Microseconds(), time.Duration(i.Offset).Microseconds()
 	since := t.UnixMicro() - offset
 	n := since / every

@@ -87,7 +87,7 @@ type rule struct {
 
 // executorBelow returns what a layer of the executor may import: these layers below it, and what all layers may.
 func executorBelow(layers ...string) []string {
-	all := []string{"engine/...", "store", "queue", "internal/api", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe"}
+	all := []string{"engine/...", "store", "queue", "internal/api", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/meter", "internal/observe", "internal/refusal"}
 	for _, layer := range layers {
 		all = append(all, "internal/executor/"+layer)
 	}
@@ -114,8 +114,9 @@ var rules = []rule{
 	{"internal/where", nil},
 	{"internal/cron", nil},
 	{"internal/program", []string{"workflow", "engine", "internal/bridge", "internal/schedule/flow"}},
-	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule"}},
-	{"internal/schedule", []string{"engine", "internal/api", "internal/cron"}},
+	{"internal/schedule/flow", []string{"workflow", "engine/...", "internal/api", "internal/bridge", "internal/payload", "internal/schedule", "internal/schedule/stored", "internal/refusal"}},
+	{"internal/schedule/stored", []string{"engine/history", "engine/failure"}},
+	{"internal/schedule", []string{"engine", "internal/cron", "internal/schedule/stored"}},
 	{"internal/limits", []string{"engine"}},
 	{"internal/settings", []string{"engine", "internal/limits"}},
 	{"internal/attempt", nil},
@@ -123,10 +124,13 @@ var rules = []rule{
 	{"internal/awstry", nil},
 	{"internal/filter", []string{"engine", "engine/history", "store"}},
 	{"internal/meter", []string{"blob", "store", "queue"}},
-	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe"}},
-	{"weftotel", []string{"engine/history", "internal/observe"}},
+	{"internal/tracelog", nil},
+	{"internal/observe", []string{"engine/history", "internal/meter", "internal/observe", "internal/tracelog"}},
+	{"weftotel", []string{"engine/history", "internal/observe", "internal/tracelog"}},
 	{"internal/payload", []string{"engine", "engine/history"}},
-	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext"}},
+	{"internal/refusal", []string{"engine/failure"}},
+	{"internal/command", []string{"engine", "engine/failure", "engine/history", "internal/api", "internal/cron", "internal/refusal"}},
+	{"internal/api", []string{"engine/history", "engine/failure", "internal/jsontext", "internal/refusal"}},
 	{"internal/executor/host", []string{"engine/history", "internal/observe"}},
 	{"internal/executor/lock", []string{"internal/executor/host"}},
 	{"internal/executor/outcome", []string{"store"}},
@@ -143,8 +147,8 @@ var rules = []rule{
 	{"internal/executor/requests", executorBelow("activities", "attempts", "commit", "host", "inbox", "lock", "outcome", "runner", "session", "starts")},
 	{"internal/executor/deliveries", executorBelow("activities", "children", "commit", "inbox", "outcome", "runner", "session")},
 	{"internal/executor/maintenance", executorBelow("activities", "attempts", "children", "commit", "inbox", "outcome", "runlog", "session", "starts")},
-	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe"}},
-	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/executor"}},
+	{"internal/executor", []string{"internal/executor/...", "engine/...", "store", "queue", "internal/api", "internal/meter", "internal/attempt", "internal/cron", "internal/header", "internal/limits", "internal/observe", "internal/refusal"}},
+	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/refusal", "internal/schedule/stored", "internal/executor"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/api"}},
 	{"internal/seal/awskms", []string{"internal/seal"}},
@@ -158,12 +162,12 @@ var rules = []rule{
 	{"embedded", []string{"backend", "blob/embedded", "internal/disk", "queue", "queue/embedded", "store/embedded"}},
 	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/pump", "internal/seal", "internal/executor", "internal/executor/host"}},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
-	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options"}},
+	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored", "internal/refusal"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
-	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/observe"}},
+	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/assembly", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/replay", "internal/seal", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/refusal", "internal/replay", "internal/seal", "internal/executor", "internal/executor/host", "internal/executor/outbox",
 	}},
 }
 
@@ -190,6 +194,44 @@ func TestImports(t *testing.T) {
 			}
 			if (target == "." || target == "weftotel") && p.Name != "main" {
 				t.Errorf("%s imports %s: only mains do", name, imported)
+			}
+		}
+	}
+}
+
+// authors are all packages of ours that come with packages workflow and activity: no store, queue, blob or meter.
+var authors = []string{
+	"workflow", "activity", "client", "engine/...", "internal/api", "internal/attempt", "internal/bridge", "internal/header", "internal/jsontext",
+	"internal/options", "internal/payload", "internal/refusal", "internal/schedule/stored", "internal/tracelog", "internal/where",
+}
+
+func TestAuthorsImports(t *testing.T) {
+	t.Parallel()
+	for _, path := range strings.Fields(string(list(t, "-deps", "./workflow", "./activity"))) {
+		if name, ok := ours(path); ok && !among(name, authors) {
+			t.Errorf("packages workflow and activity bring %s in; of ours they may bring in only %q", name, authors)
+		}
+	}
+}
+
+// The executor knows no HTTP: it returns refusals, and package httpapi answers with their problem documents.
+func TestExecutorKnowsNoHTTP(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if name, _ := ours(p.ImportPath); !under(name, "internal/executor", "internal/refusal") {
+			continue
+		}
+		if slices.Contains(p.Imports, "net/http") {
+			t.Errorf("%s imports net/http", p.ImportPath)
+		}
+		for _, file := range p.GoFiles {
+			path := filepath.Join(p.Dir, file)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(text, []byte("api.Problem")) {
+				t.Errorf("%s names api.Problem, which has an HTTP status", path)
 			}
 		}
 	}

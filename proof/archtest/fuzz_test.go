@@ -40,6 +40,7 @@ var decoders = map[string]map[string]string{
 	"internal/observe":           {"parse": "FuzzTraceParent", "decode": "FuzzTraceParent"},
 	"internal/pump":              {"decode": "internal/executor/outbox/FuzzDecode"},
 	"internal/settings":          {"UnmarshalText": "FuzzQueueURLs"},
+	"internal/schedule/stored":   {"UnmarshalJSON": "FuzzSchedule"},
 	"internal/seal":              {"parseKeys": "FuzzKeyFile", "decodeHeader": "FuzzHeader"},
 	"internal/executor/attempts": {"decode": "FuzzCheck"},
 	"internal/executor/runlog":   {"decodeAll": "engine/history/FuzzDecode"},

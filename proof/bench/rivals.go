@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
@@ -142,7 +143,7 @@ func runRival(table, workflowID, updateID string) error {
 		return err
 	})
 	o.Tries = int(cost.Cost().Lost + cost.Cost().Writes)
-	if o.Busy = errors.Is(err, api.Busy); err != nil && !o.Busy {
+	if o.Busy = errors.Is(err, refusal.Busy); err != nil && !o.Busy {
 		return err
 	}
 	return out.Encode(o)

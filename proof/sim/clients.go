@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -54,7 +55,7 @@ func (s *simulation) insist(name string, fn func(context.Context, *executor.Serv
 			}
 			continue
 		}
-		if !errors.Is(err, errDied) && !errors.Is(err, api.Busy) && !errors.Is(err, api.OutcomeUnknown) && !s.held(err) {
+		if !errors.Is(err, errDied) && !errors.Is(err, refusal.Busy) && !errors.Is(err, refusal.OutcomeUnknown) && !s.held(err) {
 			return did, err
 		}
 		s.pause(wait{until: s.now.Add(s.patient(s.random))})
@@ -105,7 +106,7 @@ func (s *simulation) erase(r *draws, id string) {
 		s.upkeep.purged = true
 	}
 	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t *executor.Service) error { return t.Delete(ctx, id, run) })
-	if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.AlreadyOpen) && !errors.Is(err, api.ClosedRecently) {
+	if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.ClosedRecently) {
 		s.fail("delete %s of %s: %v", run, id, err)
 	}
 }
@@ -200,7 +201,7 @@ func (s *simulation) move(id string, r api.MoveRequest) {
 		_, err := t.Move(ctx, id, "", r)
 		return err
 	})
-	if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.OtherBuild) {
+	if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.OtherBuild) {
 		s.fail("move of %s: %v", id, err)
 	}
 }
@@ -223,7 +224,7 @@ func (s *simulation) reset(r *draws, id, requestID string) {
 	})
 	if err == nil {
 		s.audit.reset(id, requestID, answer.RunID, request.Exclude)
-	} else if !errors.Is(err, api.NotFound) && !errors.Is(err, api.Invalid) && !(errors.Is(err, api.TooLarge) && s.large) {
+	} else if !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.Invalid) && !(errors.Is(err, refusal.TooLarge) && s.large) {
 		s.fail("reset of %s: %v", id, err)
 	}
 }
@@ -240,7 +241,7 @@ func (s *simulation) start(id, requestID string, p program) {
 	})
 	if err == nil {
 		s.audit.started(id, requestID, answer.RunID)
-	} else if !errors.Is(err, api.AlreadyOpen) {
+	} else if !errors.Is(err, refusal.AlreadyOpen) {
 		s.fail("start of %s: %v", id, err)
 	}
 }
@@ -269,7 +270,7 @@ func (s *simulation) signal(id, requestID, text string) {
 	}))
 	if err == nil {
 		s.audit.signaled(id, requestID)
-	} else if !errors.Is(err, api.NotFound) {
+	} else if !errors.Is(err, refusal.NotFound) {
 		s.fail("signal to %s: %v", id, err)
 	}
 }
@@ -288,7 +289,7 @@ func (s *simulation) update(id, name, updateID string, n int) {
 	switch {
 	case err == nil:
 		s.audit.answered(id, updateID, n, answer, did)
-	case errors.Is(err, api.NotFound), errors.Is(err, api.NotReady), errors.Is(err, api.UpdatesInFlight):
+	case errors.Is(err, refusal.NotFound), errors.Is(err, refusal.NotReady), errors.Is(err, refusal.UpdatesInFlight):
 		if did.landed+did.lost+did.lied == 0 && did.sent > 0 {
 			s.fail("update %s of %s was refused (%v), wrote nothing, and sent %d messages", updateID, id, err, did.sent)
 		}
@@ -302,7 +303,7 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 	wait := func() { s.pause(wait{until: s.now.Add(time.Duration(s.random.IntN(40_000)) * time.Millisecond)}) }
 	end := func(what string, fn func(context.Context, *executor.Service) error) bool {
 		_, err := s.insist(fmt.Sprintf("%s event %d attempt %d of %s", what, info.EventID, info.Attempt, info.WorkflowID), fn)
-		if err != nil && !errors.Is(err, api.ActivityEnded) && !errors.Is(err, api.NotFound) && !s.restore.done {
+		if err != nil && !errors.Is(err, refusal.ActivityEnded) && !errors.Is(err, refusal.NotFound) && !s.restore.done {
 			s.fail("%s of event %d of %s: %v", what, info.EventID, info.WorkflowID, err)
 		}
 		return err == nil
@@ -341,7 +342,7 @@ func (s *simulation) ask(id string) {
 	}))
 	if err == nil && restored == s.restore.done {
 		s.audit.asked(id, least, answer.Result)
-	} else if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) {
+	} else if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) {
 		s.fail("query of %s: %v", id, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // answerMargin is how much later than its caller's deadline an answer may come. The rest of a call of a port that is under way by then, the reads
@@ -97,7 +98,7 @@ func (s *simulation) impatient(id string, r *draws) {
 				_, err := t.Update(ctx, id, "", name, api.UpdateRequest{UpdateID: update, Input: input, Timeout: timeout(short)})
 				return err
 			})
-			if errors.Is(err, errDied) || errors.Is(err, api.OutcomeUnknown) || errors.Is(err, api.Busy) {
+			if errors.Is(err, errDied) || errors.Is(err, refusal.OutcomeUnknown) || errors.Is(err, refusal.Busy) {
 				s.update(id, name, update, n) // it may have been taken
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -72,7 +73,7 @@ func (s *simulation) echo(id, updateID, text string) {
 		s.audit.told[id+"/"+updateID] = append(s.audit.told[id+"/"+updateID], answer)
 	case err == nil:
 		s.fail("echo %s of %s was rejected: %v", updateID, id, answer.Failure)
-	case !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.UpdatesInFlight):
+	case !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight):
 		s.fail("echo %s of %s: %v", updateID, id, err)
 	}
 }

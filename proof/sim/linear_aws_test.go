@@ -25,6 +25,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
 	"github.com/seed-41655fb1/weft/queue"
@@ -116,7 +117,7 @@ func (c *crowd) start(run int) {
 		if err == nil {
 			return
 		}
-		if !errors.Is(err, api.Busy) && !errors.Is(err, api.OutcomeUnknown) {
+		if !errors.Is(err, refusal.Busy) && !errors.Is(err, refusal.OutcomeUnknown) {
 			c.t.Fatal(err)
 		}
 	}

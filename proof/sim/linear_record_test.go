@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // record is the history of one run: what its clients asked and were answered. Its clock counts requests and answers, so that
@@ -55,16 +56,16 @@ func (r *record) note(t try, began int64, s said, ended int64) {
 // back.
 func withheld(err error) bool {
 	text := fmt.Sprint(err)
-	return errors.Is(err, api.NotReady) && (strings.Contains(text, "encrypted") || strings.Contains(text, "newer version"))
+	return errors.Is(err, refusal.NotReady) && (strings.Contains(text, "encrypted") || strings.Contains(text, "newer version"))
 }
 
 // told notes what a try of an update was answered. It reports whether that settles it.
 func (r *record) told(t try, began int64, answer *api.UpdateResponse, err error) bool {
 	switch {
-	case errors.Is(err, errDied), errors.Is(err, api.OutcomeUnknown):
+	case errors.Is(err, errDied), errors.Is(err, refusal.OutcomeUnknown):
 		r.note(t, began, said{what: "unknown"}, never)
 		return false
-	case errors.Is(err, api.Busy), errors.Is(err, api.UpdatesInFlight), withheld(err):
+	case errors.Is(err, refusal.Busy), errors.Is(err, refusal.UpdatesInFlight), withheld(err):
 		return false // nothing was done, and nothing will be
 	case err != nil:
 		r.fail("%+v: %v", t, err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // life is a schedule from its creation to its end, as its log has it.
@@ -39,7 +39,7 @@ type split struct {
 
 // phase is a time in which a schedule stays as it is.
 type phase struct {
-	api.Schedule
+	stored.Schedule
 	from, to time.Time // to is zero for the last one
 }
 
@@ -47,7 +47,7 @@ type phase struct {
 type request struct {
 	order      int // of its event
 	at         time.Time
-	overlap    api.Overlap
+	overlap    stored.Overlap
 	start, end time.Time // zero for a single run
 }
 
@@ -84,7 +84,7 @@ func (s *started) startedAt(t time.Time) bool { return !s.decided.After(t) && !s
 // lives are those of the schedules that have had an id.
 func (a *audit) lives(id string) (all []*life) {
 	var l *life
-	for _, run := range a.runs[api.SchedulePrefix+id] {
+	for _, run := range a.runs[stored.IDPrefix+id] {
 		if run.Void() {
 			continue
 		}
@@ -144,7 +144,7 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 	switch e := e.Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
 		if l.phases == nil {
-			var n api.NewSchedule
+			var n stored.Input
 			l.decode(e.Input, &n)
 			l.born, l.phases = at, []phase{{Schedule: n.Schedule, from: at}}
 		}
@@ -206,7 +206,7 @@ func (l *life) ended(at time.Time, e history.Attributes) {
 	switch e.(type) {
 	case *history.ChildWorkflowExecutionFailed, *history.ChildWorkflowExecutionTimedOut, *history.StartChildWorkflowExecutionFailed:
 		if l.now().PauseOnFailure {
-			l.change(at, func(s *api.Schedule) { s.Paused = true })
+			l.change(at, func(s *stored.Schedule) { s.Paused = true })
 		}
 	}
 }
@@ -214,18 +214,18 @@ func (l *life) ended(at time.Time, e history.Attributes) {
 // told takes an update.
 func (l *life) told(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
 	switch u.UpdateName {
-	case api.SchedulePause, api.ScheduleUnpause:
-		l.change(at, func(s *api.Schedule) { s.Paused = u.UpdateName == api.SchedulePause })
-	case api.ScheduleUpdate:
-		var r api.UpdateScheduleRequest
+	case stored.UpdatePause, stored.UpdateUnpause:
+		l.change(at, func(s *stored.Schedule) { s.Paused = u.UpdateName == stored.UpdatePause })
+	case stored.UpdateChange:
+		var r stored.Change
 		l.decode(u.Input, &r)
-		l.change(at, func(s *api.Schedule) { *s = *r.Schedule })
-	case api.ScheduleTrigger:
-		var r api.TriggerScheduleRequest
+		l.change(at, func(s *stored.Schedule) { *s = *r.Schedule })
+	case stored.UpdateTrigger:
+		var r stored.Trigger
 		l.decode(u.Input, &r)
 		l.asked = append(l.asked, request{order: l.events, at: at, overlap: r.Overlap})
-	case api.ScheduleBackfill:
-		var r api.BackfillScheduleRequest
+	case stored.UpdateBackfill:
+		var r stored.Backfill
 		l.decode(u.Input, &r)
 		l.asked = append(l.asked, request{order: l.events, at: at, overlap: r.Overlap, start: r.StartAt, end: r.EndAt})
 	}
@@ -233,7 +233,7 @@ func (l *life) told(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
 
 func (l *life) now() *phase { return &l.phases[len(l.phases)-1] }
 
-func (l *life) change(at time.Time, how func(*api.Schedule)) {
+func (l *life) change(at time.Time, how func(*stored.Schedule)) {
 	next := *l.now()
 	l.now().to, next.from = at, at
 	how(&next.Schedule)

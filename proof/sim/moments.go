@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/cron"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // The cron expressions of schedules, and what they mean: the audit finds their moments minute by minute.
@@ -35,7 +35,7 @@ var zones = map[string]func() *time.Location{
 }
 
 // momentsOf are the moments of a spec after one time and up to another.
-func momentsOf(s api.ScheduleSpec, after, until time.Time) (all []time.Time) {
+func momentsOf(s stored.Spec, after, until time.Time) (all []time.Time) {
 	for t := after.Truncate(time.Minute).Add(time.Minute); !t.After(until); t = t.Add(time.Minute) {
 		if isMoment(s, t) {
 			all = append(all, t)
@@ -44,7 +44,7 @@ func momentsOf(s api.ScheduleSpec, after, until time.Time) (all []time.Time) {
 	return all
 }
 
-func isMoment(s api.ScheduleSpec, t time.Time) bool {
+func isMoment(s stored.Spec, t time.Time) bool {
 	if s.StartAt != nil && t.Before(*s.StartAt) || s.EndAt != nil && t.After(*s.EndAt) || !t.Equal(t.Truncate(time.Minute)) {
 		return false
 	}
@@ -62,7 +62,7 @@ func isMoment(s api.ScheduleSpec, t time.Time) bool {
 }
 
 // latestDue is when a moment comes at the latest: its jitter does not put it off beyond the next.
-func latestDue(s api.ScheduleSpec, t time.Time) time.Time {
+func latestDue(s stored.Spec, t time.Time) time.Time {
 	due := t.Add(time.Duration(s.Jitter))
 	if next := momentsOf(s, t, due); len(next) > 0 {
 		return next[0]

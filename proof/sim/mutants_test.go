@@ -212,7 +212,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a trigger is lost", file: "internal/schedule/flow/handlers.go",
-		old: "	f.arrive(api.ScheduledRun{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})\n", new: "	_ = id\n", more: true,
+		old: "	f.arrive(stored.Run{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})\n", new: "	_ = id\n", more: true,
 	},
 	{
 		name: "the first moment of a backfill is left out", file: "internal/schedule/flow/handlers.go",

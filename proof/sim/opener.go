@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // opener is a client that sends each update and each signal with a start. It draws from a stream of its own.
@@ -69,7 +70,7 @@ func (o *opener) update(op int) {
 		return err
 	}))
 	switch {
-	case errors.Is(err, api.Invalid) && o.p.Cron:
+	case errors.Is(err, refusal.Invalid) && o.p.Cron:
 		if did.landed+did.lost+did.lied+did.sent > 0 {
 			o.fail("update %s with a start of %s was refused, and did %+v", id, o.id, did)
 		}
@@ -77,7 +78,7 @@ func (o *opener) update(op int) {
 		o.fail("update %s was taken with a start of %s that waits for a cron expression", id, o.id)
 	case err == nil:
 		o.audit.answered(o.id, id, n, answer, did)
-	case !errors.Is(err, api.AlreadyOpen) && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.UpdatesInFlight):
+	case !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight):
 		o.fail("update %s with a start of %s: %v", id, o.id, err)
 	}
 }
@@ -91,7 +92,7 @@ func (o *opener) signal(op int) {
 		return err
 	}))
 	arrived := slices.ContainsFunc(o.audit.runs[o.id], func(r *engine.Run) bool { return r.State.Signaled(id) })
-	if err == nil && !arrived || err != nil && !errors.Is(err, api.NotFound) {
+	if err == nil && !arrived || err != nil && !errors.Is(err, refusal.NotFound) {
 		o.fail("signal %s with a start of %s was answered %v, and arrived: %v", id, o.id, err, arrived)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // broken is the amount at which the handler of addSlow panics in build 1, after its update was accepted, in ledgers with a poison.
@@ -59,7 +60,7 @@ func (s *simulation) failUpdates(id string, r *rand.Rand) {
 			s.fail("update %s of %s was failed, and is %s", update, id, answer.Stage)
 		case err == nil:
 			s.audit.told[id+"/"+update] = append(s.audit.told[id+"/"+update], answer)
-		case !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady):
+		case !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady):
 			s.fail("fail %s of %s: %v", update, id, err)
 		}
 	}

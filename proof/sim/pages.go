@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // mostOfPage is how many bytes a page of a history has at most, unless its only event has more. AWS Lambda Developer Guide, Lambda quotas:
@@ -29,7 +30,7 @@ func (s *simulation) readHistory(id string) {
 			answer = httptest.NewRecorder()
 			s.running.process.API.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
 			if answer.Code == http.StatusServiceUnavailable {
-				return api.Busy.New("%s", answer.Body)
+				return refusal.Busy.New("%s", answer.Body)
 			}
 			return nil
 		})

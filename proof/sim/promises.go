@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // checkSchedules demands of schedules what docs/schedules.md promises.
@@ -32,7 +32,7 @@ func (l *life) mixed() bool {
 }
 
 // policy is the overlap policy that the schedule was created with.
-func (l *life) policy() api.Overlap { return cmp.Or(l.phases[0].Overlap, api.OverlapSkip) }
+func (l *life) policy() stored.Overlap { return cmp.Or(l.phases[0].Overlap, stored.OverlapSkip) }
 
 // covered is how many requests there were for the runs of a time that has this moment.
 func (l *life) covered(moment time.Time) (n int) {
@@ -165,11 +165,11 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 	switch {
 	case l.behind(p, m, looked):
 		return true
-	case p.Overlap == api.OverlapAllowAll:
+	case p.Overlap == stored.OverlapAllowAll:
 		return false
 	case l.mixed():
 		return true
-	case l.policy() == api.OverlapBufferAll:
+	case l.policy() == stored.OverlapBufferAll:
 		// It was deleted while this waited: for the end of a run, or for it to come by the moments up to that. It also waits while the
 		// schedule looks at what has come since, a part at a time.
 		last := &l.phases[len(l.phases)-1]
@@ -183,7 +183,7 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 // wasOpen reports whether a run was certainly open, as far as the schedule knew, when its code ran at a time: what comes while one is open
 // is not late. A schedule whose runs may overlap does not know.
 func (l *life) wasOpen(looked time.Time) bool {
-	if l.mixed() || l.policy() == api.OverlapAllowAll {
+	if l.mixed() || l.policy() == stored.OverlapAllowAll {
 		return false
 	}
 	same := 0
@@ -233,7 +233,7 @@ func (l *life) checkAsked() {
 		// Commits have one time if the clock of the later one's writer is behind: the order of the log says what was open.
 		idle := !slices.ContainsFunc(l.shifts, func(s *started) bool { return s.order < r.order && s.keepsOthers(r.at) })
 		for j, m := range moments {
-			if (cmp.Or(r.overlap, l.phases[i].Overlap) == api.OverlapAllowAll || idle && j == 0) && !begun(m) {
+			if (cmp.Or(r.overlap, l.phases[i].Overlap) == stored.OverlapAllowAll || idle && j == 0) && !begun(m) {
 				l.fail("was asked at %v for a run, of %v if that is a moment, and has not started it", r.at, m)
 			}
 		}
@@ -242,7 +242,7 @@ func (l *life) checkAsked() {
 
 // checkAlone demands that no two runs were open at once, unless they may be.
 func (l *life) checkAlone(families map[string]*family) {
-	if l.mixed() || l.policy() == api.OverlapAllowAll {
+	if l.mixed() || l.policy() == stored.OverlapAllowAll {
 		return
 	}
 	for _, s := range l.shifts {
@@ -270,7 +270,7 @@ func (l *life) checkEnding(families map[string]*family, lives []*life) {
 	if l.mixed() {
 		return
 	}
-	ends := l.policy() == api.OverlapCancel || l.policy() == api.OverlapTerminate
+	ends := l.policy() == stored.OverlapCancel || l.policy() == stored.OverlapTerminate
 	for _, s := range l.shifts {
 		last := families[s.request].last
 		if last == nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 )
 
 // Whether a moment needs a run of its own follows from the policy that the schedule has then, and not from the one it was created with.
@@ -15,23 +15,23 @@ func TestPolicyOfThePhase(t *testing.T) {
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
 	for _, c := range []struct {
 		name          string
-		before, after api.Overlap
+		before, after stored.Overlap
 		excused       bool
 	}{
-		{"a change to a policy that waits", api.OverlapAllowAll, api.OverlapBufferAll, true},
-		{"a change to one that does not", api.OverlapSkip, api.OverlapAllowAll, false},
-		{"no change", api.OverlapAllowAll, api.OverlapAllowAll, false},
+		{"a change to a policy that waits", stored.OverlapAllowAll, stored.OverlapBufferAll, true},
+		{"a change to one that does not", stored.OverlapSkip, stored.OverlapAllowAll, false},
+		{"no change", stored.OverlapAllowAll, stored.OverlapAllowAll, false},
 	} {
 		l := &life{
 			a: &audit{s: &simulation{}}, died: at(60), ran: []time.Time{at(0), at(20), at(31)},
 			phases: []phase{
-				{Schedule: api.Schedule{Overlap: c.before}, from: at(0), to: at(20)},
-				{Schedule: api.Schedule{Overlap: c.after}, from: at(20)},
+				{Schedule: stored.Schedule{Overlap: c.before}, from: at(0), to: at(20)},
+				{Schedule: stored.Schedule{Overlap: c.after}, from: at(20)},
 			},
 			shifts: []*started{{at: at(10), from: at(10)}}, // open until the end
 		}
 		for i := range l.phases {
-			l.phases[i].Spec.Intervals = []api.ScheduleInterval{{Every: api.Duration(10 * time.Minute)}}
+			l.phases[i].Spec.Intervals = []stored.Interval{{Every: stored.Duration(10 * time.Minute)}}
 		}
 		if got := l.excused(&l.phases[1], at(30), at(30)); got != c.excused {
 			t.Errorf("%s: excused is %v", c.name, got)
@@ -44,15 +44,15 @@ func TestPolicyOfARequest(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		before, after api.Overlap
+		before, after stored.Overlap
 		fails         int
-	}{{api.OverlapAllowAll, api.OverlapSkip, 0}, {api.OverlapSkip, api.OverlapAllowAll, 1}} {
+	}{{stored.OverlapAllowAll, stored.OverlapSkip, 0}, {stored.OverlapSkip, stored.OverlapAllowAll, 1}} {
 		s := &simulation{}
 		l := &life{
 			a: &audit{s: s},
 			phases: []phase{
-				{Schedule: api.Schedule{Overlap: c.before}, from: start, to: start.Add(time.Minute)},
-				{Schedule: api.Schedule{Overlap: c.after}, from: start.Add(time.Minute)},
+				{Schedule: stored.Schedule{Overlap: c.before}, from: start, to: start.Add(time.Minute)},
+				{Schedule: stored.Schedule{Overlap: c.after}, from: start.Add(time.Minute)},
 			},
 			asked:  []request{{order: 2, at: start.Add(time.Hour)}},
 			shifts: []*started{{order: 1, at: start, from: start}},
@@ -74,10 +74,10 @@ func TestRunsThatWaitForTheNextTask(t *testing.T) {
 		s := &simulation{}
 		l := &life{
 			id: "s", a: &audit{s: s}, open: map[int64]*started{},
-			phases: []phase{{Schedule: api.Schedule{Overlap: api.OverlapBufferOne}, from: start}},
+			phases: []phase{{Schedule: stored.Schedule{Overlap: stored.OverlapBufferOne}, from: start}},
 		}
 		l.event(7, at(20), history.Event{Attributes: &history.TimerStarted{Point: c.point}})
-		l.event(8, at(25), history.Event{Attributes: &history.WorkflowExecutionUpdateAccepted{UpdateName: api.ScheduleTrigger, Input: history.Payload("{}")}})
+		l.event(8, at(25), history.Event{Attributes: &history.WorkflowExecutionUpdateAccepted{UpdateName: stored.UpdateTrigger, Input: history.Payload("{}")}})
 		l.event(9, at(30), history.Event{Attributes: &history.TimerFired{StartedEventID: 7}})
 		l.event(10, at(30), history.Event{Attributes: &history.StartChildWorkflowExecutionInitiated{WorkflowID: "s-2026-11-21T10:20:00Z"}})
 		if l.checkAsked(); len(s.wrong) != c.fails {
@@ -97,13 +97,13 @@ func TestRunsWhoseEndIsNotCounted(t *testing.T) {
 		s := &simulation{}
 		l := &life{
 			id: "s", a: &audit{s: s}, open: map[int64]*started{},
-			phases: []phase{{Schedule: api.Schedule{Overlap: api.OverlapBufferOne}, from: start}},
+			phases: []phase{{Schedule: stored.Schedule{Overlap: stored.OverlapBufferOne}, from: start}},
 		}
 		event := func(id int64, when time.Time, e history.Attributes) { l.event(id, when, history.Event{Attributes: e}) }
 		event(5, at(0), &history.StartChildWorkflowExecutionInitiated{WorkflowID: "s-2026-11-21T10:00:00Z"})
 		event(8, at(19), &history.ChildWorkflowExecutionCompleted{InitiatedEventID: 5})
 		event(9, at(19), &history.TimerStarted{FireAt: history.At(at(19 + c.pause))})
-		asked := &history.WorkflowExecutionUpdateAccepted{UpdateName: api.ScheduleTrigger, Input: history.Payload("{}")}
+		asked := &history.WorkflowExecutionUpdateAccepted{UpdateName: stored.UpdateTrigger, Input: history.Payload("{}")}
 		if c.asked == 20 {
 			event(10, at(20), asked)
 		}

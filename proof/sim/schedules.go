@@ -12,6 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -42,20 +44,20 @@ const suggestAfter = 25
 
 // rota is a schedule as a seed has it.
 type rota struct {
-	schedule api.Schedule
-	other    api.Overlap // a policy of single requests; empty is none
-	rests    bool        // it comes to its end, and is deleted long after
+	schedule stored.Schedule
+	other    stored.Overlap // a policy of single requests; empty is none
+	rests    bool           // it comes to its end, and is deleted long after
 }
 
 // rotas are what the schedules of a seed may have.
 var (
-	policies = []api.Overlap{"", api.OverlapSkip, api.OverlapBufferOne, api.OverlapBufferAll, api.OverlapAllowAll, api.OverlapCancel, api.OverlapTerminate}
-	specs    = []api.ScheduleSpec{
-		{Intervals: []api.ScheduleInterval{{Every: api.Duration(10 * time.Minute)}}},
-		{Intervals: []api.ScheduleInterval{{Every: api.Duration(15 * time.Minute), Offset: api.Duration(4 * time.Minute)}, {Every: api.Duration(20 * time.Minute)}}},
+	policies = []stored.Overlap{"", stored.OverlapSkip, stored.OverlapBufferOne, stored.OverlapBufferAll, stored.OverlapAllowAll, stored.OverlapCancel, stored.OverlapTerminate}
+	specs    = []stored.Spec{
+		{Intervals: []stored.Interval{{Every: stored.Duration(10 * time.Minute)}}},
+		{Intervals: []stored.Interval{{Every: stored.Duration(15 * time.Minute), Offset: stored.Duration(4 * time.Minute)}, {Every: stored.Duration(20 * time.Minute)}}},
 		{Cron: []string{tens}},
 		{Cron: []string{sevens, forenoon}, TimeZone: berlin},
-		{Cron: []string{sevens}, Intervals: []api.ScheduleInterval{{Every: api.Duration(30 * time.Minute)}}},
+		{Cron: []string{sevens}, Intervals: []stored.Interval{{Every: stored.Duration(30 * time.Minute)}}},
 	}
 )
 
@@ -67,8 +69,8 @@ func (s *simulation) rota(r *draws) rota {
 	one := rota{rests: r.IntN(3) == 0}
 	n := &one.schedule
 	n.Spec, n.Overlap, n.PauseOnFailure = specs[r.IntN(len(specs))], policies[r.IntN(len(policies))], r.IntN(3) == 0
-	n.Spec.Jitter = []api.Duration{0, 0, api.Duration(3 * time.Minute)}[r.IntN(3)]
-	n.CatchUpWindow = []api.Duration{0, 0, api.Duration(2 * time.Minute), api.Duration(20 * time.Minute)}[r.IntN(4)]
+	n.Spec.Jitter = []stored.Duration{0, 0, stored.Duration(3 * time.Minute)}[r.IntN(3)]
+	n.CatchUpWindow = []stored.Duration{0, 0, stored.Duration(2 * time.Minute), stored.Duration(20 * time.Minute)}[r.IntN(4)]
 	if one.rests || r.IntN(4) == 0 {
 		end := s.now.Add(time.Duration(30+r.IntN(90)) * time.Minute)
 		n.Spec.EndAt = &end
@@ -85,12 +87,12 @@ func (s *simulation) rota(r *draws) rota {
 		one.other = policies[r.IntN(len(policies))]
 	}
 	d := shift{Takes: []time.Duration{0, time.Second, 8 * time.Minute, 25 * time.Minute}[r.IntN(4)], Fails: r.IntN(2) == 0}
-	if (n.Overlap == api.OverlapCancel || n.Overlap == api.OverlapTerminate) && r.IntN(2) == 0 {
+	if (n.Overlap == stored.OverlapCancel || n.Overlap == stored.OverlapTerminate) && r.IntN(2) == 0 {
 		d.Takes = 5 * time.Hour
 	}
-	n.Action = api.ScheduleAction{Type: job.Name(), Input: encoded(d)}
+	n.Action = stored.Action{Type: job.Name(), Input: encoded(d)}
 	if r.IntN(4) == 0 {
-		n.Action.Retry = &api.RetryPolicy{InitialInterval: api.Duration(time.Minute), MaximumAttempts: 2}
+		n.Action.Retry = &stored.Retry{InitialInterval: stored.Duration(time.Minute), MaximumAttempts: 2}
 	}
 	return one
 }
@@ -133,47 +135,47 @@ func (s *simulation) keeper(id string, r *draws) {
 
 // keep is one thing that is said to a schedule.
 func (s *simulation) keep(id, name string, one rota, r *draws) {
-	o := []api.Overlap{"", one.other}[r.IntN(2)]
+	o := []stored.Overlap{"", one.other}[r.IntN(2)]
 	switch r.IntN(9) {
 	case 0, 1:
-		s.tell(id, api.SchedulePause, name, api.ScheduleNote{})
+		s.tell(id, stored.UpdatePause, name, stored.Note{})
 	case 2, 3:
-		s.tell(id, api.ScheduleUnpause, name, api.ScheduleNote{})
+		s.tell(id, stored.UpdateUnpause, name, stored.Note{})
 	case 4, 5:
-		s.tell(id, api.ScheduleTrigger, name, api.TriggerScheduleRequest{Overlap: o})
+		s.tell(id, stored.UpdateTrigger, name, stored.Trigger{Overlap: o})
 	case 6:
 		end := s.now.Add(time.Duration(r.IntN(20)-10) * time.Minute)
-		s.tell(id, api.ScheduleBackfill, name, api.BackfillScheduleRequest{StartAt: end.Add(-time.Duration(r.IntN(50)) * time.Minute), EndAt: end, Overlap: o})
+		s.tell(id, stored.UpdateBackfill, name, stored.Backfill{StartAt: end.Add(-time.Duration(r.IntN(50)) * time.Minute), EndAt: end, Overlap: o})
 	case 7:
 		other := s.rota(r).schedule
 		other.Overlap, other.Spec.EndAt = one.schedule.Overlap, one.schedule.Spec.EndAt
 		if other.Spec.EndAt != nil {
 			other.Spec.StartAt = nil // it must not begin after that
 		}
-		s.tell(id, api.ScheduleUpdate, name, api.UpdateScheduleRequest{Schedule: &other})
+		s.tell(id, stored.UpdateChange, name, stored.Change{Schedule: &other})
 	case 8:
 		_, err := s.insist("describe "+id, func(ctx context.Context, t *executor.Service) error {
-			_, err := t.Query(ctx, api.SchedulePrefix+id, "", api.ScheduleDescribe, nil)
+			_, err := t.Query(ctx, stored.IDPrefix+id, "", stored.QueryDescribe, nil)
 			return err
 		})
-		if err != nil && !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) {
+		if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) {
 			s.fail("describe %s: %v", id, err)
 		}
 	}
 }
 
-func (s *simulation) create(id, requestID string, what api.Schedule) {
-	workflowID, input := api.SchedulePrefix+id, encoded(api.NewSchedule{ID: id, Schedule: what})
+func (s *simulation) create(id, requestID string, what stored.Schedule) {
+	workflowID, input := stored.IDPrefix+id, encoded(stored.Input{ID: id, Schedule: what})
 	var answer *api.StartResponse
 	start := func() error {
 		_, err := s.insist("create "+id, func(ctx context.Context, t *executor.Service) (err error) {
-			answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &workflowID, Type: api.ScheduleType, Input: input, RequestID: requestID})
+			answer, err = t.Start(ctx, api.StartRequest{WorkflowID: &workflowID, Type: stored.WorkflowType, Input: input, RequestID: requestID})
 			return err
 		})
 		return err
 	}
 	err := start()
-	for s.restore.done && errors.Is(err, api.AlreadyOpen) { // the one before is there again
+	for s.restore.done && errors.Is(err, refusal.AlreadyOpen) { // the one before is there again
 		s.remove(id)
 		err = start()
 	}
@@ -186,7 +188,7 @@ func (s *simulation) create(id, requestID string, what api.Schedule) {
 
 // tell sends an update to a schedule until it is known what became of it.
 func (s *simulation) tell(id, name, updateID string, input any) {
-	workflowID, body := api.SchedulePrefix+id, encoded(input)
+	workflowID, body := stored.IDPrefix+id, encoded(input)
 	var answer *api.UpdateResponse
 	_, err := s.insist(fmt.Sprintf("%s %s %s", name, id, updateID), func(ctx context.Context, t *executor.Service) (err error) {
 		answer, err = t.Update(ctx, workflowID, "", name, api.UpdateRequest{UpdateID: updateID, Input: body, Timeout: timeout(10 * time.Second)})
@@ -197,20 +199,20 @@ func (s *simulation) tell(id, name, updateID string, input any) {
 		s.fail("%s %s of %s is refused: %+v", name, updateID, id, answer.Failure)
 	case err == nil:
 		s.audit.told[workflowID+"/"+updateID] = append(s.audit.told[workflowID+"/"+updateID], answer)
-	case !errors.Is(err, api.NotFound) && !errors.Is(err, api.NotReady) && !errors.Is(err, api.UpdatesInFlight):
+	case !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.NotReady) && !errors.Is(err, refusal.UpdatesInFlight):
 		s.fail("%s %s of %s: %v", name, updateID, id, err)
 	}
 }
 
 // remove deletes a schedule: when that is acknowledged it starts nothing any more.
 func (s *simulation) remove(id string) {
-	workflowID := api.SchedulePrefix + id
+	workflowID := stored.IDPrefix + id
 	var before *engine.Run // when the request was sent that was answered
 	_, err := s.insist("delete "+id, func(ctx context.Context, t *executor.Service) error {
 		before = s.audit.latest(workflowID)
 		return t.Terminate(ctx, workflowID, "", "deleted")
 	})
-	if err != nil && !errors.Is(err, api.NotFound) {
+	if err != nil && !errors.Is(err, refusal.NotFound) {
 		s.fail("delete %s: %v", id, err)
 	}
 	run := s.audit.latest(workflowID)

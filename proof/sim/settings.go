@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -256,7 +256,7 @@ func (c *settings) over(o executor.Options) executor.Options {
 
 // held reports whether a request is refused because a key is missing, or a newer version. It is sent again: both are given back.
 func (s *simulation) held(err error) bool {
-	if !errors.Is(err, api.NotReady) {
+	if !errors.Is(err, refusal.NotReady) {
 		return false
 	}
 	return s.has(keyMissing) && strings.Contains(err.Error(), "encrypted") || s.has(rolledBack) && strings.Contains(err.Error(), "newer version")

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -83,7 +84,7 @@ func (s *simulation) spins(r *draws) {
 			_, err := t.Signal(ctx, id, "", wake.Name(), api.SignalRequest{Input: []byte("1"), RequestID: fmt.Sprintf("wake-%d", i)})
 			return err
 		})
-		if err != nil && !errors.Is(err, api.NotFound) {
+		if err != nil && !errors.Is(err, refusal.NotFound) {
 			s.fail("signal to %s: %v", id, err)
 		}
 	}
@@ -92,7 +93,7 @@ func (s *simulation) spins(r *draws) {
 	}
 	s.pause(wait{until: s.now.Add(time.Duration(r.IntN(6000)) * time.Millisecond)})
 	_, err = s.insist("cancel "+id, func(ctx context.Context, t *executor.Service) error { return t.Cancel(ctx, id, "", "enough") })
-	if err != nil && !errors.Is(err, api.NotFound) {
+	if err != nil && !errors.Is(err, refusal.NotFound) {
 		s.fail("cancel of %s: %v", id, err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -96,7 +96,7 @@ func (s *simulation) found(id string, fn func(context.Context, *executor.Service
 	return func(ctx context.Context, t *executor.Service) error {
 		open, gaps := s.audit.isOpen(id), s.audit.gaps[id]
 		err := fn(ctx, t)
-		if errors.Is(err, api.NotFound) && open && gaps == s.audit.gaps[id] && s.audit.isOpen(id) {
+		if errors.Is(err, refusal.NotFound) && open && gaps == s.audit.gaps[id] && s.audit.isOpen(id) {
 			s.fail("a request to %s was answered %v, and the workflow was open all the time", id, err)
 		}
 		return err

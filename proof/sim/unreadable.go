@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -70,7 +71,7 @@ func (s *simulation) writeLetters(r *rand.Rand) {
 			value = `"hello"`
 			readable++
 		}
-		if err := send("letter-"+string(rune('a'+i)), value); err != nil && !s.restore.done && (good || !errors.Is(err, api.Invalid)) {
+		if err := send("letter-"+string(rune('a'+i)), value); err != nil && !s.restore.done && (good || !errors.Is(err, refusal.Invalid)) {
 			s.fail("letter %s: %v", value, err)
 		}
 		s.pause(wait{until: s.now.Add(time.Duration(r.IntN(1500)) * time.Millisecond)})
@@ -91,7 +92,7 @@ func (s *simulation) finishLetters() {
 			_, err := t.Signal(ctx, "letters", "", letter.Name(), api.SignalRequest{Input: []byte(lastLetter), RequestID: "letter-finish"})
 			return err
 		})
-		if err != nil && !errors.Is(err, api.NotFound) {
+		if err != nil && !errors.Is(err, refusal.NotFound) {
 			s.fail("the last letter: %v", err)
 		}
 	})

@@ -10,9 +10,9 @@ import (
 	"fmt"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -54,9 +54,9 @@ func signToken(ctx context.Context, s *session.Process, k *Claims) (string, erro
 // Verify reads a token, and refuses one that was not made here.
 func Verify(ctx context.Context, s *session.Process, token string) (*Claims, error) {
 	if token == "" {
-		return nil, api.Invalid.New("there is no token: give the one that the activity took with activity.Token")
+		return nil, refusal.Invalid.New("there is no token: give the one that the activity took with activity.Token")
 	}
-	foreign := api.Invalid.New("the token is none that this deployment made, or it was changed on the way: give it as activity.Token returned it")
+	foreign := refusal.Invalid.New("the token is none that this deployment made, or it was changed on the way: give it as activity.Token returned it")
 	signed, err := tokenText.DecodeString(token)
 	if err != nil || len(signed) <= sha256.Size {
 		return nil, foreign
@@ -113,7 +113,7 @@ func loadSigningKey(ctx context.Context, s *session.Process, make bool) ([]byte,
 	}
 	if errors.Is(err, store.ErrCorrupt) {
 		s.Options.Logger.Error("the key that tokens are signed with is damaged", "error", err)
-		return nil, api.Internal.New("the key that tokens are signed with is damaged; the log of the server says what to do. The activity is tried again when its time is over")
+		return nil, refusal.Internal.New("the key that tokens are signed with is damaged; the log of the server says what to do. The activity is tried again when its time is over")
 	}
 	if err != nil {
 		return nil, outcome.OfRead(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -73,7 +74,7 @@ func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.
 		news, err = ensure(ctx, t, e, r, started)
 		return err
 	})
-	if errors.Is(err, api.AlreadyOpen) {
+	if errors.Is(err, refusal.AlreadyOpen) {
 		if ends, lookErr := ends(ctx, s, e); lookErr != nil {
 			return nil, lookErr
 		} else if ends {
@@ -81,7 +82,7 @@ func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.
 		}
 	}
 	switch {
-	case errors.Is(err, api.AlreadyOpen), errors.Is(err, api.AlreadyUsed):
+	case errors.Is(err, refusal.AlreadyOpen), errors.Is(err, refusal.AlreadyUsed):
 		return fails(failure.FromError(failure.New(failure.ErrAlreadyStarted.Type, err.Error()).Final()))
 	case errors.Is(err, outcome.ErrTooLarge):
 		return fails(s.TooLarge())
@@ -136,7 +137,7 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, r *api.StartRe
 	default:
 		if latest := t.Run(); latest != nil && !latest.State.Status.Closed() {
 			e.holder = latest.State.Started.Parent
-			err = api.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.WorkflowID)
+			err = refusal.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.WorkflowID)
 		} else if latest != nil {
 			err = starts.MayReuse(latest, r.IDReusePolicy)
 		}

@@ -6,12 +6,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // OtherBuild is the refusal of what only another build may do. Nothing was written. To those who know no other build it is
-// an api.OtherBuild; the Lambda functions hand what it refuses to the version of themselves that has the build.
+// a refusal.OtherBuild; the Lambda functions hand what it refuses to the version of themselves that has the build.
 type OtherBuild struct {
 	WorkflowID string
 	RunID      history.RunID
@@ -36,7 +36,7 @@ func (o *OtherBuild) Error() string {
 }
 
 // Unwrap is what the caller of a request is told.
-func (o *OtherBuild) Unwrap() error { return api.OtherBuild.New("%s", o.Error()) }
+func (o *OtherBuild) Unwrap() error { return refusal.OtherBuild.New("%s", o.Error()) }
 
 // IsPinnedElsewhere reports whether another build alone may run the code of a run, as far as this process knows. Code of a run that
 // has closed may run anywhere: it changes nothing.

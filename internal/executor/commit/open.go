@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // Open opens a run with a task, and terminates the one that it replaces, if any, in the same put. Without triggers, a request
@@ -17,7 +18,7 @@ func Open(ctx context.Context, t *session.Session, replaced *engine.Run, answer 
 	opening, transition := opening(ctx, t, id, 0, task, triggers...)
 	if transition.Refused != nil {
 		t.Discard()
-		return nil, nil, api.Invalid.New("%v", transition.Refused)
+		return nil, nil, refusal.Invalid.New("%v", transition.Refused)
 	}
 	opened := opening[0].Run
 	var changes []*session.Change

@@ -6,9 +6,9 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // deferred returns what a task comes to that does not fit into one commit, but does without the events that it brings: those are
@@ -83,5 +83,5 @@ func refuseSignal(ctx context.Context, t *session.Session, transition *engine.Tr
 	if !current {
 		return t.RequireFresh(ctx, nil) // the run may be another by now
 	}
-	return api.Invalid.New("%v", transition.Refused)
+	return refusal.Invalid.New("%v", transition.Refused)
 }

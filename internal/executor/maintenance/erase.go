@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runlog"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -23,7 +23,7 @@ func (s *Maintenance) Delete(ctx context.Context, workflowID string, runID histo
 		return err
 	}
 	if runID == "" {
-		return api.Invalid.New("the runId is missing: say which run is to be deleted")
+		return refusal.Invalid.New("the runId is missing: say which run is to be deleted")
 	}
 	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
 	defer cancel()
@@ -36,9 +36,9 @@ func (s *Maintenance) Delete(ctx context.Context, workflowID string, runID histo
 	case deleted:
 		s.Options.Logger.InfoContext(ctx, "deleted a run on request", "workflowId", workflowID, "runId", runID)
 	case errors.Is(err, errAsked):
-		return api.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
+		return refusal.AlreadyOpen.New("a run goes on from run %q of workflow %q, is open, and asks it for the ids of updates and signals: delete it when that has closed", runID, workflowID)
 	case errors.Is(err, children.ErrAwaited):
-		return api.AlreadyOpen.New("the parent of run %q of workflow %q is open, and does not know yet how that ended: delete it when it does, or when the parent has closed", runID, workflowID)
+		return refusal.AlreadyOpen.New("the parent of run %q of workflow %q is open, and does not know yet how that ended: delete it when it does, or when the parent has closed", runID, workflowID)
 	case err != nil:
 		s.Options.Logger.WarnContext(ctx, "a run could not be deleted whole; the same request goes on", "workflowId", workflowID, "runId", runID, "error", err)
 		return s.Problem(outcome.ErrUnknown)
@@ -56,7 +56,7 @@ func lastCommit(ctx context.Context, s *session.Process, workflowID string, runI
 	if err != nil {
 		return nil, outcome.OfRead(err)
 	}
-	gone := api.NotFound.New("run %q of workflow %q is not there", runID, workflowID)
+	gone := refusal.NotFound.New("run %q of workflow %q is not there", runID, workflowID)
 	if len(page.Items) == 0 || s.Logs.IsGone(page.Items[0]) {
 		return nil, gone
 	}
@@ -69,9 +69,9 @@ func lastCommit(ctx context.Context, s *session.Process, workflowID string, runI
 	case c.RunID != runID || c.Status == history.Void:
 		return nil, gone
 	case !c.Status.Closed():
-		return nil, api.AlreadyOpen.New("run %q of workflow %q is open: terminate it, or wait until it has closed", runID, workflowID)
+		return nil, refusal.AlreadyOpen.New("run %q of workflow %q is open: terminate it, or wait until it has closed", runID, workflowID)
 	case s.Timestamp() < ready:
-		return nil, api.ClosedRecently.New("run %q of workflow %q has closed only now: it can be deleted from %s on", runID, workflowID, ready.Time().Format(time.RFC3339))
+		return nil, refusal.ClosedRecently.New("run %q of workflow %q has closed only now: it can be deleted from %s on", runID, workflowID, ready.Time().Format(time.RFC3339))
 	}
 	return &page.Items[0], nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // updateCall is an update request while it is carried out, and then its answer.
@@ -94,7 +95,7 @@ func (c *updateCall) panickedLate() {
 }
 
 // errStillRuns is a request that is still being carried out when the caller's time is over.
-var errStillRuns = api.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
+var errStillRuns = refusal.OutcomeUnknown.New("the request is still being carried out, and its timeout is over: send it again with the same id to learn the outcome")
 
 // reportVerdict tells the verdict on an update, if there was one.
 func reportVerdict(ctx context.Context, s *session.Process, c *updateCall) {

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -18,7 +19,7 @@ import (
 // list: a page token goes on with the list that it came from, and with no other.
 func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string, limit int) (*api.ListResponse, error) {
 	if s.Lister == nil {
-		return nil, api.NotFound.New("this deployment keeps no list of workflows")
+		return nil, refusal.NotFound.New("this deployment keeps no list of workflows")
 	}
 	mark := listMark(asked)
 	place, marked := strings.CutPrefix(token, mark)
@@ -58,7 +59,7 @@ func listMark(asked string) string {
 }
 
 func errPageToken() error {
-	return api.Invalid.New("the pageToken is none that this list returned: give all other parameters as for the page before, or begin again without a pageToken")
+	return refusal.Invalid.New("the pageToken is none that this list returned: give all other parameters as for the page before, or begin again without a pageToken")
 }
 
 // shown is what a row has of what its run shows. A memo that cannot be opened here is left out, and so is what a newer version

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // Move has another build run an open run from now on: this one, or none in particular. Only the build itself can be asked to,
@@ -19,7 +20,7 @@ func (s *Requests) Move(ctx context.Context, workflowID string, runID history.Ru
 		return nil, err
 	}
 	if r.Build != "" && r.Unpin {
-		return nil, api.Invalid.New("a move to build %q cannot unpin the run: give either", r.Build)
+		return nil, refusal.Invalid.New("a move to build %q cannot unpin the run: give either", r.Build)
 	}
 	target := s.Options.Build
 	if r.Unpin {
@@ -58,7 +59,7 @@ func move(ctx context.Context, t *session.Session, run *engine.Run, moved histor
 	}
 	if f := transition.Failure; f != nil {
 		t.Discard()
-		return api.NotReady.New("the run stays where it is: on build %q its code does not do what its history says, or fails", t.Options.Build).With(f)
+		return refusal.NotReady.New("the run stays where it is: on build %q its code does not do what its history says, or fails", t.Options.Build).With(f)
 	}
 	return commit.Transition(ctx, t, run, transition)
 }

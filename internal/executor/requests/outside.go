@@ -16,6 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -36,10 +37,10 @@ const maxErrorText = 20 << 10
 // for any other attempt. That is durable when FailActivity returns nil.
 func (s *Requests) FailActivity(ctx context.Context, r api.FailActivityRequest) (*api.ActivityResponse, error) {
 	if len(r.Message)+len(r.Type) > maxErrorText {
-		return nil, api.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
+		return nil, refusal.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
 	}
 	if len(r.Details) > failure.MaxDetails {
-		return nil, api.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
+		return nil, refusal.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
 	}
 	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
 	return endOutside(ctx, s.Process, r.Token, nil, f)
@@ -96,7 +97,7 @@ func checkResult(s *session.Process, activityType string, result history.Payload
 		return nil
 	}
 	if err := code.CheckResult(result); err != nil {
-		return api.Invalid.New("the result is none of activity %q: %v", activityType, err)
+		return refusal.Invalid.New("the result is none of activity %q: %v", activityType, err)
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func recordProblem(err error) error {
 // whether it should end. It is recorded when BeatActivity returns nil.
 func (s *Requests) BeatActivity(ctx context.Context, r api.HeartbeatActivityRequest) (*api.HeartbeatResponse, error) {
 	if len(r.Details) > activities.MaxDetails {
-		return nil, api.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), activities.MaxDetails)
+		return nil, refusal.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), activities.MaxDetails)
 	}
 	answer := &api.HeartbeatResponse{}
 	err := outside(ctx, s.Process, r.Token, func(ctx context.Context, t *session.Session, k *activities.Claims) error {
@@ -166,7 +167,7 @@ func (s *Requests) BeatActivity(ctx context.Context, r api.HeartbeatActivityRequ
 			return nil // the attempt's function has not returned: its process says itself that it is alive
 		}
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
-			return api.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxBeats)
+			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxBeats)
 		}
 		kept.Details, kept.Heard = history.Payload(r.Details), t.Timestamp()
 		err = t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
@@ -204,7 +205,7 @@ func runOf(ctx context.Context, t *session.Session, k *activities.Claims) (*engi
 	}
 	run, err := t.View.Other(ctx, k.RunID)
 	if err == nil && run == nil {
-		return nil, api.NotFound.New("run %q of workflow %q is no longer there", k.RunID, k.WorkflowID)
+		return nil, refusal.NotFound.New("run %q of workflow %q is no longer there", k.RunID, k.WorkflowID)
 	}
 	return run, err
 }
@@ -215,11 +216,11 @@ func notPending(run *engine.Run, k *activities.Claims, repeated bool) error {
 	case repeated:
 		return nil
 	case run.State.Status.Closed():
-		return api.ActivityEnded.New("run %q of workflow %q has closed: it is %s", k.RunID, k.WorkflowID, run.State.Status)
+		return refusal.ActivityEnded.New("run %q of workflow %q has closed: it is %s", k.RunID, k.WorkflowID, run.State.Status)
 	case run.State.Activities[k.EventID] == nil:
-		return api.ActivityEnded.New("the activity of event %d has ended: its history says how", k.EventID)
+		return refusal.ActivityEnded.New("the activity of event %d has ended: its history says how", k.EventID)
 	}
-	return api.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
+	return refusal.ActivityEnded.New("attempt %d at the activity of event %d has ended, and another has followed or will", k.Attempt, k.EventID)
 }
 
 // endedSo reports whether an attempt has ended the activity in just this way: whoever says so was not answered before.

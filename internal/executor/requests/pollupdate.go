@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // PollUpdate returns the stage of an update that was accepted, when it has completed or after wait. It never runs code.
@@ -20,7 +21,7 @@ func (s *Requests) PollUpdate(ctx context.Context, workflowID string, runID hist
 		return nil, err
 	}
 	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	return pollUpdate(ctx, s.Process, workflowID, runID, updateID, wait, nil)
 }
@@ -34,7 +35,7 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 			return false, nil
 		}
 		if run.State.Updates[updateID] == nil {
-			return false, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
+			return false, refusal.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID)
 		}
 		call.answer = api.UpdateResponse{UpdateID: updateID}
 		call.outcome(run)
@@ -51,7 +52,7 @@ func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID hist
 		return nil, err
 	}
 	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	if err := checkReason(reason); err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID hist
 		}
 		u := run.State.Updates[updateID]
 		if u == nil {
-			return t.RequireFresh(ctx, api.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID))
+			return t.RequireFresh(ctx, refusal.NotFound.New("run %q of workflow %q has accepted no update %q", run.State.RunID, workflowID, updateID))
 		}
 		if _, _, done := run.State.UpdateOutcome(u); done {
 			call.outcome(run)

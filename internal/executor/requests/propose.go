@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // try is one try at answering the calls. An error means that none of them is answered but those that are settled.
@@ -232,11 +233,11 @@ func answer(t *session.Session, run *engine.Run, c *updateCall, transition *engi
 		c.verdict = observe.Rejected
 		c.answer.Stage, c.answer.Failure = api.StageRejected, result.Failure
 	case engine.Invalid:
-		c.err = api.Invalid.New("update %q needs an input", c.request.Name)
+		c.err = refusal.Invalid.New("update %q needs an input", c.request.Name)
 	case engine.TooManyInFlight:
-		c.err = api.UpdatesInFlight.New("%s", result.Failure.Message)
+		c.err = refusal.UpdatesInFlight.New("%s", result.Failure.Message)
 	case engine.TooManyInTotal:
-		c.err = api.UpdateLimit.New("%s", result.Failure.Message)
+		c.err = refusal.UpdateLimit.New("%s", result.Failure.Message)
 	default:
 		c.err = notReady(&failure.Failure{Kind: failure.KindMisuse, Message: "the workflow's code did not come to this update"})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // look calls fn with the latest run, or with the one that runID names, as the log has it now.
@@ -56,7 +57,7 @@ func lookAt(ctx context.Context, t *session.Session, runID history.RunID, fn fun
 			return err
 		}
 		if run == nil {
-			return api.NotFound.New("workflow %q has no run %q", t.WorkflowID, runID)
+			return refusal.NotFound.New("workflow %q has no run %q", t.WorkflowID, runID)
 		}
 	}
 	return fn(t, run)
@@ -128,7 +129,7 @@ func (w *awaiting) look(ctx context.Context) (over bool, err error) {
 		err = lookIn(ctx, w.Process, w.end.Sub(w.World.Now()), w.end, w.workflowID, w.runID, func(t *session.Session, run *engine.Run) error { return lookBack(ctx, t, run, w.pinned, w.see) })
 	}
 	left := w.end.Sub(w.World.Now())
-	if errors.Is(err, api.Busy) && w.looked && left <= 0 {
+	if errors.Is(err, refusal.Busy) && w.looked && left <= 0 {
 		err = nil
 	}
 	return w.done || left <= 0, err
@@ -146,7 +147,7 @@ func (w *awaiting) see(run *engine.Run) (err error) {
 // continues: the caller may not know that there is another one now, unless it pins the run.
 func lookBack(ctx context.Context, t *session.Session, run *engine.Run, pinned bool, see func(*engine.Run) error) error {
 	err := see(run)
-	if pinned || !errors.Is(err, api.NotFound) {
+	if pinned || !errors.Is(err, refusal.NotFound) {
 		return err
 	}
 	before, readErr := t.View.Before(ctx, run)
@@ -180,7 +181,7 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 	if run == nil || run.State.RunID != runID {
 		return false, nil
 	}
-	if err := fn(run); errors.Is(err, api.NotFound) {
+	if err := fn(run); errors.Is(err, refusal.NotFound) {
 		return false, nil // not that anybody here knows
 	} else if err != nil {
 		return true, err
@@ -227,7 +228,7 @@ func result(ctx context.Context, s *session.Process, workflowID string, runID hi
 // Query asks a query of the state that the log has now. Nothing is written, and the code that answered is thrown away.
 func (s *Requests) Query(ctx context.Context, workflowID string, runID history.RunID, name string, input history.Payload) (*api.QueryResponse, error) {
 	if err := engine.CheckName("query's name", name); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	if err := starts.CheckPayload(s.Process, input); err != nil {
 		return nil, err
@@ -265,11 +266,11 @@ func queryProblem(err error) error {
 	case !errors.As(err, &q):
 		return notReady(failure.FromError(err))
 	case q.Unknown:
-		return api.NotFound.New("%v", q)
+		return refusal.NotFound.New("%v", q)
 	case errors.Is(q.Err, engine.ErrBadInput):
-		return api.Invalid.New("%v", q.Err)
+		return refusal.Invalid.New("%v", q.Err)
 	}
-	return api.QueryFailed.New("%v", q.Err).With(failure.FromError(q.Err))
+	return refusal.QueryFailed.New("%v", q.Err).With(failure.FromError(q.Err))
 }
 
 // historyPage and historyPageBytes are how many events, and bytes of their encoded attributes, a page of a history has at most, but at least

@@ -3,9 +3,9 @@ package requests
 import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // refused returns the refusal of a request that needs code of a run which is not run now, or nil if the code may run.
@@ -14,7 +14,7 @@ func refused(t *session.Session, run *engine.Run, kind runner.CodeKind) error {
 	if f == nil {
 		return nil
 	}
-	return api.NotReady.New("%s", f.Message).With(f)
+	return refusal.NotReady.New("%s", f.Message).With(f)
 }
 
 // maxReason is the longest reason, in bytes: each update that is in flight when a run is canceled repeats it.
@@ -22,14 +22,14 @@ const maxReason = 4 << 10
 
 func checkReason(reason string) error {
 	if len(reason) > maxReason {
-		return api.TooLarge.New("the reason has %d bytes: give at most %d", len(reason), maxReason)
+		return refusal.TooLarge.New("the reason has %d bytes: give at most %d", len(reason), maxReason)
 	}
 	return nil
 }
 
 // notReady is the refusal of a request whose code fails.
-func notReady(f *failure.Failure) *api.Problem {
-	return api.NotReady.New("the workflow's code fails: its next deployment that does not will go on from here").With(f)
+func notReady(f *failure.Failure) *refusal.Error {
+	return refusal.NotReady.New("the workflow's code fails: its next deployment that does not will go on from here").With(f)
 }
 
 // Requests carries out what callers ask for.

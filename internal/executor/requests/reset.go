@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -121,14 +122,14 @@ func checkReset(r *api.ResetRequest) error {
 		}
 	}
 	if given != 1 {
-		return api.Invalid.New("say what to reset to: give one of eventId, to, and build")
+		return refusal.Invalid.New("say what to reset to: give one of eventId, to, and build")
 	}
 	if r.To != "" && r.To != firstTask && r.To != lastTask {
-		return api.Invalid.New("there is no task %q to reset to: give %s or %s", r.To, firstTask, lastTask)
+		return refusal.Invalid.New("there is no task %q to reset to: give %s or %s", r.To, firstTask, lastTask)
 	}
 	for _, what := range r.Exclude {
 		if what != excludeUpdates && what != excludeSignals {
-			return api.Invalid.New("a reset cannot exclude %q: give %s or %s", what, excludeUpdates, excludeSignals)
+			return refusal.Invalid.New("a reset cannot exclude %q: give %s or %s", what, excludeUpdates, excludeSignals)
 		}
 	}
 	return nil
@@ -151,13 +152,13 @@ func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *api
 		}
 	}
 	if r.Build != "" {
-		return 0, api.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
+		return 0, refusal.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
 	}
-	return 0, api.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
+	return 0, refusal.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
 }
 
 func resetTooLarge(err error) error {
-	return api.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
+	return refusal.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
 }
 
 // reset opens the run that goes on from an earlier task of run.
@@ -170,7 +171,7 @@ func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine
 	case errors.Is(err, engine.ErrResetTooLarge):
 		return nil, resetTooLarge(err)
 	case errors.Is(err, engine.ErrNoTask):
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	case err != nil:
 		return nil, err
 	}

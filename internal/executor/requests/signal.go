@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // Signal sends a signal to the latest run, or to the one that runID pins, or to one that it opens. The signal is in the log
@@ -19,7 +20,7 @@ func (s *Requests) Signal(ctx context.Context, workflowID string, runID history.
 		return nil, err
 	}
 	if err := engine.CheckName("signal's name", name); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	requestID, err := starts.RequestID(s.Process, r.RequestID)
 	if err != nil {
@@ -33,7 +34,7 @@ func (s *Requests) Signal(ctx context.Context, workflowID string, runID history.
 		return &api.SignalResponse{}, sendSignal(ctx, s.Process, workflowID, runID, requestID, signal)
 	}
 	if r.Start.IDConflictPolicy == starts.ConflictFail {
-		return nil, api.Invalid.New("a signal with a start goes to the run that is open: give the idConflictPolicy %s or %s, or none", starts.UseExisting, starts.TerminateExisting)
+		return nil, refusal.Invalid.New("a signal with a start goes to the run that is open: give the idConflictPolicy %s or %s, or none", starts.UseExisting, starts.TerminateExisting)
 	}
 	w, err := checkWithStart(ctx, s.Process, workflowID, runID, r.Start)
 	if err != nil {
@@ -49,7 +50,7 @@ func sendSignal(ctx context.Context, s *session.Process, workflowID string, runI
 	return s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
 		run, err := t.OpenRun(ctx, runID)
 		switch {
-		case errors.Is(err, api.NotFound):
+		case errors.Is(err, refusal.NotFound):
 			if arrived, lookErr := signaled(ctx, t, runID, requestID); arrived || lookErr != nil {
 				return lookErr // it arrived before the run closed, and its answer was lost
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // Update sends an update. An answer of stage accepted or completed is in the log; one of stage rejected left no trace.
@@ -83,18 +84,18 @@ func newCall(s *session.Process, workflowID string, runID history.RunID, name st
 		return nil, err
 	}
 	if err := engine.CheckName("update's name", name); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	if r.UpdateID == "" {
 		r.UpdateID = history.CommitID(s.World.ID()).String()
 	}
 	if err := engine.CheckID("updateId", r.UpdateID); err != nil {
-		return nil, api.Invalid.New("%v", err)
+		return nil, refusal.Invalid.New("%v", err)
 	}
 	switch r.WaitFor {
 	case "", api.StageAccepted, api.StageCompleted:
 	default:
-		return nil, api.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
+		return nil, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
 	}
 	if err := starts.CheckPayload(s, r.Input); err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func checkWait(s *session.Process, timeout *api.Duration) (time.Duration, error)
 	case timeout == nil:
 		return s.Options.SoftLimit, nil
 	case *timeout < 0:
-		return 0, api.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
+		return 0, refusal.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
 	}
 	return min(time.Duration(*timeout), s.Options.SoftLimit), nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // withStart is a start that comes with an update or a signal: it opens a run where none is open that would take it.
@@ -25,11 +26,11 @@ type withStart struct {
 func checkWithStart(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
 	switch {
 	case runID != "":
-		return nil, api.Invalid.New("a request with a start cannot pin a run: leave the runId out")
+		return nil, refusal.Invalid.New("a request with a start cannot pin a run: leave the runId out")
 	case r.WorkflowID != nil && *r.WorkflowID != workflowID:
-		return nil, api.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
+		return nil, refusal.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
 	case r.StartDelay != 0:
-		return nil, api.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
+		return nil, refusal.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
 	}
 	r.WorkflowID = &workflowID
 	started, err := starts.CheckStart(ctx, s, r)
@@ -45,10 +46,10 @@ func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine
 // acquireWithStart is acquire for an update that may open the run which it is for.
 func (c *updateCall) acquireWithStart(ctx context.Context, r *api.StartRequest) (work func(), err error) {
 	if r.IDConflictPolicy == "" {
-		return nil, api.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", starts.ConflictFail, starts.UseExisting, starts.TerminateExisting)
+		return nil, refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", starts.ConflictFail, starts.UseExisting, starts.TerminateExisting)
 	}
 	if r.Cron != "" {
-		return nil, api.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
+		return nil, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
 	}
 	w, err := checkWithStart(ctx, c.Process, c.workflowID, c.runID, r)
 	if err != nil {
@@ -64,7 +65,7 @@ func (c *updateCall) acquireWithStart(ctx context.Context, r *api.StartRequest) 
 		end := c.World.Now().Add(c.Options.SoftLimit)
 		err := c.Carry(ctx, t, end, func(ctx context.Context, t *session.Session) error { return updateWithStart(ctx, t, w, c) })
 		switch {
-		case err != nil && w.opened && (errors.Is(err, api.Busy) || errors.Is(err, api.TooLarge)):
+		case err != nil && w.opened && (errors.Is(err, refusal.Busy) || errors.Is(err, refusal.TooLarge)):
 			c.err = errOpened
 		case err != nil:
 			c.err = err
@@ -76,7 +77,7 @@ func (c *updateCall) acquireWithStart(ctx context.Context, r *api.StartRequest) 
 }
 
 // errOpened is an update that came with a start and was not carried out, after the start had opened its run.
-var errOpened = api.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
+var errOpened = refusal.OutcomeUnknown.New("the workflow was started, and its update was not carried out in time: send the request again with the same ids")
 
 // updateWithStart answers an update, after it has opened a run if need be. An update whose outcome is known, or that an open
 // run has accepted, has that outcome whatever the policies say.

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -28,7 +28,7 @@ func (s *Process) tooLargeText() string {
 }
 
 // ErrWaited is a request whose time was over while it waited behind others. It was not carried out.
-var ErrWaited = api.Busy.New("the request waited behind others to this workflow until its time was over; nothing was written: send the request again")
+var ErrWaited = refusal.Busy.New("the request waited behind others to this workflow until its time was over; nothing was written: send the request again")
 
 // Problem returns the problem that answers a request. Damage to what is stored names the workflow: only its callers meet it, and asking
 // again is no use until somebody has restored the data or deleted it.
@@ -41,13 +41,13 @@ func Problem(t *Session, err error) error {
 		run = string(r.State.RunID)
 	}
 	t.Options.Logger.Error("stored data of a workflow is damaged", "workflowId", t.WorkflowID, "runId", run, "error", err)
-	return api.Internal.New("stored data of workflow %q is damaged, and nothing of it was interpreted: restore it from a backup; the log of the server says which item",
+	return refusal.Internal.New("stored data of workflow %q is damaged, and nothing of it was interpreted: restore it from a backup; the log of the server says which item",
 		t.WorkflowID)
 }
 
 // Problem turns what the protocol came to into what the caller is told.
 func (s *Process) Problem(err error) error {
-	var p *api.Problem
+	var p *refusal.Error
 	if errors.Is(err, outcome.ErrBusy) && err != outcome.ErrBusy {
 		s.refusals.Fails(s.Options.Logger, slog.LevelWarn, s.World.Now(), "a request was refused because a store or a queue failed", err)
 	}
@@ -55,19 +55,19 @@ func (s *Process) Problem(err error) error {
 	case err == nil || errors.As(err, &p):
 		return err
 	case errors.Is(err, outcome.ErrBusy) && s.whyRefused(err) != "":
-		return api.Busy.New("%s; nothing was written: send the request again", s.whyRefused(err))
+		return refusal.Busy.New("%s; nothing was written: send the request again", s.whyRefused(err))
 	case errors.Is(err, outcome.ErrBusy), errors.Is(err, outcome.ErrLost), errors.Is(err, outcome.ErrStale):
-		return api.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
+		return refusal.Busy.New("too many others write to this workflow, or the store refuses for now; nothing was written: send the request again")
 	case errors.Is(err, outcome.ErrUnknown) && s.whyRefused(err) != "":
-		return api.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.whyRefused(err))
+		return refusal.OutcomeUnknown.New("%s; it may have carried the request out: send it again with the same id", s.whyRefused(err))
 	case errors.Is(err, outcome.ErrUnknown):
-		return api.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
+		return refusal.OutcomeUnknown.New("the store did not answer, and may have carried the request out: send it again with the same id")
 	case errors.Is(err, outcome.ErrTooLarge):
-		return api.TooLarge.New("%s; nothing was written", s.tooLargeText())
+		return refusal.TooLarge.New("%s; nothing was written", s.tooLargeText())
 	case errors.Is(err, history.ErrNewer):
-		return api.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
+		return refusal.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
 	case errors.Is(err, history.ErrSealed):
-		return api.NotReady.New("this run's history is encrypted, and cannot be opened: its key is missing or may not be used, or it was changed; the log of the server says which")
+		return refusal.NotReady.New("this run's history is encrypted, and cannot be opened: its key is missing or may not be used, or it was changed; the log of the server says which")
 	}
 	return err
 }

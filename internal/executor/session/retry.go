@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // At carries out fn at a workflow's gate, again and again while it loses races.
@@ -111,17 +111,17 @@ func (t *Session) OpenRun(ctx context.Context, pinned history.RunID) (*engine.Ru
 
 // NoSuchWorkflow returns the refusal of a request to a workflow that has no run.
 func NoSuchWorkflow(workflowID string) error {
-	return api.NotFound.New("there is no workflow %q", workflowID)
+	return refusal.NotFound.New("there is no workflow %q", workflowID)
 }
 
 // NotLatest returns the refusal of a request that pins a run which is not the latest.
 func NotLatest(workflowID string, runID history.RunID) error {
-	return api.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", runID, workflowID)
+	return refusal.NotFound.New("run %q of workflow %q is not there, or is no longer its latest", runID, workflowID)
 }
 
 // RunClosed returns the refusal of a request that needs an open run.
 func RunClosed(run *engine.Run) error {
-	return api.NotFound.New("run %q of workflow %q has closed already: it is %s", run.State.RunID, run.WorkflowID, run.State.Status)
+	return refusal.NotFound.New("run %q of workflow %q has closed already: it is %s", run.State.RunID, run.WorkflowID, run.State.Status)
 }
 
 // logEnd is where a run's log ends.

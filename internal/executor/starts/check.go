@@ -12,15 +12,16 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/cron"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // CheckIDs refuses ids that no workflow has.
 func CheckIDs(workflowID string, runID history.RunID) error {
 	if err := engine.CheckID("workflow id", workflowID); err != nil {
-		return api.Invalid.New("%v", err)
+		return refusal.Invalid.New("%v", err)
 	}
 	if runID != "" && runID.Number() == 0 {
-		return api.Invalid.New("the runId is not the id of a run: give one that a start returned, or none for the latest run")
+		return refusal.Invalid.New("the runId is not the id of a run: give one that a start returned, or none for the latest run")
 	}
 	return nil
 }
@@ -31,7 +32,7 @@ func RequestID(s *session.Process, id string) (string, error) {
 		return history.CommitID(s.World.ID()).String(), nil
 	}
 	if err := engine.CheckID("requestId", id); err != nil {
-		return "", api.Invalid.New("%v", err)
+		return "", refusal.Invalid.New("%v", err)
 	}
 	return id, nil
 }
@@ -39,7 +40,7 @@ func RequestID(s *session.Process, id string) (string, error) {
 // CheckPayload refuses an input that is too large.
 func CheckPayload(s *session.Process, p []byte) error {
 	if len(p) > s.Options.MaxPayload {
-		return api.TooLarge.New("the input has %d bytes, and may have %d: %s", len(p), s.Options.MaxPayload, engine.Advice(s.Options.MaxPayload))
+		return refusal.TooLarge.New("the input has %d bytes, and may have %d: %s", len(p), s.Options.MaxPayload, engine.Advice(s.Options.MaxPayload))
 	}
 	return nil
 }
@@ -68,9 +69,9 @@ func CheckStart(ctx context.Context, s *session.Process, r *api.StartRequest) (*
 	workflow := s.Registry.Workflow(r.Type)
 	switch {
 	case r.Type == "":
-		return nil, api.Invalid.New("the type is missing: give one of %q", s.Registry.WorkflowNames())
+		return nil, refusal.Invalid.New("the type is missing: give one of %q", s.Registry.WorkflowNames())
 	case workflow == nil:
-		return nil, api.Invalid.New("there is no workflow type %q: give one of %q", r.Type, s.Registry.WorkflowNames())
+		return nil, refusal.Invalid.New("there is no workflow type %q: give one of %q", r.Type, s.Registry.WorkflowNames())
 	}
 	retry, err := checkTimes(s, r)
 	if err != nil {
@@ -99,15 +100,15 @@ func checkPolicies(r *api.StartRequest) error {
 	switch r.IDReusePolicy {
 	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
 	default:
-		return api.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", r.IDReusePolicy, allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate)
+		return refusal.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", r.IDReusePolicy, allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate)
 	}
 	switch r.IDConflictPolicy {
 	case "", ConflictFail, UseExisting, TerminateExisting:
 	default:
-		return api.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, ConflictFail, UseExisting, TerminateExisting)
+		return refusal.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", r.IDConflictPolicy, ConflictFail, UseExisting, TerminateExisting)
 	}
 	if r.IDReusePolicy == rejectDuplicate && r.IDConflictPolicy == TerminateExisting {
-		return api.Invalid.New("the idReusePolicy %s has an id used once, and the idConflictPolicy %s would use it again: leave one of them out", rejectDuplicate, TerminateExisting)
+		return refusal.Invalid.New("the idReusePolicy %s has an id used once, and the idConflictPolicy %s would use it again: leave one of them out", rejectDuplicate, TerminateExisting)
 	}
 	return nil
 }
@@ -118,16 +119,16 @@ func checkCarried(s *session.Process, r *api.StartRequest, workflow *engine.Work
 		return err
 	}
 	switch err := workflow.CheckInput(history.Payload(r.Input)); {
-	case errors.Is(err, api.Invalid):
+	case errors.Is(err, refusal.Invalid):
 		return err // of a workflow of Weft's own, which callers do not know as one
 	case err != nil:
-		return api.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
+		return refusal.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}
 	if err := engine.CheckHeader(r.Header); err != nil {
-		return api.Invalid.New("%v", err)
+		return refusal.Invalid.New("%v", err)
 	}
 	if err := (engine.Shown{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
-		return api.Invalid.New("%v", err)
+		return refusal.Invalid.New("%v", err)
 	}
 	return nil
 }
@@ -136,24 +137,24 @@ func checkCarried(s *session.Process, r *api.StartRequest, workflow *engine.Work
 func checkTimes(s *session.Process, r *api.StartRequest) (*history.RetryPolicy, error) {
 	switch {
 	case r.RunTimeout < 0:
-		return nil, api.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
+		return nil, refusal.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
 	case r.ExecutionTimeout < 0:
-		return nil, api.Invalid.New("the executionTimeout is negative: give a duration such as \"1h30m\", or none")
+		return nil, refusal.Invalid.New("the executionTimeout is negative: give a duration such as \"1h30m\", or none")
 	case r.StartDelay < 0:
-		return nil, api.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
+		return nil, refusal.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
 	case r.RunTimeout > 0 && time.Duration(r.RunTimeout) < time.Millisecond:
-		return nil, api.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
+		return nil, refusal.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
 	case r.ExecutionTimeout > 0 && time.Duration(r.ExecutionTimeout) < time.Millisecond:
-		return nil, api.Invalid.New("the executionTimeout is below a millisecond: give a duration such as \"1h30m\"")
+		return nil, refusal.Invalid.New("the executionTimeout is below a millisecond: give a duration such as \"1h30m\"")
 	case r.Cron != "" && r.StartDelay > 0:
-		return nil, api.Invalid.New("a start with a cronSchedule waits for its first moment: leave the startDelay out")
+		return nil, refusal.Invalid.New("a start with a cronSchedule waits for its first moment: leave the startDelay out")
 	}
 	if err := checkCron(s, r.Cron); err != nil || r.Retry == nil {
 		return nil, err
 	}
 	p, err := engine.CompleteRetry(*r.Retry.History())
 	if err != nil {
-		return nil, api.Invalid.New("the retryPolicy cannot be: %v", err)
+		return nil, refusal.Invalid.New("the retryPolicy cannot be: %v", err)
 	}
 	return &p, nil
 }
@@ -165,10 +166,10 @@ func checkCron(s *session.Process, expression string) error {
 	}
 	schedule, err := cron.Parse(expression)
 	if err != nil {
-		return api.Invalid.New("the cronSchedule: %v", err)
+		return refusal.Invalid.New("the cronSchedule: %v", err)
 	}
 	if schedule.Next(s.World.Now()).IsZero() {
-		return api.Invalid.New("the cronSchedule %q names no moment in the next years", expression)
+		return refusal.Invalid.New("the cronSchedule %q names no moment in the next years", expression)
 	}
 	return nil
 }

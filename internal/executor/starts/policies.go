@@ -8,6 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // The policies of a start.
@@ -56,7 +57,7 @@ func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, requ
 func MayReuse(latest *engine.Run, policy string) error {
 	status := latest.State.Status
 	if policy == rejectDuplicate || policy == allowDuplicateFailedOnly && status == history.Completed {
-		return api.AlreadyUsed.New("workflow %q has run before (run %q is %s), and the idReusePolicy is %s", latest.WorkflowID, latest.State.RunID, status, policy)
+		return refusal.AlreadyUsed.New("workflow %q has run before (run %q is %s), and the idReusePolicy is %s", latest.WorkflowID, latest.State.RunID, status, policy)
 	}
 	return nil
 }
@@ -70,5 +71,5 @@ func mayReplace(t *session.Session, latest *engine.Run, policy string, answer *a
 	case TerminateExisting:
 		return latest, nil
 	}
-	return nil, api.AlreadyOpen.New("run %q of workflow %q is open: wait for it, use another workflowId, or give an idConflictPolicy", latest.State.RunID, latest.WorkflowID)
+	return nil, refusal.AlreadyOpen.New("run %q of workflow %q is open: wait for it, use another workflowId, or give an idConflictPolicy", latest.State.RunID, latest.WorkflowID)
 }

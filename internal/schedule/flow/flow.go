@@ -9,24 +9,25 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/payload"
+	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/internal/schedule"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // The workflow of a schedule, and what can be said to it.
 var (
-	Workflow = workflow.Declare[State, workflow.None](api.ScheduleType)
+	Workflow = workflow.Declare[State, workflow.None](stored.WorkflowType)
 
-	pause      = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.SchedulePause)
-	unpause    = workflow.NewUpdate[api.ScheduleNote, workflow.None](api.ScheduleUnpause)
-	trigger    = workflow.NewUpdate[api.TriggerScheduleRequest, workflow.None](api.ScheduleTrigger)
-	backfill   = workflow.NewUpdate[api.BackfillScheduleRequest, workflow.None](api.ScheduleBackfill)
-	change     = workflow.NewUpdate[api.UpdateScheduleRequest, workflow.None](api.ScheduleUpdate)
-	describe   = workflow.NewQuery[workflow.None, api.ScheduleDescription](api.ScheduleDescribe)
-	describeAt = workflow.NewQuery[api.DescribeSchedule, api.ScheduleDescription](api.ScheduleDescribeAt)
+	pause      = workflow.NewUpdate[stored.Note, workflow.None](stored.UpdatePause)
+	unpause    = workflow.NewUpdate[stored.Note, workflow.None](stored.UpdateUnpause)
+	trigger    = workflow.NewUpdate[stored.Trigger, workflow.None](stored.UpdateTrigger)
+	backfill   = workflow.NewUpdate[stored.Backfill, workflow.None](stored.UpdateBackfill)
+	change     = workflow.NewUpdate[stored.Change, workflow.None](stored.UpdateChange)
+	describe   = workflow.NewQuery[workflow.None, stored.Description](stored.QueryDescribe)
+	describeAt = workflow.NewQuery[stored.Describe, stored.Description](stored.QueryDescribeAt)
 )
 
 // Registration is what each registry has, besides what a program registers.
@@ -47,7 +48,7 @@ func register(r *engine.Registry) error {
 			err = check(r, s.ID, &s.Schedule)
 		}
 		if err != nil {
-			return api.Invalid.New("%v", err)
+			return refusal.Invalid.New("%v", err)
 		}
 		return nil
 	}
@@ -55,7 +56,7 @@ func register(r *engine.Registry) error {
 }
 
 // check reports what is wrong with a schedule, given the types that there are.
-func check(types *engine.Registry, id string, s *api.Schedule) error {
+func check(types *engine.Registry, id string, s *stored.Schedule) error {
 	if err := schedule.Check(id, s); err != nil {
 		return err
 	}
@@ -71,16 +72,16 @@ func check(types *engine.Registry, id string, s *api.Schedule) error {
 
 // State is what a schedule keeps from run to run.
 type State struct {
-	ID       string       `json:"id"`
-	Schedule api.Schedule `json:"schedule"`
+	ID       string          `json:"id"`
+	Schedule stored.Schedule `json:"schedule"`
 	// Last is the last moment that was looked at.
 	Last    time.Time        `json:"last,omitzero"`
 	Machine schedule.Machine `json:"machine"`
 	// Running are the runs that are open, and Recent the last ones that were started.
-	Running []api.ScheduledRun `json:"running,omitempty"`
-	Recent  []api.ScheduledRun `json:"recent,omitempty"`
-	Started int                `json:"started,omitempty"`
-	Missed  int                `json:"missed,omitempty"`
+	Running []stored.Run `json:"running,omitempty"`
+	Recent  []stored.Run `json:"recent,omitempty"`
+	Started int          `json:"started,omitempty"`
+	Missed  int          `json:"missed,omitempty"`
 }
 
 // flow is a schedule while it runs.
@@ -152,7 +153,7 @@ func (f *flow) ticks() bool {
 // long reports whether it is time for another run: the history is long, and nothing is under way that another run could not go
 // on with. Runs that may overlap anyway are left to themselves.
 func (f *flow) long() bool {
-	quiet := len(f.Running) == 0 || f.Schedule.Overlap == api.OverlapAllowAll
+	quiet := len(f.Running) == 0 || f.Schedule.Overlap == stored.OverlapAllowAll
 	return f.suggested() && quiet && workflow.AllHandlersFinished(f.ctx)
 }
 
@@ -216,7 +217,7 @@ func (f *flow) part(last, now time.Time, passes func(schedule.Moment) bool) sche
 
 // replaces reports whether a run takes the place of one that is open.
 func (f *flow) replaces() bool {
-	return f.Schedule.Overlap == api.OverlapCancel || f.Schedule.Overlap == api.OverlapTerminate
+	return f.Schedule.Overlap == stored.OverlapCancel || f.Schedule.Overlap == stored.OverlapTerminate
 }
 
 // passes says at which moments nothing is to do, as the schedule is now: they are missed, or left out, or the run of a later moment takes
@@ -266,10 +267,10 @@ func (f *flow) come(m schedule.Moment, now time.Time) {
 		f.Missed++
 		return
 	}
-	f.arrive(api.ScheduledRun{At: m.At, Overlap: f.Schedule.Overlap})
+	f.arrive(stored.Run{At: m.At, Overlap: f.Schedule.Overlap})
 }
 
-func (f *flow) compile(s api.ScheduleSpec) *schedule.Spec {
+func (f *flow) compile(s stored.Spec) *schedule.Spec {
 	spec, err := schedule.Compile(f.ID, s)
 	if err != nil {
 		panic(err) // it was checked before: the task fails, and goes on under a build that reads it

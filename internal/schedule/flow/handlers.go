@@ -6,41 +6,41 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/schedule"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // handle sets the handlers.
 func (f *flow) handle() {
 	ctx := f.ctx
-	pause.Handle(ctx, func(_ workflow.Context, r api.ScheduleNote) (workflow.None, error) {
+	pause.Handle(ctx, func(_ workflow.Context, r stored.Note) (workflow.None, error) {
 		f.before()
 		f.Schedule.Paused, f.Schedule.Note = true, r.Note
 		return workflow.None{}, nil
 	})
-	unpause.Handle(ctx, func(_ workflow.Context, r api.ScheduleNote) (workflow.None, error) {
+	unpause.Handle(ctx, func(_ workflow.Context, r stored.Note) (workflow.None, error) {
 		f.before()
 		f.Schedule.Paused, f.Schedule.Note = false, r.Note
 		return workflow.None{}, nil
 	})
-	change.Handle(ctx, func(_ workflow.Context, r api.UpdateScheduleRequest) (workflow.None, error) {
+	change.Handle(ctx, func(_ workflow.Context, r stored.Change) (workflow.None, error) {
 		f.before()
 		f.Schedule = *r.Schedule
 		return workflow.None{}, nil
 		//weftvet:ignore runtime time zones come with the program
-	}, workflow.Validate(func(r api.UpdateScheduleRequest) error { return check(f.types, f.ID, r.Schedule) }))
-	trigger.Handle(ctx, func(_ workflow.Context, r api.TriggerScheduleRequest) (workflow.None, error) {
+	}, workflow.Validate(func(r stored.Change) error { return check(f.types, f.ID, r.Schedule) }))
+	trigger.Handle(ctx, func(_ workflow.Context, r stored.Trigger) (workflow.None, error) {
 		f.trigger(r)
 		return workflow.None{}, nil
-	}, workflow.Validate(func(r api.TriggerScheduleRequest) error { return schedule.CheckOverlap(r.Overlap) }))
-	backfill.Handle(ctx, func(_ workflow.Context, r api.BackfillScheduleRequest) (workflow.None, error) {
+	}, workflow.Validate(func(r stored.Trigger) error { return schedule.CheckOverlap(r.Overlap) }))
+	backfill.Handle(ctx, func(_ workflow.Context, r stored.Backfill) (workflow.None, error) {
 		return workflow.None{}, f.backfill(r)
 	}, workflow.Validate(f.checkBackfill))
 	//weftvet:ignore runtime time zones come with the program
-	describe.Handle(ctx, func(workflow.None) (api.ScheduleDescription, error) { return f.description(time.Time{}), nil })
+	describe.Handle(ctx, func(workflow.None) (stored.Description, error) { return f.description(time.Time{}), nil })
 	//weftvet:ignore runtime time zones come with the program
-	describeAt.Handle(ctx, func(q api.DescribeSchedule) (api.ScheduleDescription, error) { return f.description(q.Now), nil })
+	describeAt.Handle(ctx, func(q stored.Describe) (stored.Description, error) { return f.description(q.Now), nil })
 }
 
 // before is called before something about the moments changes: those that have come still come, as many as one task looks at, and the
@@ -57,7 +57,7 @@ func (f *flow) before() {
 	f.next, f.stale, f.woken, f.resume = schedule.Moment{}, true, true, time.Time{}
 }
 
-func (f *flow) policy(o api.Overlap) api.Overlap {
+func (f *flow) policy(o stored.Overlap) stored.Overlap {
 	if o == "" {
 		return f.Schedule.Overlap
 	}
@@ -65,14 +65,14 @@ func (f *flow) policy(o api.Overlap) api.Overlap {
 }
 
 // trigger starts a run now. Its id has a number: another moment, or another trigger, may be of the same second.
-func (f *flow) trigger(r api.TriggerScheduleRequest) {
+func (f *flow) trigger(r stored.Trigger) {
 	now := workflow.Now(f.ctx)
 	id := fmt.Sprintf("%s-%d", f.workflowID(now.Truncate(time.Second)), f.Started+len(f.Machine.Buffer)+f.Machine.Skipped+1)
-	f.arrive(api.ScheduledRun{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})
+	f.arrive(stored.Run{At: now, WorkflowID: id, Overlap: f.policy(r.Overlap)})
 	f.woken = true
 }
 
-func (f *flow) checkBackfill(r api.BackfillScheduleRequest) error {
+func (f *flow) checkBackfill(r stored.Backfill) error {
 	if r.StartAt.IsZero() || r.EndAt.Before(r.StartAt) {
 		return errors.New("the time to backfill ends before it starts: endAt (--to) must come after startAt (--from)")
 	}
@@ -92,7 +92,7 @@ type between struct {
 }
 
 // backfill starts the runs of the moments of some time, one by one.
-func (f *flow) backfill(r api.BackfillScheduleRequest) error {
+func (f *flow) backfill(r stored.Backfill) error {
 	spec := f.Schedule.Spec
 	found := workflow.SideEffect(f.ctx, func() (b between) {
 		all, more := f.compile(spec).Between(r.StartAt, r.EndAt)
@@ -106,7 +106,7 @@ func (f *flow) backfill(r api.BackfillScheduleRequest) error {
 		return errTooMany
 	}
 	for _, m := range found.All {
-		f.arrive(api.ScheduledRun{At: m.At, Overlap: f.policy(r.Overlap)})
+		f.arrive(stored.Run{At: m.At, Overlap: f.policy(r.Overlap)})
 	}
 	f.woken = true
 	return nil
@@ -118,8 +118,8 @@ const maxRunning = 1000
 // nexts is how many moments a description has that are to come.
 const nexts = 5
 
-func (f *flow) description(now time.Time) api.ScheduleDescription {
-	d := api.ScheduleDescription{
+func (f *flow) description(now time.Time) stored.Description {
+	d := stored.Description{
 		ScheduleID: f.ID, Schedule: f.Schedule, NextAt: []time.Time{}, Running: orNone(f.Running[max(len(f.Running)-maxRunning, 0):]), Buffered: orNone(f.Machine.Buffer),
 		Recent: orNone(f.Recent), Started: f.Started, Skipped: f.Machine.Skipped, Missed: f.Missed,
 	}
@@ -130,9 +130,9 @@ func (f *flow) description(now time.Time) api.ScheduleDescription {
 	return d
 }
 
-func orNone(runs []api.ScheduledRun) []api.ScheduledRun {
+func orNone(runs []stored.Run) []stored.Run {
 	if runs == nil {
-		return []api.ScheduledRun{}
+		return []stored.Run{}
 	}
 	return slices.Clone(runs)
 }

@@ -9,15 +9,15 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/schedule"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // recent is how many runs a description has that have ended.
 const recent = 10
 
-func (f *flow) arrive(r api.ScheduledRun) { f.do(f.Machine.Arrive(r)) }
+func (f *flow) arrive(r stored.Run) { f.do(f.Machine.Arrive(r)) }
 
 // do does what was decided.
 func (f *flow) do(d schedule.Decision) {
@@ -50,7 +50,7 @@ func (f *flow) spawn(fn func(ctx workflow.Context, begun func())) {
 
 // end asks a run to end, or terminates it: again where it is not found, because it may not have begun yet. After that it takes ever
 // longer, because it may also have closed, and the news of that be late.
-func (f *flow) end(r api.ScheduledRun, terminate bool) {
+func (f *flow) end(r stored.Run, terminate bool) {
 	const reason = "the schedule's next run takes its place"
 	run := workflow.External(r.WorkflowID)
 	f.spawn(func(ctx workflow.Context, begun func()) {
@@ -69,14 +69,14 @@ func (f *flow) end(r api.ScheduledRun, terminate bool) {
 }
 
 // same tells a run from others.
-func same(r api.ScheduledRun) func(api.ScheduledRun) bool {
-	return func(other api.ScheduledRun) bool {
+func same(r stored.Run) func(stored.Run) bool {
+	return func(other stored.Run) bool {
 		return other.WorkflowID == r.WorkflowID && other.StartedAt.Equal(*r.StartedAt)
 	}
 }
 
 // start starts a run. It outlives the schedule.
-func (f *flow) start(r api.ScheduledRun) {
+func (f *flow) start(r stored.Run) {
 	now := workflow.Now(f.ctx)
 	f.Started++
 	r.StartedAt, r.Status = &now, history.Running.String()
@@ -96,7 +96,7 @@ func (f *flow) start(r api.ScheduledRun) {
 }
 
 // retry is a retry policy as workflow code has it.
-func retry(p *api.RetryPolicy) *workflow.Retry {
+func retry(p *stored.Retry) *workflow.Retry {
 	if p == nil {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (f *flow) workflowID(at time.Time) string {
 }
 
 // runChild starts a run and waits for its end.
-func runChild(ctx workflow.Context, begun func(), a api.ScheduleAction, o workflow.ChildOptions) error {
+func runChild(ctx workflow.Context, begun func(), a stored.Action, o workflow.ChildOptions) error {
 	var run workflow.Child[json.RawMessage]
 	if len(a.Input) == 0 {
 		run = workflow.Declare[workflow.None, json.RawMessage](a.Type).StartChild(ctx, workflow.None{}, o)
@@ -142,7 +142,7 @@ func runChild(ctx workflow.Context, begun func(), a api.ScheduleAction, o workfl
 
 // closed takes the end of a run: the moments that came while it was open, and those that have come before it pauses the schedule, come
 // first.
-func (f *flow) closed(ctx workflow.Context, r api.ScheduledRun, err error) {
+func (f *flow) closed(ctx workflow.Context, r stored.Run, err error) {
 	status, why := outcome(err)
 	pauses := f.Schedule.PauseOnFailure && (status == history.Failed || status == history.TimedOut)
 	for !f.Schedule.Paused && f.Machine.Waits(f.Schedule.Overlap) && f.catchUp() {

@@ -1,0 +1,103 @@
+// Package command has what the executor is asked to do, one type for each request. A command is valid by construction: only a parser
+// makes one, and it refuses what is wrong with a request in itself. What depends on the state of a run is the executor's to refuse.
+//
+//	body, path ──▶ Parser.Signal ──▶ Signal ──▶ executor
+//	                    └──▶ refusal: invalid, too large
+//
+// The checks of a parser are in the order in which callers have always met them: of several things that are wrong, the first is reported.
+package command
+
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+)
+
+// Parser makes commands of requests to one deployment.
+type Parser struct {
+	// Types are the types of workflows that there are, and what their inputs decode as.
+	Types *engine.Registry
+	// MaxPayload is the most bytes that an input or a result may have.
+	MaxPayload int
+	// SoftLimit is the longest that a request may wait.
+	SoftLimit time.Duration
+	// NewID makes the ids of requests that have none.
+	NewID func() [16]byte
+	// Now tells the time: a cron expression has to name a moment after it.
+	Now func() time.Time
+}
+
+// Target is the run that a request is for.
+type Target struct {
+	workflow string
+	run      history.RunID
+}
+
+// Workflow returns the id of the workflow. It is one that a workflow can have.
+func (t Target) Workflow() string { return t.workflow }
+
+// Run returns the id of the run; empty is the latest.
+func (t Target) Run() history.RunID { return t.run }
+
+// Target parses the ids of a request for a run: its description, its history, its result.
+func (p *Parser) Target(workflowID string, runID history.RunID) (Target, error) {
+	if err := engine.CheckID("workflow id", workflowID); err != nil {
+		return Target{}, refusal.Invalid.New("%v", err)
+	}
+	if runID != "" && runID.Number() == 0 {
+		return Target{}, refusal.Invalid.New("the runId is not the id of a run: give one that a start returned, or none for the latest run")
+	}
+	return Target{workflowID, runID}, nil
+}
+
+// Delete is the deletion of a run, which has to be named.
+type Delete struct{ Target }
+
+// Delete parses the deletion of a run.
+func (p *Parser) Delete(workflowID string, runID history.RunID) (Delete, error) {
+	t, err := p.Target(workflowID, runID)
+	if err == nil && runID == "" {
+		err = refusal.Invalid.New("the runId is missing: say which run is to be deleted")
+	}
+	return made(Delete{t}, err)
+}
+
+// made returns a command, or nothing of it if it is refused.
+func made[C any](c C, err error) (C, error) {
+	if err != nil {
+		var none C
+		return none, err
+	}
+	return c, nil
+}
+
+// requestID returns the id of a request, or makes one.
+func (p *Parser) requestID(id string) (string, error) {
+	if id == "" {
+		return history.CommitID(p.NewID()).String(), nil
+	}
+	if err := engine.CheckID("requestId", id); err != nil {
+		return "", refusal.Invalid.New("%v", err)
+	}
+	return id, nil
+}
+
+// payload returns an input or a result of a size that can be stored.
+func (p *Parser) payload(input []byte) (history.Payload, error) {
+	if len(input) > p.MaxPayload {
+		return nil, refusal.TooLarge.New("the input has %d bytes, and may have %d: %s", len(input), p.MaxPayload, engine.Advice(p.MaxPayload))
+	}
+	return history.Payload(input), nil
+}
+
+// maxReason is the longest reason, in bytes: each update that is in flight when a run is canceled repeats it.
+const maxReason = 4 << 10
+
+func checkReason(reason string) error {
+	if len(reason) > maxReason {
+		return refusal.TooLarge.New("the reason has %d bytes: give at most %d", len(reason), maxReason)
+	}
+	return nil
+}

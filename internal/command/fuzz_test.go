@@ -1,0 +1,108 @@
+package command_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+)
+
+// holds checks what each parser promises: a command, or a refusal that says that the request is invalid or too large.
+func holds(t *testing.T, taken bool, err error) {
+	t.Helper()
+	switch {
+	case taken && err != nil, !taken && err == nil:
+		t.Errorf("taken: %v, and %v", taken, err)
+	case err != nil && !errors.Is(err, refusal.Invalid) && !errors.Is(err, refusal.TooLarge):
+		t.Errorf("refused as %v", err)
+	}
+}
+
+func FuzzStart(f *testing.F) {
+	f.Add([]byte(`{"type":"order","workflowId":"w","retryPolicy":{"initialInterval":"1s"},"cronSchedule":"@daily","searchAttributes":{"A":{"int":1}}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var r api.StartRequest
+		if json.Unmarshal(body, &r) != nil {
+			return
+		}
+		s, err := parser(t).Start(&r)
+		holds(t, s != nil, err)
+		if s != nil && (engine.CheckID("id", s.Workflow()) != nil || s.Code() == nil || len(s.Event().Input) > 100) {
+			t.Errorf("%+v cannot be", s)
+		}
+	})
+}
+
+func FuzzSignal(f *testing.F) {
+	f.Add("w", "", "paid", []byte(`{"input":1,"start":{"type":"order"}}`))
+	f.Fuzz(func(t *testing.T, workflow, run, name string, body []byte) {
+		var r api.SignalRequest
+		if json.Unmarshal(body, &r) != nil {
+			return
+		}
+		s, err := parser(t).Signal(workflow, history.RunID(run), name, &r)
+		holds(t, s != nil, err)
+		if s != nil && s.Start() != nil && (s.Start().Workflow() != s.Workflow() || s.Run() != "") {
+			t.Errorf("%+v cannot be", s)
+		}
+	})
+}
+
+func FuzzUpdate(f *testing.F) {
+	f.Add("w", "", "pay", []byte(`{"updateId":"u","timeout":"1s","waitFor":"accepted","start":{"type":"order","idConflictPolicy":"fail"}}`))
+	f.Fuzz(func(t *testing.T, workflow, run, name string, body []byte) {
+		var r api.UpdateRequest
+		if json.Unmarshal(body, &r) != nil {
+			return
+		}
+		u, err := parser(t).Update(workflow, history.RunID(run), name, &r)
+		holds(t, u != nil, err)
+		if u != nil && (engine.CheckID("id", u.Request().ID) != nil || u.Wait() < 0 || u.Start() != nil && u.Start().Conflict() == "") {
+			t.Errorf("%+v cannot be", u)
+		}
+	})
+}
+
+func FuzzReset(f *testing.F) {
+	f.Add("w", "", []byte(`{"to":"lastTask","exclude":["signals"],"reason":"why"}`))
+	f.Fuzz(func(t *testing.T, workflow, run string, body []byte) {
+		var r api.ResetRequest
+		if json.Unmarshal(body, &r) != nil {
+			return
+		}
+		c, err := parser(t).Reset(workflow, history.RunID(run), &r)
+		holds(t, c != nil, err)
+	})
+}
+
+// FuzzOthers is for the parsers that take ids and a text.
+func FuzzOthers(f *testing.F) {
+	f.Add("w", "", "name", "text")
+	f.Fuzz(func(t *testing.T, workflow, run, name, text string) {
+		p, id := parser(t), history.RunID(run)
+		target, err := p.Target(workflow, id)
+		holds(t, target.Workflow() != "", err)
+		deleted, err := p.Delete(workflow, id)
+		holds(t, deleted.Run() != "", err)
+		end, err := p.End(workflow, id, text)
+		holds(t, end.Workflow() != "", err)
+		move, err := p.Move(workflow, id, &api.MoveRequest{Build: name})
+		holds(t, move.Workflow() != "", err)
+		poll, err := p.Poll(workflow, id, name)
+		holds(t, poll.Update() != "", err)
+		failed, err := p.FailUpdate(workflow, id, name, &api.FailUpdateRequest{Reason: text})
+		holds(t, failed.Update() != "", err)
+		query, err := p.Query(workflow, id, name, &api.QueryRequest{Input: []byte(text)})
+		holds(t, query != nil, err)
+		completed, err := p.CompleteActivity(&api.CompleteActivityRequest{Token: name, Result: []byte(text)})
+		holds(t, completed != nil, err)
+		broken, err := p.FailActivity(&api.FailActivityRequest{Token: name, Message: text})
+		holds(t, broken != nil, err)
+		beat, err := p.Heartbeat(&api.HeartbeatActivityRequest{Token: name, Details: []byte(text)})
+		holds(t, beat != nil, err)
+	})
+}

@@ -1,0 +1,214 @@
+package command
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/cron"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+)
+
+// ReusePolicy says whether a workflow id may be used again after its run closed. Empty is AllowDuplicate.
+type ReusePolicy string
+
+// The reuse policies.
+const (
+	AllowDuplicate           ReusePolicy = "allowDuplicate"
+	AllowDuplicateFailedOnly ReusePolicy = "allowDuplicateFailedOnly"
+	RejectDuplicate          ReusePolicy = "rejectDuplicate"
+)
+
+// ConflictPolicy says what happens to a start if a run of the workflow id is open. Empty is the default of the request.
+type ConflictPolicy string
+
+// The conflict policies.
+const (
+	ConflictFail      ConflictPolicy = "fail"
+	UseExisting       ConflictPolicy = "useExisting"
+	TerminateExisting ConflictPolicy = "terminateExisting"
+)
+
+// Start starts a run.
+type Start struct {
+	workflow string
+	made     bool
+	code     *engine.Workflow
+	event    history.WorkflowExecutionStarted
+	reuse    ReusePolicy
+	conflict ConflictPolicy
+}
+
+// Workflow returns the id of the workflow.
+func (s *Start) Workflow() string { return s.workflow }
+
+// Made reports whether the id was made for this request alone: no other can have opened a run of it.
+func (s *Start) Made() bool { return s.made }
+
+// Code returns the code of the workflow type.
+func (s *Start) Code() *engine.Workflow { return s.code }
+
+// Event returns the event that opens the run, with all that the request says. What follows from the deployment and from the caller's
+// trace is missing.
+func (s *Start) Event() history.WorkflowExecutionStarted { return s.event }
+
+// Reuse returns the reuse policy.
+func (s *Start) Reuse() ReusePolicy { return s.reuse }
+
+// Conflict returns the conflict policy.
+func (s *Start) Conflict() ConflictPolicy { return s.conflict }
+
+// Start parses a start.
+func (p *Parser) Start(r *api.StartRequest) (*Start, error) {
+	if r.WorkflowID != nil {
+		return p.start(*r.WorkflowID, r)
+	}
+	s, err := p.start(p.workflowID(r.RequestID), r)
+	if err != nil {
+		return nil, err
+	}
+	s.made = r.RequestID == ""
+	return s, nil
+}
+
+// workflowID makes the id of a workflow whose starter gave none. It follows from the request's id, if there is one, so that the request
+// finds its run when it is sent again.
+func (p *Parser) workflowID(requestID string) string {
+	random := p.NewID()
+	if requestID != "" {
+		sum := sha256.Sum256([]byte(requestID))
+		random = [16]byte(sum[:16])
+	}
+	return "w-" + hex.EncodeToString(random[:])
+}
+
+func (p *Parser) start(workflowID string, r *api.StartRequest) (*Start, error) {
+	if _, err := p.Target(workflowID, ""); err != nil {
+		return nil, err
+	}
+	requestID, err := p.requestID(r.RequestID)
+	if err != nil {
+		return nil, err
+	}
+	code := p.Types.Workflow(r.Type)
+	switch {
+	case r.Type == "":
+		return nil, refusal.Invalid.New("the type is missing: give one of %q", p.Types.WorkflowNames())
+	case code == nil:
+		return nil, refusal.Invalid.New("there is no workflow type %q: give one of %q", r.Type, p.Types.WorkflowNames())
+	}
+	retry, err := p.times(r)
+	if err != nil {
+		return nil, err
+	}
+	s := &Start{workflow: workflowID, code: code, reuse: ReusePolicy(r.IDReusePolicy), conflict: ConflictPolicy(r.IDConflictPolicy)}
+	if err := s.checkPolicies(); err != nil {
+		return nil, err
+	}
+	if err := p.checkCarried(r, code); err != nil {
+		return nil, err
+	}
+	s.event = history.WorkflowExecutionStarted{
+		WorkflowType: r.Type, Input: history.Payload(r.Input), RequestID: requestID, RunTimeout: history.Duration(r.RunTimeout),
+		StartDelay: history.Duration(r.StartDelay), Memo: r.Memo, SearchAttributes: r.SearchAttributes, Header: r.Header, Retry: retry,
+		Cron: r.Cron, ExecutionTimeout: history.Duration(r.ExecutionTimeout),
+	}
+	return s, nil
+}
+
+// times refuses a start whose times cannot be, and returns its retry policy with the defaults filled in; nil if it has none.
+func (p *Parser) times(r *api.StartRequest) (*history.RetryPolicy, error) {
+	switch {
+	case r.RunTimeout < 0:
+		return nil, refusal.Invalid.New("the runTimeout is negative: give a duration such as \"1h30m\", or none")
+	case r.ExecutionTimeout < 0:
+		return nil, refusal.Invalid.New("the executionTimeout is negative: give a duration such as \"1h30m\", or none")
+	case r.StartDelay < 0:
+		return nil, refusal.Invalid.New("the startDelay is negative: give a duration such as \"10m\", or none")
+	case r.RunTimeout > 0 && time.Duration(r.RunTimeout) < time.Millisecond:
+		return nil, refusal.Invalid.New("the runTimeout is below a millisecond: give a duration such as \"1h30m\"")
+	case r.ExecutionTimeout > 0 && time.Duration(r.ExecutionTimeout) < time.Millisecond:
+		return nil, refusal.Invalid.New("the executionTimeout is below a millisecond: give a duration such as \"1h30m\"")
+	case r.Cron != "" && r.StartDelay > 0:
+		return nil, refusal.Invalid.New("a start with a cronSchedule waits for its first moment: leave the startDelay out")
+	}
+	if err := p.checkCron(r.Cron); err != nil || r.Retry == nil {
+		return nil, err
+	}
+	policy, err := engine.CompleteRetry(*r.Retry.History())
+	if err != nil {
+		return nil, refusal.Invalid.New("the retryPolicy cannot be: %v", err)
+	}
+	return &policy, nil
+}
+
+// checkCron refuses a cron expression that cannot be read, or names no moment.
+func (p *Parser) checkCron(expression string) error {
+	if expression == "" {
+		return nil
+	}
+	schedule, err := cron.Parse(expression)
+	if err != nil {
+		return refusal.Invalid.New("the cronSchedule: %v", err)
+	}
+	if schedule.Next(p.Now()).IsZero() {
+		return refusal.Invalid.New("the cronSchedule %q names no moment in the next years", expression)
+	}
+	return nil
+}
+
+// checkPolicies refuses policies that do not exist or contradict each other.
+func (s *Start) checkPolicies() error {
+	switch s.reuse {
+	case "", AllowDuplicate, AllowDuplicateFailedOnly, RejectDuplicate:
+	default:
+		return refusal.Invalid.New("there is no idReusePolicy %q: give %s, %s or %s", string(s.reuse), string(AllowDuplicate), string(AllowDuplicateFailedOnly), string(RejectDuplicate))
+	}
+	switch s.conflict {
+	case "", ConflictFail, UseExisting, TerminateExisting:
+	default:
+		return refusal.Invalid.New("there is no idConflictPolicy %q: give %s, %s or %s", string(s.conflict), string(ConflictFail), string(UseExisting), string(TerminateExisting))
+	}
+	if s.reuse == RejectDuplicate && s.conflict == TerminateExisting {
+		return refusal.Invalid.New("the idReusePolicy %s has an id used once, and the idConflictPolicy %s would use it again: leave one of them out", string(RejectDuplicate), string(TerminateExisting))
+	}
+	return nil
+}
+
+// checkCarried refuses an input, a header, a memo or search attributes that the run could not carry.
+func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error {
+	input, err := p.payload(r.Input)
+	if err != nil {
+		return err
+	}
+	switch err := code.CheckInput(input); {
+	case errors.Is(err, refusal.Invalid):
+		return err // of a workflow of Weft's own, which callers do not know as one
+	case err != nil:
+		return refusal.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
+	}
+	if err := engine.CheckHeader(r.Header); err != nil {
+		return refusal.Invalid.New("%v", err)
+	}
+	if err := (engine.Shown{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
+		return refusal.Invalid.New("%v", err)
+	}
+	return nil
+}
+
+// withStart parses the start that comes with a signal or an update for a run.
+func (p *Parser) withStart(t Target, r *api.StartRequest) (*Start, error) {
+	switch {
+	case t.run != "":
+		return nil, refusal.Invalid.New("a request with a start cannot pin a run: leave the runId out")
+	case r.WorkflowID != nil && *r.WorkflowID != t.workflow:
+		return nil, refusal.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, t.workflow)
+	case r.StartDelay != 0:
+		return nil, refusal.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
+	}
+	return p.start(t.workflow, r)
+}

@@ -1,0 +1,124 @@
+package command
+
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/refusal"
+)
+
+// Update sends an update to a run, or to one that it starts.
+type Update struct {
+	Target
+	request  engine.UpdateRequest
+	accepted bool
+	wait     time.Duration
+	start    *Start
+}
+
+// Request returns the update as the engine takes it.
+func (u *Update) Request() engine.UpdateRequest { return u.request }
+
+// WaitsForAccepted reports whether the caller waits for the acceptance alone, and not for the outcome.
+func (u *Update) WaitsForAccepted() bool { return u.accepted }
+
+// Wait returns how long the call may take, at most the soft limit.
+func (u *Update) Wait() time.Duration { return u.wait }
+
+// Start returns the start of a run for the update if none is open; nil if the update is refused then.
+func (u *Update) Start() *Start { return u.start }
+
+// Update parses an update.
+func (p *Parser) Update(workflowID string, runID history.RunID, name string, r *api.UpdateRequest) (*Update, error) {
+	t, err := p.Target(workflowID, runID)
+	if err != nil {
+		return nil, err
+	}
+	u := &Update{Target: t, accepted: r.WaitFor == api.StageAccepted}
+	if u.request, err = p.updateRequest(name, r); err != nil {
+		return nil, err
+	}
+	if u.wait, err = p.callTime(r.Timeout); err != nil || r.Start == nil {
+		return made(u, err)
+	}
+	switch {
+	case r.Start.IDConflictPolicy == "":
+		return nil, refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", string(ConflictFail), string(UseExisting), string(TerminateExisting))
+	case r.Start.Cron != "":
+		return nil, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
+	}
+	u.start, err = p.withStart(t, r.Start)
+	return made(u, err)
+}
+
+func (p *Parser) updateRequest(name string, r *api.UpdateRequest) (u engine.UpdateRequest, err error) {
+	if err := engine.CheckName("update's name", name); err != nil {
+		return u, refusal.Invalid.New("%v", err)
+	}
+	id := r.UpdateID
+	if id == "" {
+		id = history.CommitID(p.NewID()).String()
+	}
+	if err := engine.CheckID("updateId", id); err != nil {
+		return u, refusal.Invalid.New("%v", err)
+	}
+	switch r.WaitFor {
+	case "", api.StageAccepted, api.StageCompleted:
+	default:
+		return u, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
+	}
+	input, err := p.payload(r.Input)
+	return engine.UpdateRequest{ID: id, Name: name, Input: input}, err
+}
+
+// callTime returns how long a call may take: the soft limit, or less if the caller says so.
+func (p *Parser) callTime(timeout *api.Duration) (time.Duration, error) {
+	switch {
+	case timeout == nil:
+		return p.SoftLimit, nil
+	case *timeout < 0:
+		return 0, refusal.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
+	}
+	return min(time.Duration(*timeout), p.SoftLimit), nil
+}
+
+// Poll asks for the stage of an update.
+type Poll struct {
+	Target
+	update string
+}
+
+// Update returns the id of the update.
+func (p Poll) Update() string { return p.update }
+
+// Poll parses the question for the stage of an update.
+func (p *Parser) Poll(workflowID string, runID history.RunID, updateID string) (Poll, error) {
+	t, err := p.Target(workflowID, runID)
+	if err != nil {
+		return Poll{}, err
+	}
+	if err := engine.CheckID("updateId", updateID); err != nil {
+		return Poll{}, refusal.Invalid.New("%v", err)
+	}
+	return Poll{t, updateID}, nil
+}
+
+// FailUpdate fails an accepted update.
+type FailUpdate struct {
+	Poll
+	reason string
+}
+
+// Reason returns why.
+func (f FailUpdate) Reason() string { return f.reason }
+
+// FailUpdate parses the end of an update by an operator.
+func (p *Parser) FailUpdate(workflowID string, runID history.RunID, updateID string, r *api.FailUpdateRequest) (FailUpdate, error) {
+	poll, err := p.Poll(workflowID, runID, updateID)
+	if err == nil {
+		err = checkReason(r.Reason)
+	}
+	return made(FailUpdate{poll, r.Reason}, err)
+}

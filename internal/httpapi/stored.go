@@ -1,0 +1,106 @@
+package httpapi
+
+import (
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/schedule/stored"
+)
+
+// A schedule is stored in forms of its own, which outlive the API's. These functions convert one to the other, field by field.
+
+func storedChange(b *api.UpdateScheduleRequest) (s stored.Change, requestID string) {
+	if b.Schedule != nil {
+		changed := storedSchedule(b.Schedule)
+		s.Schedule = &changed
+	}
+	return s, b.RequestID
+}
+
+func storedNote(b *api.ScheduleNote) (s stored.Note, requestID string) {
+	return stored.Note{Note: b.Note}, b.RequestID
+}
+
+func storedTrigger(b *api.TriggerScheduleRequest) (s stored.Trigger, requestID string) {
+	return stored.Trigger{Overlap: stored.Overlap(b.Overlap)}, b.RequestID
+}
+
+func storedBackfill(b *api.BackfillScheduleRequest) (s stored.Backfill, requestID string) {
+	return stored.Backfill{StartAt: b.StartAt, EndAt: b.EndAt, Overlap: stored.Overlap(b.Overlap)}, b.RequestID
+}
+
+func storedSchedule(s *api.Schedule) stored.Schedule {
+	return stored.Schedule{
+		Spec: stored.Spec{
+			Cron: s.Spec.Cron, Intervals: each(s.Spec.Intervals, storedInterval), TimeZone: s.Spec.TimeZone,
+			StartAt: s.Spec.StartAt, EndAt: s.Spec.EndAt, Jitter: stored.Duration(s.Spec.Jitter),
+		},
+		Action: stored.Action{
+			Type: s.Action.Type, Input: s.Action.Input, WorkflowID: s.Action.WorkflowID, RunTimeout: stored.Duration(s.Action.RunTimeout),
+			Retry: storedRetry(s.Action.Retry), Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes,
+		},
+		Overlap: stored.Overlap(s.Overlap), CatchUpWindow: stored.Duration(s.CatchUpWindow), PauseOnFailure: s.PauseOnFailure,
+		Paused: s.Paused, Note: s.Note,
+	}
+}
+
+func storedInterval(i api.ScheduleInterval) stored.Interval {
+	return stored.Interval{Every: stored.Duration(i.Every), Offset: stored.Duration(i.Offset)}
+}
+
+func storedRetry(p *api.RetryPolicy) *stored.Retry {
+	if p == nil {
+		return nil
+	}
+	return stored.RetryOf(*p.History())
+}
+
+func describedSchedule(d *stored.Description) api.ScheduleDescription {
+	return api.ScheduleDescription{
+		ScheduleID: d.ScheduleID, Schedule: shownSchedule(&d.Schedule), NextAt: d.NextAt,
+		Running: each(d.Running, shownRun), Buffered: each(d.Buffered, shownRun), Recent: each(d.Recent, shownRun),
+		Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
+	}
+}
+
+func shownSchedule(s *stored.Schedule) api.Schedule {
+	return api.Schedule{
+		Spec: api.ScheduleSpec{
+			Cron: s.Spec.Cron, Intervals: each(s.Spec.Intervals, shownInterval), TimeZone: s.Spec.TimeZone,
+			StartAt: s.Spec.StartAt, EndAt: s.Spec.EndAt, Jitter: api.Duration(s.Spec.Jitter),
+		},
+		Action: api.ScheduleAction{
+			Type: s.Action.Type, Input: s.Action.Input, WorkflowID: s.Action.WorkflowID, RunTimeout: api.Duration(s.Action.RunTimeout),
+			Retry: shownRetry(s.Action.Retry), Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes,
+		},
+		Overlap: api.Overlap(s.Overlap), CatchUpWindow: api.Duration(s.CatchUpWindow), PauseOnFailure: s.PauseOnFailure,
+		Paused: s.Paused, Note: s.Note,
+	}
+}
+
+func shownInterval(i stored.Interval) api.ScheduleInterval {
+	return api.ScheduleInterval{Every: api.Duration(i.Every), Offset: api.Duration(i.Offset)}
+}
+
+func shownRetry(r *stored.Retry) *api.RetryPolicy {
+	if r == nil {
+		return nil
+	}
+	return api.RetryOf(r.Policy())
+}
+
+func shownRun(r stored.Run) api.ScheduledRun {
+	return api.ScheduledRun{
+		At: r.At, StartedAt: r.StartedAt, WorkflowID: r.WorkflowID, Status: r.Status, Failure: r.Failure, Overlap: api.Overlap(r.Overlap),
+	}
+}
+
+// each converts the elements of a list. A nil list stays nil: JSON has null for it.
+func each[From, To any](list []From, convert func(From) To) []To {
+	if list == nil {
+		return nil
+	}
+	all := make([]To, len(list))
+	for i := range list {
+		all[i] = convert(list[i])
+	}
+	return all
+}

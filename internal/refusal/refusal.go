@@ -1,0 +1,129 @@
+// Package refusal says why a request is refused. What carries requests out (package executor) returns a refusal and knows no HTTP;
+// package api has the status and the problem document of each kind, and package httpapi answers with them.
+package refusal
+
+import (
+	"fmt"
+
+	"github.com/seed-41655fb1/weft/engine/failure"
+)
+
+// Kind tells refusals apart. errors.Is finds the kind of a refusal, and the condition that it stands for.
+type Kind string
+
+// The kinds of refusal. The names are those of the types of problem documents.
+const (
+	// Invalid is a request that is wrong in itself.
+	Invalid Kind = "invalid"
+	// Unauthorized is a request without the token that the local server demands.
+	Unauthorized Kind = "unauthorized"
+	// Forbidden is a request of a web page that the local server does not know, or to a host name that is not the server's.
+	Forbidden Kind = "forbidden"
+	// NotFound is a workflow, run, update or query that does not exist, and a run that has closed.
+	NotFound Kind = "not-found"
+	// MethodNotAllowed is a method that a path does not have.
+	MethodNotAllowed Kind = "method-not-allowed"
+	// AlreadyOpen is a start of a workflow id that has an open run.
+	AlreadyOpen Kind = "already-open"
+	// ClosedRecently is a run that closed too recently to be deleted.
+	ClosedRecently Kind = "closed-recently"
+	// AlreadyUsed is a start that the id reuse policy forbids.
+	AlreadyUsed Kind = "already-used"
+	// NotReady is a run whose workflow task fails.
+	NotReady Kind = "not-ready"
+	// OtherBuild is a run that another build alone may run, which cannot be reached.
+	OtherBuild Kind = "other-build"
+	// ActivityEnded is a report of an attempt at an activity that nobody waits for any more.
+	ActivityEnded Kind = "activity-ended"
+	// UpdateLimit is a run that has accepted as many updates as it may.
+	UpdateLimit Kind = "update-limit"
+	// TooLarge is a body or a payload beyond the limit.
+	TooLarge Kind = "too-large"
+	// QueryFailed is a query whose handler returned an error.
+	QueryFailed Kind = "query-failed"
+	// UpdatesInFlight is a run with as many unfinished updates as it may have.
+	UpdatesInFlight Kind = "updates-in-flight"
+	// Busy is a request that lost too many races, or found the service overloaded: it did nothing.
+	Busy Kind = "busy"
+	// OutcomeUnknown is a request that may have been carried out, or not: send it again with the same id.
+	OutcomeUnknown Kind = "outcome-unknown"
+	// NotServing is a local server that cannot carry out what writes for now.
+	NotServing Kind = "not-serving"
+	// Internal is a defect of the server.
+	Internal Kind = "internal"
+)
+
+// about is what is known of a kind: what it says of itself, and the condition that callers branch on; nil if there is none.
+type about struct {
+	title     string
+	condition *failure.Error
+}
+
+var kinds = map[Kind]about{
+	Invalid:          {"The request is invalid", failure.ErrInvalid},
+	Unauthorized:     {"A token is needed", failure.ErrUnauthorized},
+	Forbidden:        {"Not allowed here", failure.ErrForbidden},
+	NotFound:         {"Not found", failure.ErrNotFound},
+	MethodNotAllowed: {"Method not allowed", nil},
+	AlreadyOpen:      {"A run of this workflow is open", failure.ErrAlreadyStarted},
+	ClosedRecently:   {"The run has closed too recently", failure.ErrClosedRecently},
+	AlreadyUsed:      {"This workflow id has been used", failure.ErrAlreadyStarted},
+	NotReady:         {"The run's code fails", failure.ErrNotReady},
+	OtherBuild:       {"Another build has to do this", failure.ErrOtherBuild},
+	ActivityEnded:    {"The attempt at the activity has ended", failure.ErrActivityEnded},
+	UpdateLimit:      {"The run has accepted as many updates as it may", failure.ErrUpdateLimit},
+	TooLarge:         {"Too large", failure.ErrTooLarge},
+	QueryFailed:      {"The query's handler returned an error", failure.ErrQueryFailed},
+	UpdatesInFlight:  {"Too many updates of this run are in flight", failure.ErrUpdatesInFlight},
+	Busy:             {"Busy", failure.ErrBusy},
+	OutcomeUnknown:   {"The outcome is not known", failure.ErrOutcomeUnknown},
+	NotServing:       {"The server takes no writes", nil},
+	Internal:         {"Internal error", nil},
+}
+
+// Title returns what the kind says of itself, without a detail.
+func (k Kind) Title() string { return kinds[k].title }
+
+// Error is the title: a kind is an error, so that errors.Is can look for it.
+func (k Kind) Error() string { return k.Title() }
+
+// Is reports whether target is the condition that the kind stands for.
+func (k Kind) Is(target error) bool {
+	condition := kinds[k].condition
+	return condition != nil && condition.Is(target)
+}
+
+// New returns a refusal of this kind with a detail.
+func (k Kind) New(format string, args ...any) *Error {
+	return &Error{Kind: k, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Error refuses a request.
+type Error struct {
+	Kind Kind
+	// Detail says what is wrong here and what to do about it.
+	Detail string
+	// Failure is the failure of the code that the request ran; nil if there is none.
+	Failure *failure.Failure
+}
+
+// With returns the refusal with the failure of the code that the request ran.
+func (e *Error) With(f *failure.Failure) *Error {
+	n := *e
+	n.Failure = f
+	return &n
+}
+
+// Error is the title of the kind and the detail.
+func (e *Error) Error() string {
+	if e.Detail == "" {
+		return e.Kind.Title()
+	}
+	return e.Kind.Title() + ": " + e.Detail
+}
+
+// Is reports whether target is the kind, or the condition that the kind stands for.
+func (e *Error) Is(target error) bool { return target == e.Kind || e.Kind.Is(target) }
+
+// Unwrap is the failure of the code that the request ran, as an error.
+func (e *Error) Unwrap() error { return e.Failure.Err() }
