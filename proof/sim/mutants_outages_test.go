@@ -6,7 +6,7 @@ package sim
 var outageMutants = []mutant{
 	{ // clock: everything slept
 		name: "an entry of the cache is used however long ago it was proved", file: "internal/executor/session/session.go", within: 2000,
-		old: "k.IsOld(t.began, s.options.CacheAge) || ", new: "", more: true,
+		old: "k.IsOld(t.began, s.Options.CacheAge) || ", new: "", more: true,
 	},
 	{ // clock: one process is an hour behind
 		name: "a message that is far too early is kept where the sweep deletes it", file: "internal/executor/outbox/outbox.go", within: 400,
