@@ -23,7 +23,7 @@ DYNAMODB := $(if $(filter Linux-x86_64,$(subst $() ,-,$(shell uname -sm))),dynox
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-ts test-aws deploy-check localstack localstack-down lint weftvet switches check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
+.PHONY: help run demo test test-ts test-postgres test-aws deploy-check localstack localstack-down lint weftvet switches words check sim sim-mutants sim-coverage model fuzz schemathesis cost bench bench-peers torture clean
 
 help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,17 +35,30 @@ run: ## run the local server with the example workflows (ADDR=127.0.0.1:9090 DAT
 demo: ## play a cart through against a fresh server, and show what each step costs
 	@go run ./cmd/weft demo
 
+# No go vet, which would load every package of the tests once more: make lint vets all of them. No debugging information in what is
+# linked, which no test reads and which takes a third of a link.
+GOTEST = go test -vet=off -ldflags=-w -timeout 20m
+
+# The tests that need a build without the race detector, and their packages: what counts allocations, the kept seeds, the mutants, and
+# the reduction. TestSeeds, TestLinearizable and the tests of internal/disk play a small part with the race detector, and all without.
+PLAIN_FILES = grep -rl --include='*_test.go' '^//go:build !race' .
+PLAIN_PACKAGES = $$($(PLAIN_FILES) | xargs -n 1 dirname | sort -u)
+PLAIN_TESTS = $$($(PLAIN_FILES) | xargs sed -n 's/^func \(Test[A-Za-z0-9_]*\)(.*/\1/p' | sort -u | paste -sd '|' -)|TestSeeds|TestLinearizable|TestFlippedTable|TestOneFailure
+
 test: ## run all tests, with the race detector where there is a C compiler
 	@if [ -z "$(RACE)" ]; then echo "no C compiler (CC=$$(go env CC)) or cgo is off: the tests run WITHOUT the race detector"; fi
-	go test $(RACE) -timeout 20m ./...
-	@# With the race detector the simulation plays few seeds, none of those that were kept, and no mutants; the model's reduction is not checked.
-	@if [ -n "$(RACE)" ]; then go test -timeout 20m ./proof/sim ./proof/model -run 'TestSeeds|TestLinearizable|TestMutants|TestReduction'; fi
+	$(GOTEST) $(RACE) ./...
+	@if [ -n "$(RACE)" ]; then $(GOTEST) -run "^($(PLAIN_TESTS))\$$" $(PLAIN_PACKAGES); fi
 	@# Not from the cache: go test does not know that these read the examples.
-	cd cmd/weftvet && go test -count=1 -timeout 20m ./...
+	cd cmd/weftvet && $(GOTEST) -count=1 ./...
 
 test-ts: ## lint the OpenAPI document, and test the TypeScript client against the local server (Node.js)
 	@mkdir -p bin && go build -o bin/weft ./cmd/weft
 	cd clients/typescript && npm ci --silent && npm run document && WEFT_BINARY='$(CURDIR)/bin/weft' npm test
+
+test-postgres: ## run the store and the queues of examples/postgres against PostgreSQL (Debian: apt-get install postgresql)
+	@# In its folder and without a pattern, so that the reason of a skip is printed.
+	cd examples/postgres && go test $(RACE) -count=1 -timeout 20m
 
 # The tests that need servers, and their packages. `make test` runs the other tests of these packages.
 AWS_FILES = grep -rl --include='*_test.go' '^//go:build aws' .
@@ -66,25 +79,29 @@ localstack: ## run the examples on LocalStack, deployed by the template that AWS
 localstack-down: ## stop what make localstack started
 	@localstack/down
 
-lint: weftvet switches ## vet, staticcheck, formatting, weftvet, and switches over events and messages
+lint: weftvet switches words ## vet, staticcheck, formatting, weftvet, switches over events and messages, and words
 	go vet -tags aws,deploycheck ./...
 	@# What is only built with the race detector, or only without.
 	@if [ -n "$(RACE)" ]; then go vet $(RACE) -tags aws,deploycheck ./...; fi
 	$(TOOL) staticcheck -tags aws,deploycheck ./...
 	cd cmd/weftvet && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
+	cd examples/postgres && go vet ./... && go tool -modfile=../../tools/go.mod staticcheck ./...
 	@out=$$($(TOOL) gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; fi
 
 # The linter of workflow code, on all workflows that there are here: the examples, and those of the tests.
 weftvet: ## look for what workflow code must not do, in the examples and in the workflows of the tests
 	@mkdir -p bin && go build -C cmd/weftvet -o '$(CURDIR)/bin/weftvet' .
 	go vet -vettool='$(CURDIR)/bin/weftvet' -tags aws,deploycheck ./...
-	@for e in hello deploy; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
+	@for e in hello deploy postgres; do go vet -C examples/$$e -vettool='$(CURDIR)/bin/weftvet' ./... || exit 1; done
 
 # Proofs look at the events that they are about, and at no others.
 switches: ## look for switches over events or messages that leave some out (tools/switches)
 	@mkdir -p bin && go build -C tools -o '$(CURDIR)/bin/switches' ./switches
 	cd tools && go vet ./... && go test ./...
 	go vet -vettool='$(CURDIR)/bin/switches' -tags aws,deploycheck $$(go list -tags aws,deploycheck ./... | grep -v '/proof/')
+
+words: ## look for words that Weft does not use, and for long lines (tools/words); those that are left may only become fewer
+	@cd tools && go run ./words ..
 
 check: lint test ## the linters, and the tests that need no server
 

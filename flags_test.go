@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/observe"
 )
@@ -29,6 +30,7 @@ var optionCases = map[string]struct {
 }{
 	"Addr":          {"127.0.0.1:1", "--addr=127.0.0.1:2", "127.0.0.1:2", ""},
 	"Data":          {"passed", "--data=given", "given", ""},
+	"Backend":       {backend.Open(func(context.Context, []string) (*backend.Backend, error) { return nil, nil }), "", nil, ""},
 	"AllowedHosts":  {[]string{"passed"}, "--allowed-hosts=a,b", []string{"a", "b"}, ""},
 	"CORSOrigins":   {[]string{"http://passed"}, "--cors-origins=*", []string{"*"}, ""},
 	"Auth":          {true, "--no-auth", false, ""},

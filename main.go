@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
@@ -69,6 +70,9 @@ type Options struct {
 	Addr string
 	// Data is the directory in which everything is kept, by this process alone; empty is .weft.
 	Data string
+	// Backend opens a store, queues and blobs of the program's own, which keep everything in place of Data; nil is none. Data then
+	// has only the token and the record of code that ended the process. There is no backup of it over HTTP.
+	Backend backend.Open
 	// AllowedHosts are names by which the server may be asked, besides localhost, loopback addresses, the host of Addr, and the address
 	// that a connection came to. "*" is any name; web pages of others can then reach the server by DNS rebinding.
 	AllowedHosts []string
@@ -238,7 +242,7 @@ func (r *Registry) warnOfLong(log *slog.Logger) {
 // local returns the settings of the server that is bound to an address.
 func (o *Options) local(bound net.Addr, keys seal.Keys, hub *observe.Hub) local.Options {
 	return local.Options{
-		Dir: o.Data, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
+		Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
 		Keys: keys, Compress: o.Compress, LargePayloads: !o.SmallPayloads, TaskQueues: o.TaskQueues, Rate: o.Rate, Log: o.Log, MemoryLimit: o.MemoryLimit, Isolate: o.Isolate.Options(),
 		Turn: executor.Options{Engine: engine.Options{Limits: o.Limits}, Retention: o.Retention, Observe: hub, CheckLooks: checkedLooks},

@@ -1,8 +1,10 @@
 // Package blob is the port to where bodies are kept that are too large for a store or a queue. Its adapters are blob/memory,
-// blob/embedded and blob/s3; blobtest is the suite that each of them passes, and the port's specification in code.
+// blob/embedded and blob/s3. Package blobtest is the suite that each of them passes, and the port's specification in code. Several
+// processes may use the blobs at the same time, and all methods are safe for concurrent use.
 //
 //   - A blob never changes: whoever puts a key again puts the same body. The key has the body's hash in it.
-//   - Visibility: a Get or a List that begins after a Put returned sees the blob.
+//   - Atomicity: a Get returns the whole body, or an error: never a part. Blobs of one Delete go one by one.
+//   - Visibility: a Get or a List that begins after a Put returned sees the blob, by any process.
 //   - Retries: an adapter may repeat any call. After an error nobody knows whether a Put or a Delete was done, and the caller
 //     repeats it.
 //   - Ownership: an adapter may keep what it is given. What a call returns is the caller's.
@@ -43,9 +45,11 @@ type Listed struct {
 	Put time.Time
 }
 
-// Blobs keeps large bodies. A key is made of ASCII letters, digits and "/._~%-".
+// Blobs keeps large bodies. A key has 1 to MaxKey ASCII letters, digits and "/._~%-". Keys are sorted by their bytes, and "/" is nothing
+// special.
 type Blobs interface {
-	// Put keeps a body. When it returns nil the body is durable.
+	// Put keeps a body of at most MaxBody bytes, or returns an error that wraps ErrTooLarge. When it returns nil the body is durable. Putting
+	// a blob again sets when it was put.
 	Put(ctx context.Context, key string, body []byte) error
 	// Get returns the body of a key, or an error that wraps ErrMissing, ErrDenied or ErrCorrupt.
 	Get(ctx context.Context, key string) ([]byte, error)

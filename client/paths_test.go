@@ -13,6 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/turntest/ondisk"
 )
 
 // The typed client is tried against what serves it: the embedded server, and the function of the API on AWS, which is called in
@@ -114,7 +115,7 @@ func TestCallsEmbedded(t *testing.T) {
 	for name, c := range calls {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { playCall(t, turntest.NewBubbleOnDisk, c.args, c.play) })
+			synctest.Test(t, func(t *testing.T) { playCall(t, ondisk.NewBubble, c.args, c.play) })
 		})
 	}
 }

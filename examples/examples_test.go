@@ -1,5 +1,5 @@
 // Package examples_test holds the examples together: one program can register all of them, hello is a program of its own
-// that builds and runs, and deploy a repository of its own whose tests pass.
+// that builds and runs, and deploy a repository of its own whose tests pass. postgres is a module of its own too.
 package examples_test
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
@@ -20,6 +21,9 @@ import (
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
+
+// modules are the examples that are modules of their own. make test-postgres tests that of postgres.
+var modules = []string{"hello", "deploy", "postgres"}
 
 func TestAllTogether(t *testing.T) {
 	t.Parallel()
@@ -34,7 +38,7 @@ func TestAllTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == "hello" || e.Name() == "deploy" {
+		if !e.IsDir() || slices.Contains(modules, e.Name()) {
 			continue
 		}
 		if folders[e.Name()] == nil {

@@ -1,5 +1,7 @@
-// Package queue is the port to the queues that carry tasks. Its adapters are queue/memory, queue/embedded and queue/sqs;
-// queuetest is the suite that each of them passes, and the port's specification in code. Its semantics are those of SQS.
+// Package queue is the port to the queues that carry tasks. Its adapters are queue/memory, queue/embedded and queue/sqs, and
+// examples/postgres outside of this module. Package queuetest is the suite that each of them passes, and the port's
+// specification in code. Its semantics are those of SQS. Several processes may use the queues at the same time, and all methods
+// are safe for concurrent use.
 //
 //		         Send                      Receive                     Delete
 //		        ──────▶ delayed ──▶ visible ──────▶ in flight ─────────────────▶ gone
@@ -8,14 +10,22 @@
 //		                                               │ received too often
 //		                                               └──────────────▶ the dead-letter queue
 //
-//	  - Delivery: at least once. A message may be delivered more than once, also while it is in flight, and late.
+//	  - Delivery: at least once. A message may be delivered more than once, also while it is in flight, and late. It is
+//	    delivered until it is deleted, or moves to the dead letters.
 //	  - Order: a standard queue keeps none. A FIFO queue keeps the order of each group: while a message of a group is in
 //	    flight, nothing after it in its group is delivered. A batch may hold several of a group, in order. What becomes
-//	    visible again keeps its place; on the way to the dead letters a group keeps its order.
+//	    visible again keeps its place; on the way to the dead letters a group keeps its order. Sends that do not wait for each
+//	    other have no order.
 //	  - Durability: what was sent survives a crash if anything that was acknowledged after it does, by this queue or by
-//	    the store that it shares a disk with. (With SQS, a send that returned survives.) That a message was received, and
-//	    how often, is durable before it is delivered: an activity that may run only once depends on it.
+//	    the store that it shares a disk with. A queue that shares none has to be durable when Send returns, as SQS is. That a
+//	    message was received, and how often, is durable before it is delivered: an activity that may run only once depends
+//	    on it.
+//	  - Dead letters: a message that becomes visible after it was received MaxReceives times moves to the queue
+//	    DeadLetters(queue), at the latest when somebody asks the queue for messages. It is counted from the beginning there, or on.
 //	  - Retries: an adapter retries nothing; a Send that failed may have sent some or all.
+//	  - Bounds: a batch has at most MaxBatch messages, a delay is at most MaxDelay, and a body has at least one byte. Bodies
+//	    and groups have any bytes. An adapter takes bodies of 768 KiB at least, and groups of 401 bytes. What breaks a rule is
+//	    ErrInvalid, and the whole call does nothing.
 //	  - Ownership: an adapter may keep the bodies that it is given, and callers do not change them. What Receive returns
 //	    is the caller's.
 package queue
@@ -107,21 +117,32 @@ var (
 
 // Sender sends messages.
 type Sender interface {
-	// Send sends at most MaxBatch messages. It returns nil only when all of them were sent.
+	// Send sends at most MaxBatch messages; none is no error. It returns nil only if all of them were sent. An error that wraps
+	// ErrTooLarge or ErrInvalid says that nothing was sent; after another one some or all may have been.
 	Send(ctx context.Context, queue string, messages ...Message) error
 }
 
 // Receiver receives messages. On AWS its part is played by event source mappings.
 type Receiver interface {
-	// Receive waits until there is a visible message, or the context ends, and returns between one and limit messages;
-	// limit is at most MaxBatch. They are invisible for the queue's visibility time-out. When the context ends, it
-	// returns an error that wraps the context's.
+	// Receive waits until there is a visible message, or the context ends, and returns between one and limit messages; limit is
+	// 1 to MaxBatch. It ends the wait when a message is sent or given back, when a delay or a visibility time-out is over, and when a
+	// group becomes free: at once, or as soon as it looks again. The messages are invisible for the queue's visibility time-out, and each
+	// has a receipt that no delivery had before. Of several calls at once each gets other messages. When the context ends, Receive
+	// returns an error that wraps the context's; a message may have been received then that nobody gets before its time-out.
 	Receive(ctx context.Context, queue string, limit int) ([]Delivery, error)
-	// Delete deletes a message that was handled. A receipt that is no longer good is no error.
+	// Delete deletes messages that were handled, at most MaxBatch; none is no error. A receipt that is no longer good, because the
+	// message is gone or was received again, is no error: then the message may be deleted, or stay. After an error some are deleted.
 	Delete(ctx context.Context, queue string, receipts ...string) error
 	// Extend makes a message in flight visible after d from now, for a handler that needs longer or, with 0, one that
-	// gives it back. A receipt that is no longer good is no error, and nothing is done.
+	// gives it back. It concerns this delivery alone: the next one has the queue's time-out. A receipt that is no longer good is no
+	// error, and nothing is done.
 	Extend(ctx context.Context, queue, receipt string, d time.Duration) error
+}
+
+// Queue is what a deployment in one process demands of its queues: both ends of each.
+type Queue interface {
+	Sender
+	Receiver
 }
 
 // Settings are the settings of one queue.

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Rates keeps, for each task queue that has a rate, how far its slots have been given out. There is one mark for each, which
-// never goes back; it is kept for ever, and small.
+// Rates keeps one mark for each task queue that has a rate: how far its slots have been given out. A mark never goes back. It is
+// kept for ever, and small.
 type Rates interface {
-	// Reserve moves the mark of a task queue as the slot says, and returns where it stands then: nobody else is returned the same
-	// moment. An error that wraps ErrStale says that it stays, because it would come to stand after the slot's Latest; one that
-	// wraps ErrUnknown, that it may have been moved: the same call again moves it once more. When it returns nil the mark is
-	// durable.
+	// Reserve moves the mark of a task queue as [Slot.Next] says, and returns where it stands then. The read and the write are one
+	// atomic step: no two calls that return nil return the same moment. When it returns nil the mark is durable. An error that wraps
+	// ErrStale says that the mark stays, because it would come to stand after the slot's Latest. One that wraps ErrUnknown says that
+	// it may have been moved, and the same call again moves it once more: the slot in between is lost, which does no harm.
 	Reserve(ctx context.Context, s Slot) (time.Time, error)
 }
 

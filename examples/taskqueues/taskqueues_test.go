@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/taskqueues"
-	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 

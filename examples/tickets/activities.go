@@ -8,7 +8,19 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// charge stands for a call to whoever takes the money. It may be made again: the key makes twice once.
+// Charge charges a card, and returns the ticket.
+var Charge = activity.New("tickets.charge", charge)
+
+// ErrNotLeft refuses an order of more seats than there are.
+var ErrNotLeft = workflow.NewError("notLeft", "there are not that many seats left")
+
+// Order is what somebody wants to buy.
+type Order struct {
+	Buyer string `json:"buyer"`
+	Seats int    `json:"seats"`
+}
+
+// charge stands for a call to a payment service. It may run again, with the same key.
 func charge(ctx context.Context, o Order) (string, error) {
 	info := activity.InfoOf(ctx)
 	key := fmt.Sprintf("%s-%d", info.WorkflowID, info.EventID)

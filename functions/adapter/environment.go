@@ -14,12 +14,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
+	"github.com/seed-41655fb1/weft/blob"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/awstry"
@@ -32,9 +29,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
-	"github.com/seed-41655fb1/weft/queue/sqs"
 	"github.com/seed-41655fb1/weft/store"
-	"github.com/seed-41655fb1/weft/store/dynamo"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -52,10 +47,10 @@ type environment struct {
 	cacheBytes int
 }
 
-// readEnvironment reads variables. All that is wrong is in the error.
-func readEnvironment(get func(string) string) (environment, error) {
+// readEnvironment reads variables. All that is wrong is in the error. The optional fields may be empty.
+func readEnvironment(get func(string) string, optional ...string) (environment, error) {
 	var e environment
-	wrong := []error{settings.Read(get, &e.Function)}
+	wrong := []error{settings.Read(get, &e.Function, optional...)}
 	if wrong[0] == nil {
 		var err error
 		e.rate, err = e.RateOf()
@@ -122,7 +117,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if err != nil {
 		return nil, fmt.Errorf("cannot use these registrations: %w", err)
 	}
-	e, err := readEnvironment(get)
+	e, err := readEnvironment(get, s.optional()...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +126,13 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		return nil, err
 	}
 	c.APIOptions = append(slices.Clip(c.APIOptions), awstry.WatchClock(func(ahead time.Duration) { reportClock(log, ahead) }))
-	table, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.Table, Namespace: e.Namespace, NoList: e.List == "off"})
+	kept, err := s.kept(ctx, &e, c)
 	if err != nil {
 		return nil, err
 	}
-	q := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
-	sealer := e.sealer(c, log)
+	sealer := e.sealer(c, kept.blobs, log)
 	process := assembly.NewProcess(assembly.Config{
-		Ports: assembly.PortsOf(table, table.Lister(), q), Registry: registry, Host: host.NewMachine(), Codec: sealer, Options: executor.Options{
+		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: sealer, Options: executor.Options{
 			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
 			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 		},
@@ -151,11 +145,11 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		forward = newVersions(c, e.function).Forward
 	}
 	f, err := function.New(role, process, function.Options{
-		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, table) },
-		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: q.Extend, Log: log, Flush: told.flush,
+		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, kept.ports.Log) },
+		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: kept.extend, Log: log, Flush: told.flush,
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, kept.close())
 	}
 	return &Function{f}, nil
 }
@@ -166,19 +160,13 @@ func triesOfKMS(o *kms.Options) {
 }
 
 // sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
-func (e *environment) sealer(c aws.Config, log *slog.Logger) *seal.Sealer {
-	o := seal.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Log: log}
+func (e *environment) sealer(c aws.Config, blobs blob.Blobs, log *slog.Logger) *seal.Sealer {
+	o := seal.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Blobs: blobs, Log: log}
 	if e.payloadKeys != nil {
 		o.Keys = awskms.New(kms.NewFromConfig(c, triesOfKMS), e.payloadKeys)
 	}
-	if e.Bucket != "" {
-		o.Blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.Bucket)
-	}
 	return seal.New(o)
 }
-
-// pathStyle has the bucket in the path where there is an endpoint of one's own, whose name has none before it.
-func pathStyle(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }
 
 // tidy deletes blobs that nobody refers to, in one of the sweeps that come each minute.
 func tidy(ctx context.Context, s *seal.Sealer, log store.Log) error {

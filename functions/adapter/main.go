@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -66,6 +67,11 @@ func Main(role Role, registrations ...workflow.Registration) { Settings{}.Main(r
 
 // Settings are what a program may set that its environment cannot. The zero value is what the function Main takes.
 type Settings struct {
+	// Backend opens a store, queues and blobs of the program's own, each in place of DynamoDB, SQS and S3; nil is none. WEFT_TABLE is
+	// not required then if there is a store among them. WEFT_LIST and WEFT_NAMESPACE do not concern a store of one's own. Queues of one's own
+	// are fed to the function by something of the program's own, in the events that [Batch] returns. WEFT_QUEUE_WORKFLOW and the others name
+	// them in these events.
+	Backend backend.Open
 	// Telemetry opens what exports spans, and metrics where WEFT_METRICS is otlp: weftotel.Open, which the program has to
 	// import. nil exports nothing.
 	Telemetry Telemetry

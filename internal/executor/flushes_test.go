@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest/ondisk"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -19,7 +20,7 @@ func TestFlushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		steps := workflow.Declare[int, int]("steps")
 		step := activity.New("step", func(_ context.Context, n int) (int, error) { return n, nil })
-		d := turntest.OnDisk(t)
+		d, db := ondisk.New(t)
 		p := d.Start(executor.Options{}, step, tally(new(int), func(*int) {}), workflow.Bind(steps, func(ctx workflow.Context, n int) (int, error) {
 			for i := range n {
 				if _, err := step.Run(ctx, i); err != nil {
@@ -42,10 +43,10 @@ func TestFlushes(t *testing.T) {
 			{"a query", 0, func() { p.Do(http.MethodPost, "/v1/workflows/w/queries/sum", "") }},
 		} {
 			synctest.Wait()
-			before := d.Disk.Stats().Waited
+			before := db.Stats().Waited
 			c.do()
 			synctest.Wait()
-			if got := d.Disk.Stats().Waited - before; got != c.want {
+			if got := db.Stats().Waited - before; got != c.want {
 				t.Errorf("%s waited for %d flushes; want %d", c.what, got, c.want)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/turntest/ondisk"
 )
 
 // cases are the update cases, by section. They are played by the scripts in testdata/cases: the command case begins each on
@@ -63,7 +64,7 @@ func TestUpdateCasesOnDisk(t *testing.T) {
 	for _, path := range scripts(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { playAgain(t, path, turntest.NewBubbleOnDisk) })
+			synctest.Test(t, func(t *testing.T) { playAgain(t, path, ondisk.NewBubble) })
 		})
 	}
 }

@@ -12,9 +12,21 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/store"
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 )
+
+// backend opens where everything is kept.
+func (o *Options) backend(ctx context.Context, taskQueues []string) (*backend, error) {
+	switch {
+	case o.Backend != nil:
+		return openOutside(ctx, o, taskQueues)
+	case o.Dir == "":
+		return inMemory(o, taskQueues)
+	}
+	return onDisk(o, taskQueues)
+}
 
 // inMemory keeps everything for as long as the process lives.
 func inMemory(_ *Options, taskQueues []string) (*backend, error) {
@@ -64,7 +76,7 @@ func over(db *disk.DB, o *Options, taskQueues []string) (*backend, error) {
 }
 
 // deleteExpired deletes all that has expired, so many items in a write, and returns how many it deleted. Other writes run in between.
-func deleteExpired(ctx context.Context, s *storeembedded.Store, now time.Time, atOnce int) (deleted int, err error) {
+func deleteExpired(ctx context.Context, s store.Expirer, now time.Time, atOnce int) (deleted int, err error) {
 	for {
 		n, err := s.DeleteExpired(ctx, now, atOnce)
 		deleted += n

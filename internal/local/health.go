@@ -99,6 +99,8 @@ func notServing(err error) string {
 		return "no child process runs the code: they start, or end as soon as they do, and the server's log says why"
 	case errors.Is(err, errSlow):
 		return err.Error() + ": look at the disk of the data directory"
+	case errors.Is(err, errOutside):
+		return "the store that this program brings does not answer: look at its server"
 	case errors.Is(err, disk.ErrClosed):
 		return "the server stops"
 	}

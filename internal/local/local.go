@@ -23,6 +23,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	backendport "github.com/seed-41655fb1/weft/backend"
 	"github.com/seed-41655fb1/weft/blob"
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine"
@@ -41,6 +42,8 @@ import (
 type Options struct {
 	// Dir is the data directory; empty keeps everything in memory, for as long as the process lives.
 	Dir string
+	// Backend opens where everything is kept, in place of Dir and of memory; nil is none. Dir keeps the token and the record of crashes then.
+	Backend backendport.Open
 	// Turn are the settings of the protocol. An empty Build is made from the program itself.
 	Turn executor.Options
 	// Concurrency is how many messages of a queue are handled at once; 0 is 64.
@@ -144,18 +147,19 @@ type backend struct {
 
 // Open opens the data directory, and takes it for this process alone. Nothing runs until Serve or Work is called.
 func Open(registry *engine.Registry, o Options) (*Server, error) {
+	return open(context.Background(), registry, o)
+}
+
+// open is Open with the context of a backend that is not Weft's.
+func open(ctx context.Context, registry *engine.Registry, o Options) (*Server, error) {
 	o.setDefaults()
-	open := onDisk
-	if o.Dir == "" {
-		open = inMemory
-	}
 	names, err := newHosts(o.Hosts)
 	taskQueues, queuesErr := o.taskQueues(registry)
 	if err = errors.Join(err, queuesErr, o.checkRates(), o.checkDeletion()); err != nil {
 		return nil, err
 	}
 	o.Turn.Rate = o.rateOf
-	b, err := open(&o, slices.Sorted(maps.Keys(taskQueues)))
+	b, err := o.backend(ctx, slices.Sorted(maps.Keys(taskQueues)))
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +179,7 @@ func Open(registry *engine.Registry, o Options) (*Server, error) {
 // then, and the error of ctx. If the directory does not open in that time it closes when it has, or the end of the process leaves it as a
 // crash does.
 func OpenUntil(ctx context.Context, registry *engine.Registry, o Options) (*Server, error) {
-	return openUntil(ctx, func() (*Server, error) { return Open(registry, o) }, (*Server).Close)
+	return openUntil(ctx, func() (*Server, error) { return open(ctx, registry, o) }, (*Server).Close)
 }
 
 func openUntil(ctx context.Context, open func() (*Server, error), closes func(*Server) error) (*Server, error) {

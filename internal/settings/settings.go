@@ -104,22 +104,24 @@ func Variable(field string) string {
 	return f.Tag.Get("env")
 }
 
-// Read reads the variables of a struct. All that is wrong is in the error.
-func Read(get func(string) string, into any) error {
-	return errors.Join(read(get, reflect.ValueOf(into).Elem())...)
+// Read reads the variables of a struct. All that is wrong is in the error. The optional fields may be empty though their tags say
+// that they are required.
+func Read(get func(string) string, into any, optional ...string) error {
+	return errors.Join(read(get, reflect.ValueOf(into).Elem(), optional)...)
 }
 
-func read(get func(string) string, into reflect.Value) (wrong []error) {
+func read(get func(string) string, into reflect.Value, optional []string) (wrong []error) {
 	for i := range into.NumField() {
 		f := into.Type().Field(i)
 		if f.Anonymous {
-			wrong = append(wrong, read(get, into.Field(i))...)
+			wrong = append(wrong, read(get, into.Field(i), optional)...)
 			continue
 		}
 		if f.Tag.Get("reader") != "" {
 			continue
 		}
 		s := declared(f)
+		s.Required = s.Required && !slices.Contains(optional, f.Name)
 		if err := s.read(get(s.Variable), into.Field(i)); err != nil {
 			wrong = append(wrong, err)
 		}

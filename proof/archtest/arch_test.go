@@ -154,6 +154,8 @@ var rules = []rule{
 	{"blob/embedded", []string{"blob", "internal/disk"}},
 	{"blob/s3", []string{"blob", "internal/awstry"}},
 	{"blob", nil},
+	{"backend", []string{"blob", "queue", "store"}},
+	{"embedded", []string{"backend", "blob/embedded", "internal/disk", "queue", "queue/embedded", "store/embedded"}},
 	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/pump", "internal/seal", "internal/executor", "internal/executor/host"}},
 	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
 	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options"}},

@@ -91,8 +91,13 @@ func TestArchitectureNamesTheFolders(t *testing.T) {
 	}
 }
 
-// readsAsGo parses declarations, or statements, or some of each with a blank line between.
+// readsAsGo parses a file, or declarations, or statements, or some of each with a blank line
+// between.
 func readsAsGo(text string) error {
+	if strings.HasPrefix(text, "package ") {
+		_, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+		return err
+	}
 	parse := func(code string) error {
 		_, asFile := parser.ParseFile(token.NewFileSet(), "", "package p\n"+code, 0)
 		if asFile == nil {
@@ -173,6 +178,30 @@ func TestRecipes(t *testing.T) {
 		}
 		if len(steps) < 2 {
 			t.Errorf("%s: it has %d steps", name, len(steps))
+		}
+	}
+}
+
+// docs/glossary.md defines each term once, and the documents that introduce a newcomer link to it.
+func TestGlossary(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| [^|]+ \| \[[^|]+ \|$`).FindAllStringSubmatch(readFile(t, "docs/glossary.md"), -1) {
+		for term := range strings.SplitSeq(row[1], ", ") {
+			if seen[term] {
+				t.Errorf("it defines %s twice", term)
+			}
+			seen[term] = true
+		}
+	}
+	for _, term := range []string{"commit", "slot", "fence", "run", "update", "executor", "causation id", "codec"} {
+		if !seen[term] {
+			t.Errorf("it does not define %s", term)
+		}
+	}
+	for _, document := range []string{"README.md", "CONTRIBUTING.md", "docs/architecture.md"} {
+		if !strings.Contains(readFile(t, document), "glossary.md)") {
+			t.Errorf("%s has no link to it", document)
 		}
 	}
 }

@@ -39,11 +39,14 @@ var (
 	runID       = regexp.MustCompile(`"runId":"[^"]+"`)
 )
 
-// The README's Go code is code of the examples, which are compiled and run, and so is that of docs/updates.md and docs/testing.md.
+// The Go code of the README and of the pages below is that of the examples, which tests compile and
+// run.
 func TestReadmeCode(t *testing.T) {
 	t.Parallel()
-	quotes(t, "README.md", 3, "examples/tickets/*.go", "examples/hello/*.go", "functions/adapter/example_test.go")
+	quotes(t, "README.md", 2, "examples/tickets/*.go", "functions/adapter/example_test.go")
+	quotes(t, "docs/local-server.md", 1, "examples/tickets/*.go")
 	quotes(t, "docs/updates.md", 5, "examples/cart/*.go")
+	quotes(t, "docs/ports.md", 2, "examples/postgres/*_test.go", "examples/postgres/server/*.go")
 	quotes(t, "docs/testing.md", 7, "examples/cart/*.go", "examples/hello/*.go", "examples/attributes/*.go", "examples/children/*.go")
 }
 
@@ -72,12 +75,20 @@ func quotes(t *testing.T, document string, least int, patterns ...string) {
 	}
 }
 
-// The README's requests are answered as it says, at the cost that it says.
+// The requests of the README and of docs/local-server.md are answered as they say, at the cost that
+// they say.
 func TestReadmeRequests(t *testing.T) {
 	t.Parallel()
-	requests := request.FindAllStringSubmatch(readFile(t, "README.md"), -1)
-	if len(requests) < 5 {
-		t.Fatalf("the README has %d requests", len(requests))
+	asks(t, "README.md", 3)
+	asks(t, "docs/local-server.md", 5)
+}
+
+// asks makes the requests of a document, at least so many, to a fresh deployment.
+func asks(t *testing.T, document string, least int) {
+	t.Helper()
+	requests := request.FindAllStringSubmatch(readFile(t, document), -1)
+	if len(requests) < least {
+		t.Fatalf("%s has %d requests", document, len(requests))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := turntest.One(t, tickets.Registrations()...)
@@ -90,7 +101,7 @@ func TestReadmeRequests(t *testing.T) {
 			a := p.Do(method, target, body)
 			got := fmt.Sprintf("%d %s %s", a.Status, a.Header.Get(httpapi.CostHeader), strings.TrimSpace(string(a.Body)))
 			if got = runID.ReplaceAllString(got, `"runId":"..."`); got != want {
-				t.Errorf("%s %s %s is answered\n%s and the README has\n%s", method, target, body, got, want)
+				t.Errorf("%s %s %s is answered\n%s and %s has\n%s", method, target, body, got, document, want)
 			}
 		}
 	})

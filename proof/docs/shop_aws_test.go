@@ -3,14 +3,11 @@
 package docs_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"testing"
 )
 
@@ -49,33 +46,4 @@ func shop(t *testing.T) *url.URL {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return serve(t, exec.Command(binary, "--addr", "127.0.0.1:0", "--data", filepath.Join(folder, "data")))
-}
-
-var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
-
-// serve starts a local server until the test ends, and returns the address that it prints.
-func serve(t *testing.T, server *exec.Cmd) *url.URL {
-	t.Helper()
-	out, err := server.StdoutPipe()
-	if err == nil {
-		err = server.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill() // what it keeps goes as well
-		_ = server.Wait()
-	})
-	lines := bufio.NewReader(out)
-	line, err := lines.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, lines) }() // until it ends
-	u, err := url.Parse(greeting.FindString(line))
-	if err != nil || u.Host == "" {
-		t.Fatalf("the server says %q: %v", line, err)
-	}
-	return u
 }

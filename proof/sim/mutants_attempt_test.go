@@ -10,20 +10,20 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "a dead letter is only deleted", file: "internal/executor/deliveries/dead.go", within: 4000, more: true,
-		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
+		old: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return s.Outbox.SendLater(ctx, m, deadDelay)\n	}\n", new: "	if m.Kind != engine.RunActivity || m.Look == 0 {\n		return nil\n	}\n",
 	},
 	{ // sqs: a message group is throttled; sqs: a message group has its throughput
 		name: "a result that its queue refuses is thrown away", file: "internal/executor/activities/activity.go", within: 1000,
-		old: "	follows := &continuation{of: w}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n",
-		new: "	follows := &continuation{of: w}\n	if err := s.outbox.SendResult(within, handOverOf(w, e, 0)); true {\n		return nil, err\n	}\n	if err := s.bringResult(within, w, e, follows); err != nil {\n", more: true,
+		old: "	follows := &continuation{s: s, of: w}\n	if err := commitResult(within, s, w, e, follows); err != nil {\n",
+		new: "	follows := &continuation{s: s, of: w}\n	if err := s.Outbox.SendResult(within, resultMessage(w, e, 0)); true {\n		return nil, err\n	}\n	if err := commitResult(within, s, w, e, follows); err != nil {\n", more: true,
 	},
 	{
 		name: "an attempt that is counted begins without a record", file: "internal/executor/activities/begin.go",
-		old: "	if !w.counted() {\n", new: "	if true {\n",
+		old: "	if !w.isCounted() {\n", new: "	if true {\n",
 	},
 	{
 		name: "an attempt that its function does not allow is dropped", file: "internal/executor/activities/hold.go",
-		old: "	return t.outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
+		old: "	return t.Outbox.Park(ctx, m)\n", new: "	return nil\n", more: true,
 	},
 	{
 		name: "receives count as attempts", file: "internal/executor/activities/activity.go",
@@ -31,11 +31,11 @@ var attemptMutants = []mutant{
 	},
 	{
 		name: "each copy of a message is replaced by another", file: "internal/executor/activities/begin.go",
-		old: "	if m.Look == 0 || m.Look == outbox.MaxLook {\n", new: "	if true {\n", more: true,
+		old: "	if m.Look == 0 || m.Look == outbox.MaxLook {\n", new: "	if true || m.Look == outbox.MaxLook {\n", more: true,
 	},
 	{
-		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/executor/deliveries/handle.go",
-		old: "	if err := t.repair(ctx, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
+		name: "a message that is delivered again repairs no closed run that was continued", file: "internal/executor/inbox/repair.go",
+		old: "	if err := Repair(ctx, t, run, m); err != nil {\n		return err\n	}\n	next := latest\n", new: "	next := latest\n", more: true,
 	},
 	{
 		name: "copies that are kept until their time are one", file: "internal/executor/outbox/message.go",

@@ -9,7 +9,7 @@ var codeMutants = []mutant{
 		old: "Time: max(w.Now, s.LastTime),", new: "Time: w.Now,",
 	},
 	{
-		name: "the time may go backwards where a run continues another", file: "internal/executor/requests/start.go",
+		name: "the time may go backwards where a run continues another", file: "internal/executor/commit/open.go",
 		old: "max(w.Now, closed) //", new: "w.Now //", more: true,
 	},
 	{

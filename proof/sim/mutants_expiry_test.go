@@ -6,12 +6,12 @@ package sim
 var expiryMutants = []mutant{
 	{ // dynamodb: an expired item is deleted; weft: the retention is changed
 		name: "commits of runs with a deadline expire", file: "internal/executor/session/commit.go",
-		old: "		if c.commit.Status == history.Void {\n			items[i].Expires",
-		new: "		if started := c.run.State.Started; started != nil && c.run.Deadline() != 0 {\n			items[i].Expires = c.run.Deadline().Add(t.options.Retention).Time()\n		}\n		if c.commit.Status == history.Void {\n			items[i].Expires",
+		old: "		if c.Commit.Status == history.Void {\n			items[i].Expires",
+		new: "		if started := c.Run.State.Started; started != nil && c.Run.Deadline() != 0 {\n			items[i].Expires = c.Run.Deadline().Add(t.Options.Retention).Time()\n		}\n		if c.Commit.Status == history.Void {\n			items[i].Expires",
 	},
 	{ // dynamodb: expired items go between a read and a put
-		name: "a start puts nothing beside its run", file: "internal/executor/requests/start.go",
-		old: "		changes = append(t.beside(), opening...)\n", new: "		changes = opening\n", more: true,
+		name: "a start puts nothing beside its run", file: "internal/executor/commit/open.go",
+		old: "		changes = append(beside(t), opening...)\n", new: "		changes = opening\n", more: true,
 	},
 	{ // weft: a timer cannot be read
 		name: "timers that cannot be read are deleted", file: "internal/executor/outbox/sweep.go",

@@ -5,7 +5,7 @@ package sim
 // readMutants break reads, answers and deadlines.
 var readMutants = []mutant{
 	{
-		name: "an update may come with a start that waits for a cron expression", file: "internal/executor/requests/update.go", within: 200,
+		name: "an update may come with a start that waits for a cron expression", file: "internal/executor/requests/withstart.go", within: 200,
 		old: "	if r.Cron != \"\" {\n", new: "	if false {\n", more: true,
 	},
 	{
@@ -13,8 +13,8 @@ var readMutants = []mutant{
 		old: "		return opened.Number() > v.Highest\n", new: "		return false\n",
 	},
 	{
-		name: "a caller's timeout does not bound the call", file: "internal/executor/session/retry.go", within: 300,
-		old: "	if left > s.options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
+		name: "a caller's timeout does not bound the call", file: "internal/executor/requests/call.go", within: 300,
+		old: "	if left > c.Options.SoftLimit-waitedLittle {\n", new: "	if true {\n", more: true,
 	},
 	{
 		name: "a run before the latest is taken for gone if its end is not seen", file: "internal/executor/runlog/torn.go",
@@ -25,7 +25,7 @@ var readMutants = []mutant{
 		old: "	return run.Last().PartOfReset()\n", new: "	return false\n", more: true,
 	},
 	{
-		name: "a run that is terminated does not name the one that replaces it", file: "internal/executor/requests/start.go",
+		name: "a run that is terminated does not name the one that replaces it", file: "internal/executor/commit/open.go",
 		old: ", ReplacedBy: id", new: "", more: true,
 	},
 }

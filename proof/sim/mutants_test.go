@@ -52,35 +52,35 @@ var coreMutants = []mutant{
 		old: "o.add(ReportChild, 0)", new: "_ = o",
 	},
 	{
-		name: "what a message did to another workflow is not repaired", file: "internal/executor/children/child.go",
-		old: "	if run == nil {\n		return nil\n	}\n	trigger := foreign(m)\n", new: "	if true || run == nil {\n		return nil\n	}\n	trigger := foreign(m)\n",
+		name: "what a message did to another workflow is not repaired", file: "internal/executor/inbox/repair.go",
+		old: "	if run == nil {\n		return nil\n	}\n	trigger := Foreign(m)\n", new: "	if true || run == nil {\n		return nil\n	}\n	trigger := Foreign(m)\n",
 	},
 	{
 		name: "the instance is kept after an activation that was discarded", file: "internal/executor/session/session.go",
-		old: "	if t.code.Tainted {\n		t.forget()\n	} else {\n		t.code.Drop()\n	}", new: "",
-		guard: "t.code.IsAhead(t.run())",
+		old: "	if t.Code.Tainted {\n		t.Forget()\n	} else {\n		t.Code.Drop()\n	}", new: "",
+		guard: "t.Code.IsAhead(t.Run())",
 	},
 	{
 		name: "a request commits, and then sends", file: "internal/executor/session/commit.go",
-		old: "		for _, c := range changes {\n			if err := t.outbox.Send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n		err := t.put(ctx, changes)\n",
-		new: "		err := t.put(ctx, changes)\n		if err != nil {\n			return err\n		}\n		for _, c := range changes {\n			if err := t.outbox.Send(ctx, c.run.Messages(c.commit)); err != nil {\n				return err\n			}\n		}\n",
+		old: "	if err == nil && len(triggers) == 0 {\n		err = t.sendBefore(ctx, changes)\n	}\n	if err == nil {\n		err = t.Put(ctx, changes)\n	}\n",
+		new: "	if err == nil {\n		err = t.Put(ctx, changes)\n	}\n	if err == nil && len(triggers) == 0 {\n		err = t.sendBefore(ctx, changes)\n	}\n",
 	},
 	{
-		name: "what was done before is deleted without repair", file: "internal/executor/deliveries/handle.go",
-		old: "return t.sendOwed(ctx, run, []*engine.Message{m})", new: "return nil",
+		name: "what was done before is deleted without repair", file: "internal/executor/inbox/repair.go",
+		old: "return SendOwed(ctx, t, run, []*engine.Message{m})", new: "return nil",
 	},
 	{
 		name: "a message whose commit does not come is deleted without a fence", file: "internal/executor/deliveries/handle.go",
-		old: "			fenced, err := s.fence(ctx, d.Message)\n			if fenced || err != nil {\n				return err\n			}\n			continue // what stands in the slot decides",
+		old: "			fenced, err := fence(ctx, s.Process, d.Message)\n			if fenced || err != nil {\n				return err\n			}\n			continue // what stands in the slot decides",
 		new: "			return nil",
 	},
 	{
 		name: "an answer without a write rests on what the cache knows", file: "internal/executor/session/retry.go",
-		old: "	if t.view.Fresh {\n		return err\n	}", new: "	if t.view.Fresh || t.view.Run != nil {\n		return err\n	}", more: true,
+		old: "	if t.View.Fresh {\n		return err\n	}", new: "	if t.View.Fresh || t.View.Run != nil {\n		return err\n	}", more: true,
 	},
 	{
 		name: "a query is answered from what the cache knows", file: "internal/executor/requests/read.go", test: "TestLinearizable",
-		old: "	if err := t.view.EnsureFresh(ctx); err != nil {\n", new: "	if err := t.view.EnsureLoaded(ctx); err != nil {\n",
+		old: "	if err := t.View.EnsureFresh(ctx); err != nil {\n", new: "	if err := t.View.EnsureLoaded(ctx); err != nil {\n",
 	},
 	{
 		name: "while a put's outcome is unknown, another is tried", file: "internal/executor/session/commit.go", test: "TestLinearizable",
@@ -88,7 +88,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a build runs the code of a run that is pinned to another", file: "internal/executor/commit/builds.go",
-		old: "	if !t.elsewhere(run) {\n", new: "	if true {\n",
+		old: "	if !IsPinnedElsewhere(t, run) {\n", new: "	if true {\n",
 	},
 	{
 		name: "a local activity runs before its update is accepted", file: "internal/executor/runner/local.go",
@@ -100,18 +100,18 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a signal that is sent again arrives again", file: "internal/executor/requests/signal.go",
-		old: "		case run.State.Signaled(requestID):\n			return t.final(ctx, nil)\n", new: "", more: true,
+		old: "		case run.State.Signaled(requestID):\n			return t.RequireFresh(ctx, nil)\n", new: "", more: true,
 	},
 	{
 		name: "an attempt that was run inline is taken for another chain's", file: "internal/executor/attempts/record.go",
 		old: "return r.By == m.Send || m.Seen > 0 && m.Attempt == 1", new: "return r.By == m.Send", more: true,
 	},
 	{
-		name: "what the run before has left unsent is not sent again", file: "internal/executor/deliveries/handle.go",
-		old: "return t.outbox.Send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
+		name: "what the run before has left unsent is not sent again", file: "internal/executor/inbox/repair.go",
+		old: "return t.Outbox.Send(ctx, next.OwedFirst(m))", new: "return nil", more: true,
 	},
 	{
-		name: "an update that the run before knows is accepted again", file: "internal/executor/requests/update.go",
+		name: "an update that the run before knows is accepted again", file: "internal/executor/requests/propose.go",
 		old: "known := c.runID == \"\" && before.State.Updates[c.request.ID] != nil", new: "known := false", more: true,
 	},
 	{
@@ -128,7 +128,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a reset puts, and sends nothing", file: "internal/executor/requests/reset.go",
-		old: "		if err := t.outbox.Send(ctx, messages); err != nil {\n			return err\n		}\n", new: "		_ = messages\n", more: true,
+		old: "	err = t.Outbox.Send(ctx, messages)\n", new: "	_ = messages\n", more: true,
 	},
 	{
 		name: "a reset that is sent again resets again", file: "internal/executor/requests/reset.go",
@@ -148,11 +148,11 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "an activity of a task queue is run inline", file: "internal/executor/activities/inline.go",
-		old: "a.TaskQueue != \"\" || c.of.activity.TaskQueue != \"\" || ", new: "", more: true,
+		old: "a.TaskQueue != \"\" || c.of.Activity.TaskQueue != \"\" || ", new: "", more: true,
 	},
 	{
 		name: "a run is deleted that has closed only now", file: "internal/executor/maintenance/erase.go",
-		old: "	case s.now() < ready:\n", new: "	case false:\n", more: true,
+		old: "	case s.Timestamp() < ready:\n", new: "	case false:\n", more: true,
 	},
 	{
 		name: "the moment of a cron expression after the end of the chain is taken", file: "engine/chain.go",
@@ -164,7 +164,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "what waits for its slot is not sent again", file: "internal/executor/activities/rate.go",
-		old: "	return nil, t.replace(ctx, run, w, m)\n", new: "	_ = engine.Message(m)\n	return nil, nil\n", more: true,
+		old: "	return nil, Replace(ctx, t, run, w, m)\n", new: "	_ = engine.Message(m)\n	return nil, nil\n", more: true,
 	},
 	{
 		name: "runs of a schedule overlap", file: "internal/schedule/machine.go",
@@ -236,7 +236,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "nobody looks after an attempt that goes on outside", file: "internal/executor/activities/pending.go",
-		old: "			return s.outbox.Send(ctx, []engine.Message{s.watch(w, kept)})\n", new: "			return nil\n", more: true,
+		old: "			return s.Outbox.Send(ctx, []engine.Message{watch(s, w, kept)})\n", new: "			return nil\n", more: true,
 	},
 }
 

@@ -18,7 +18,7 @@ var worldMutants = []mutant{
 	},
 	{ // weft: nothing of it runs
 		name: "the slow check finds nothing that waits in vain", file: "internal/executor/maintenance/resend.go",
-		old: "			if m = s.inPlaceOf(m, run, kept); r.lost(run, &m) {\n", new: "			if m = s.inPlaceOf(m, run, kept); false && r.lost(run, &m) {\n", more: true,
+		old: "			if m = inPlaceOf(s, m, run, kept); r.lost(run, &m) {\n", new: "			if m = inPlaceOf(s, m, run, kept); false && r.lost(run, &m) {\n", more: true,
 	},
 	{ // dynamodb: unprocessed items; answer lost: timers.puttimers
 		name: "timers that could not be kept count as kept", file: "internal/executor/outbox/outbox.go",
@@ -30,7 +30,7 @@ var worldMutants = []mutant{
 	},
 	{ // answer lost: attempts.recordattempt
 		name: "a record that is known to stand there is taken for another's", file: "internal/executor/activities/nextattempt.go",
-		old: "		return s.secondChain(ctx, m, event, next)\n", new: "		return nil\n", more: true,
+		old: "		return secondChain(ctx, s, m, event, next)\n", new: "		return nil\n", more: true,
 	},
 	{ // dynamodb: an index lags
 		name: "the list loses its page tokens", file: "internal/executor/requests/list.go",

@@ -97,12 +97,10 @@ func OptionsOf(args Args) (o executor.Options) {
 
 // NewBubble returns a scene over the store and the queue in memory, with process 1 on build-1 and process 2, which handles no
 // messages, on the same.
-func NewBubble(t testing.TB, args Args) Scene { return newBubble(t, New(t), args) }
+func NewBubble(t testing.TB, args Args) Scene { return NewBubbleOver(t, New(t), args) }
 
-// NewBubbleOnDisk is NewBubble over the embedded store and queue.
-func NewBubbleOnDisk(t testing.TB, args Args) Scene { return newBubble(t, OnDisk(t), args) }
-
-func newBubble(t testing.TB, d *Deployment, args Args) Scene {
+// NewBubbleOver is NewBubble over the stores of a given deployment.
+func NewBubbleOver(t testing.TB, d *Deployment, args Args) Scene {
 	t.Helper()
 	b := &Bubble{t: t, d: d, options: OptionsOf(args), processes: map[int]*hooked{}}
 	b.Deploy(1, "build-1")

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
-	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/meter"
@@ -21,10 +20,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/queue"
-	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
-	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
 	storememory "github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -34,18 +31,16 @@ type Deployment struct {
 	t testing.TB
 	// Store is the store, where it is in memory; nil elsewhere.
 	Store *storememory.Store
-	// Disk is the data directory of one that is on disk; nil elsewhere.
-	Disk  *disk.DB
 	Queue *queuememory.Queue
 	// Ports can be changed before a process is started, to put faults between it and the stores.
 	Ports executor.Ports
-	kept  kept
+	kept  Stores
 	// sealer offloads large payloads; nil where they are small.
 	sealer *seal.Sealer
 }
 
-// kept is where a deployment keeps its runs.
-type kept interface {
+// Stores is where a deployment keeps its runs.
+type Stores interface {
 	assembly.Store
 	store.Lister
 }
@@ -67,29 +62,14 @@ func New(t testing.TB) *Deployment {
 // Offload has the processes that are started from now on offload large payloads and commits, as with a bucket.
 func (d *Deployment) Offload() { d.sealer = seal.New(seal.Options{Blobs: blobmemory.New(nil)}) }
 
-// OnDisk returns a deployment without processes, on the embedded store and queue of a directory of its own, as the local
-// server has them.
-func OnDisk(t testing.TB) *Deployment {
-	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	db, err := disk.Open(t.TempDir())
-	must(err)
-	t.Cleanup(func() { must(db.Close()) })
-	s := storeembedded.New(db)
-	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
-	q, err := queueembedded.New(db, queue.Standard(TaskQueues...), queueembedded.Options{Violation: violation})
-	must(err)
-	d := &Deployment{t: t, Queue: q.Queue, Disk: db}
+// Over returns a deployment without processes, over a store and a queue that the caller closes; package ondisk has those on disk.
+func Over(t testing.TB, s Stores, q *queuememory.Queue) *Deployment {
+	d := &Deployment{t: t, Queue: q}
 	d.keepIn(s)
 	return d
 }
 
-func (d *Deployment) keepIn(s kept) {
+func (d *Deployment) keepIn(s Stores) {
 	d.kept = s
 	d.Ports = assembly.PortsOf(s, s, d.Queue)
 	d.Ports.Scanner = nil // the check over all runs changes what things cost

@@ -34,10 +34,7 @@ import (
 )
 
 // Queue is what an adapter has that is both ends of its queues.
-type Queue interface {
-	queue.Sender
-	queue.Receiver
-}
+type Queue = queue.Queue
 
 // Clock is the time by which a queue delays messages and ends their flight.
 type Clock interface {

@@ -29,7 +29,7 @@ func TestConformance(t *testing.T) {
 				return s
 			}
 		},
-		MaxBody: embedded.MaxBody, PageBytes: 1 << 20, Reopens: true, Lists: true,
+		MaxBody: embedded.MaxBody, PageBytes: 1 << 20, Reopens: true, Lists: true, Expires: true,
 		Damage: func(t *testing.T, s storetest.Store, d storetest.Damaged) {
 			at, _ := dirs.Load(s)
 			closeDB(t, at.(place).db)

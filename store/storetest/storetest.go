@@ -26,15 +26,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// Store is what every adapter has. One that lists workflows implements store.Lister too.
-type Store interface {
-	store.Log
-	store.Attempts
-	store.Timers
-	store.Scanner
-	store.Keys
-	store.Rates
-}
+// Store is what every adapter has. One that lists workflows is a store.Lister too, and one that deletes what has expired a
+// store.Expirer.
+type Store = store.Store
 
 // Harness is what the suite knows of an adapter.
 type Harness struct {
@@ -51,6 +45,8 @@ type Harness struct {
 	Reopens bool
 	// Lists says that the store is a store.Lister.
 	Lists bool
+	// Expires says that the store is a store.Expirer.
+	Expires bool
 	// CatchUp returns when the list has what was appended before; nil where the list is never behind.
 	CatchUp func(t *testing.T, s Store)
 	// Damage changes a byte of what is stored, as a fault of the medium or of a person would. s is not used after it, and the suite
@@ -83,6 +79,7 @@ func Run(t *testing.T, h Harness) {
 		{name: "Keys", tests: keyTests},
 		{name: "Rates", tests: rateTests},
 		{name: "List", tests: listTests, skip: !h.Lists},
+		{name: "Expiry", tests: expiryTests, skip: !h.Expires},
 		{name: "Damage", tests: damageTests, skip: h.Damage == nil},
 		{name: "Reopen", tests: reopenTests, skip: !h.Reopens},
 	}

@@ -398,7 +398,7 @@ func resultMessage(w *Attempt, e history.Event, due history.Timestamp) engine.Me
 	return m
 }
 
-// copyDelay is the delay of that copy, of a message that was sent just now.
+// CopyDelay is the delay of that copy, of a message that was sent just now.
 const CopyDelay = 2 * time.Second
 
 // observedAttempt makes an attempt at an activity, and tells of it. A nil failure is success. What follows from the attempt gets the

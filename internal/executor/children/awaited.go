@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// errAwaited is a closed run that is kept although it might be deleted: its parent is open, and does not know yet how it ended.
+// ErrAwaited is a closed run that is kept although it might be deleted: its parent is open, and does not know yet how it ended.
 var ErrAwaited = errors.New("turn: the parent of this run waits for its outcome")
 
 // IsAwaited reports whether an open run waits for the outcome of a closed one, of which part has the last commit and perhaps others. The

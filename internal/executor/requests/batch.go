@@ -99,15 +99,15 @@ type group []*updateCall
 
 // conclude answers the calls after they were tried, unless they cannot be carried out together. It returns those that
 // have to be carried out alone, and the rest.
-func (g group) conclude(t *session.Session, err error) (alone, rest group) {
+func (calls group) conclude(t *session.Session, err error) (alone, rest group) {
 	if err == nil {
 		return nil, nil
 	}
 	var apart *togetherError
-	if errors.As(err, &apart) && len(g) > 1 {
-		return apart.split(g)
+	if errors.As(err, &apart) && len(calls) > 1 {
+		return apart.split(calls)
 	}
-	for _, c := range g {
+	for _, c := range calls {
 		switch {
 		case c.settled:
 		case c.first != nil && c.first.settled:

@@ -27,7 +27,7 @@ func (s *Process) tooLargeText() string {
 	return fmt.Sprintf("what the workflow's code does in this task is larger than a commit may be, %d bytes: %s", s.Options.MaxCommit, advice)
 }
 
-// errWaited is a request whose time was over while it waited behind others. It was not carried out.
+// ErrWaited is a request whose time was over while it waited behind others. It was not carried out.
 var ErrWaited = api.Busy.New("the request waited behind others to this workflow until its time was over; nothing was written: send the request again")
 
 // Problem returns the problem that answers a request. Damage to what is stored names the workflow: only its callers meet it, and asking

@@ -44,7 +44,7 @@ func (s *Process) Carry(ctx context.Context, t *Session, end time.Time, fn func(
 	return Problem(t, err)
 }
 
-// leastTime is how long a request may take that is to wait for nothing.
+// LeastTime is how long a request may take that is to wait for nothing.
 const LeastTime = time.Second
 
 // Insist calls fn until it neither loses a race nor decides on old knowledge, or ctx ends.

@@ -29,7 +29,7 @@ func (s *Process) Observed() *observe.Hub { return s.Options.Observe }
 // Now is the time by the service's clock.
 func (s *Process) Now() time.Time { return s.World.Now() }
 
-// maxLookBack is how many runs before the latest a reset looks for one that an earlier sending of it has made.
+// MaxLookBack is how many runs before the latest a reset looks for one that an earlier sending of it has made.
 const MaxLookBack = 10
 
 // Process carries out requests and messages: it loads a run, runs its code, commits, and sends. It is the only part of

@@ -1,0 +1,97 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/seed-41655fb1/weft/backend"
+	"github.com/seed-41655fb1/weft/blob"
+	blobs3 "github.com/seed-41655fb1/weft/blob/s3"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/settings"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/queue/sqs"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/store/dynamo"
+)
+
+// kept is where a function keeps everything: in what the program brings, and else in AWS's services.
+type kept struct {
+	ports  executor.Ports
+	extend func(ctx context.Context, queue, receipt string, d time.Duration) error
+	blobs  blob.Blobs // nil if there are none
+	close  func() error
+}
+
+// optional are the fields of the environment that a function with these settings may do without.
+func (s Settings) optional() []string {
+	if s.Backend == nil {
+		return nil
+	}
+	return []string{"Table"}
+}
+
+// kept opens the backend of the program, if it has one, and takes AWS's services for what that leaves out.
+func (s Settings) kept(ctx context.Context, e *environment, c aws.Config) (*kept, error) {
+	given := &backend.Backend{}
+	if s.Backend != nil {
+		var err error
+		if given, err = s.Backend(ctx, e.taskQueues); err != nil {
+			return nil, fmt.Errorf("the backend does not open: %w", err)
+		}
+		if given == nil {
+			return nil, errors.New("the backend is nil")
+		}
+	}
+	k := &kept{close: func() error { return nil }, blobs: given.Blobs}
+	if given.Close != nil {
+		k.close = given.Close
+	}
+	if err := k.setStore(given.Store, e, c); err != nil {
+		return nil, errors.Join(err, k.close())
+	}
+	k.setQueue(given.Queue, e, c)
+	if k.blobs == nil && e.Bucket != "" {
+		k.blobs = blobs3.New(s3.NewFromConfig(c, pathStyle), e.Bucket)
+	}
+	return k, nil
+}
+
+// setStore sets the ports of a store; nil is DynamoDB.
+func (k *kept) setStore(s store.Store, e *environment, c aws.Config) error {
+	var lister store.Lister
+	if s != nil {
+		lister, _ = s.(store.Lister)
+	} else {
+		if e.Table == "" {
+			return fmt.Errorf("%s is not set, and the backend has no store", settings.Variable("Table"))
+		}
+		table, err := dynamo.New(dynamodb.NewFromConfig(c), dynamo.Options{Table: e.Table, Namespace: e.Namespace, NoList: e.List == "off"})
+		if err != nil {
+			return err
+		}
+		s, lister = table, table.Lister()
+	}
+	k.ports = executor.Ports{Log: s, Attempts: s, Timers: s, Lister: lister, Scanner: s, Keys: s, Rates: s}
+	return nil
+}
+
+// setQueue sets the port of the queues; nil is SQS.
+func (k *kept) setQueue(q queue.Queue, e *environment, c aws.Config) {
+	if q != nil {
+		k.ports.Queue, k.extend = q, q.Extend
+		return
+	}
+	s := sqs.New(awssqs.NewFromConfig(c), sqs.Options{URLs: e.urls})
+	k.ports.Queue, k.extend = s, s.Extend
+}
+
+// pathStyle has the bucket in the path where there is an endpoint of one's own, whose name has none before it.
+func pathStyle(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }

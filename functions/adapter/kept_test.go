@@ -1,0 +1,125 @@
+package adapter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/seed-41655fb1/weft/backend"
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
+	"github.com/seed-41655fb1/weft/examples/cart"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	storememory "github.com/seed-41655fb1/weft/store/memory"
+)
+
+// ask has a function of the API answer a request, and returns the body of a success.
+func ask(t *testing.T, f *Function, method, path, body string) string {
+	t.Helper()
+	request := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: path, Body: body, Headers: map[string]string{"content-type": "application/json"}}
+	request.RequestContext.HTTP.Method = method
+	event, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := f.Invoke(t.Context(), event)
+	var got events.APIGatewayV2HTTPResponse
+	if err = errors.Join(err, json.Unmarshal(answer, &got)); err != nil || got.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("%s %s: %v, %s", method, path, err, answer)
+	}
+	return got.Body
+}
+
+// Functions over a store and queues of the program's own run a workflow, and ask AWS for nothing: there is no table, no region and no key.
+func TestBackend(t *testing.T) {
+	t.Parallel()
+	s, q := storememory.New(storememory.Options{}), queuememory.New(queue.Standard("reports"), queuememory.Options{})
+	var opened []string
+	settings := Settings{Backend: func(_ context.Context, taskQueues []string) (*backend.Backend, error) {
+		opened = append(opened, strings.Join(taskQueues, " "))
+		return &backend.Backend{Store: s, Queue: q, Blobs: blobmemory.New(nil)}, nil
+	}}
+	vars := required()
+	delete(vars, "WEFT_TABLE")
+	vars["WEFT_TASK_QUEUES"] = "reports=https://queues.example.com/reports"
+	open := func(role Role) *Function {
+		t.Helper()
+		f, err := settings.Open(t.Context(), role, aws.Config{}, func(name string) string { return vars[name] }, slog.New(slog.DiscardHandler), cart.Registrations()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	api, activities := open(API), open(Activity)
+	if !slices.Equal(opened, []string{"reports", "reports"}) {
+		t.Errorf("opened for the task queues %q", opened)
+	}
+	ask(t, api, http.MethodPost, "/v1/workflows", `{"type":"cart","workflowId":"cart-1","input":{"owner":"ada"}}`)
+	ask(t, api, http.MethodPost, "/v1/workflows/cart-1/updates/addItem", `{"input":{"sku":"tea","quantity":2}}`)
+	ask(t, api, http.MethodPost, "/v1/workflows/cart-1/updates/checkout", `{"waitFor":"accepted"}`)
+	for q.Ready(queue.Activities) {
+		pump(t, q, activities, vars["WEFT_QUEUE_ACTIVITIES"])
+	}
+	if got := ask(t, api, http.MethodGet, "/v1/workflows/cart-1", ""); !strings.Contains(got, `"completed"`) {
+		t.Errorf("the cart is %s", got)
+	}
+	if got := ask(t, api, http.MethodGet, "/v1/workflows", ""); !strings.Contains(got, "cart-1") {
+		t.Errorf("the list is %s", got)
+	}
+}
+
+// pump stands in the place of the event source mapping of the activity queue.
+func pump(t *testing.T, q queue.Queue, f *Function, url string) {
+	t.Helper()
+	deliveries, err := q.Receive(t.Context(), queue.Activities, queue.MaxBatch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, err := Batch(url, deliveries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := f.Invoke(t.Context(), event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed, err := Failed(answer)
+	if err != nil || len(failed) > 0 {
+		t.Fatalf("%q failed, %v", failed, err)
+	}
+	for _, d := range deliveries {
+		if err := q.Delete(t.Context(), queue.Activities, d.Receipt); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A function whose backend has no store needs the table, and one whose backend does not open is not made.
+func TestBackendLacks(t *testing.T) {
+	t.Parallel()
+	vars, closed := required(), 0
+	delete(vars, "WEFT_TABLE")
+	for want, open := range map[string]backend.Open{
+		"WEFT_TABLE is not set": func(context.Context, []string) (*backend.Backend, error) {
+			return &backend.Backend{Close: func() error { closed++; return nil }}, nil
+		},
+		"is nil":           func(context.Context, []string) (*backend.Backend, error) { return nil, nil },
+		"no route to host": func(context.Context, []string) (*backend.Backend, error) { return nil, errors.New("no route to host") },
+	} {
+		_, err := Settings{Backend: open}.Open(t.Context(), API, aws.Config{}, func(name string) string { return vars[name] }, slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if closed != 1 {
+		t.Errorf("closed %d times", closed)
+	}
+}

@@ -1,0 +1,225 @@
+package docs_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/httpapi"
+)
+
+// A guide is a document that a test follows from its beginning to its end, in a folder beside a
+// checkout.
+type guide struct {
+	t        *testing.T
+	checkout string
+	dir      string // where the reader is
+	server   *url.URL
+	did      map[string]int // how many steps of each kind
+}
+
+var (
+	// step is a block of a guide, and the paragraph before it.
+	step = regexp.MustCompile("(?ms)^([^\n]*)\n\n```(go|sh)\n(.*?)^```")
+	// file is how a guide names the file that a block is written to.
+	file = regexp.MustCompile("Write this to `([a-z_.]+)`:$")
+	// seconds is a time in the output of go test, and cached what may stand in its place.
+	seconds = regexp.MustCompile(`[0-9.]+s$|\(cached\)$`)
+)
+
+// From nothing to a program with a test, as docs/getting-started.md has it.
+func TestGettingStarted(t *testing.T) {
+	t.Parallel()
+	g := newGuide(t)
+	g.follow("docs/getting-started.md")
+	for kind, least := range map[string]int{"file": 2, "command": 6, "server": 1, "request": 5, "output": 1} {
+		if g.did[kind] < least {
+			t.Errorf("it has %d steps of kind %s, want %d", g.did[kind], kind, least)
+		}
+	}
+}
+
+// A copy of examples/hello outside of the repository builds and runs as its README says.
+func TestHelloCopied(t *testing.T) {
+	t.Parallel()
+	g := newGuide(t)
+	g.follow("examples/hello/README.md")
+	for kind, least := range map[string]int{"command": 3, "server": 1, "request": 3, "output": 1} {
+		if g.did[kind] < least {
+			t.Errorf("it has %d steps of kind %s, want %d", g.did[kind], kind, least)
+		}
+	}
+}
+
+// newGuide returns a guide in an empty folder that only has a link to this checkout, weft.
+func newGuide(t *testing.T) *guide {
+	t.Helper()
+	checkout, err := filepath.Abs(".")
+	g := &guide{t: t, checkout: checkout, dir: t.TempDir(), did: map[string]int{}}
+	if err == nil {
+		err = os.Symlink(checkout, filepath.Join(g.dir, "weft"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// follow takes the steps of a document: it writes its files, runs its commands, and compares what
+// they print.
+func (g *guide) follow(document string) {
+	g.t.Helper()
+	steps := step.FindAllStringSubmatch(readFile(g.t, document), -1)
+	if n := len(blocks(g.t, document, "go")) + len(blocks(g.t, document, "sh")); n != len(steps) {
+		g.t.Fatalf("%s has %d blocks, %d of them with a paragraph before it", document, n, len(steps))
+	}
+	for _, s := range steps {
+		before, language, text := s[1], s[2], s[3]
+		name := file.FindStringSubmatch(before)
+		switch {
+		case language == "go" && name == nil:
+			g.t.Fatalf("%s does not name the file of\n%s", document, text)
+		case language == "go":
+			g.did["file"]++
+			if err := os.WriteFile(filepath.Join(g.dir, name[1]), []byte(text), 0o600); err != nil {
+				g.t.Fatal(err)
+			}
+		case request.MatchString(text):
+			g.ask(text)
+		default:
+			g.run(text)
+		}
+	}
+}
+
+// run runs the commands of a block, and compares their output with the comments after them.
+func (g *guide) run(block string) {
+	g.t.Helper()
+	var script, want string
+	for line := range strings.Lines(block) {
+		line = strings.TrimSpace(line)
+		switch said, is := strings.CutPrefix(line, "# "); {
+		case is:
+			g.did["output"]++
+			want += said + "\n"
+		case strings.HasPrefix(line, "git clone "): // the folder has this checkout in its place
+		case line == "go run .":
+			g.shell(script)
+			script = ""
+			g.serve()
+		default:
+			g.did["command"]++
+			script += line + "\n"
+		}
+	}
+	if got := g.shell(script); want != "" && withoutTime(got) != withoutTime(want) {
+		g.t.Errorf("%s prints\n%s\nand the document has\n%s", script, got, want)
+	}
+}
+
+// withoutTime has one space for each gap of a text, and no time at its end.
+func withoutTime(text string) string {
+	return seconds.ReplaceAllString(strings.Join(strings.Fields(text), " "), "")
+}
+
+// shell runs a script where the reader is, follows the reader to where it ends, and returns what it
+// prints. It asks no network for modules. The replaced module has the checkout's own path, so that go
+// does not build it again for each test.
+func (g *guide) shell(script string) string {
+	g.t.Helper()
+	if script == "" {
+		return ""
+	}
+	script = strings.ReplaceAll(script, "=../weft\n", "="+g.checkout+"\n")
+	where := filepath.Join(g.t.TempDir(), "where")
+	command := exec.Command("sh", "-eu")
+	command.Stdin = strings.NewReader(script + "pwd >'" + where + "'\n")
+	command.Dir = g.dir
+	command.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off", "GOWORK=off")
+	var failed strings.Builder
+	command.Stderr = &failed
+	out, err := command.Output()
+	if err != nil {
+		g.t.Fatalf("%v\n%s%s%s", err, script, out, &failed)
+	}
+	g.dir = strings.TrimSpace(readFile(g.t, where))
+	return string(out)
+}
+
+// serve builds the program and runs it, as go run does. To stop go run would not stop the program.
+func (g *guide) serve() {
+	g.t.Helper()
+	g.did["server"]++
+	program := filepath.Join(g.t.TempDir(), "program")
+	g.shell("go build -o '" + program + "' .\n")
+	server := exec.Command(program, "--addr", "127.0.0.1:0")
+	server.Dir = g.dir
+	g.server = serve(g.t, server)
+}
+
+// ask makes the requests of a block, and compares the answers with the comments after them.
+func (g *guide) ask(block string) {
+	g.t.Helper()
+	requests := request.FindAllStringSubmatch(block, -1)
+	if len(requests) != strings.Count(block, "curl ") || g.server == nil {
+		g.t.Fatalf("these requests have no answers, or no server runs:\n%s", block)
+	}
+	for _, r := range requests {
+		g.did["request"]++
+		method, body := http.MethodGet, r[2]
+		if body != "" {
+			method = http.MethodPost
+		}
+		asked, err := http.NewRequestWithContext(g.t.Context(), method, g.server.String()+r[1], strings.NewReader(body))
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(asked)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		said, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		got := runID.ReplaceAllString(strings.TrimSpace(string(said)), `"runId":"..."`)
+		if got = fmt.Sprintf("%d %s %s", answer.StatusCode, answer.Header.Get(httpapi.CostHeader), got); err != nil || got != r[3] {
+			g.t.Errorf("%s %s is answered\n%s %v\nand the document has\n%s", r[1], body, got, err, r[3])
+		}
+	}
+}
+
+var greeting = regexp.MustCompile(`http://[0-9.]+:[0-9]+`)
+
+// serve starts a local server until the test ends, and returns the address that it prints.
+func serve(t *testing.T, server *exec.Cmd) *url.URL {
+	t.Helper()
+	out, err := server.StdoutPipe()
+	if err == nil {
+		err = server.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill() // what it keeps goes as well
+		_ = server.Wait()
+	})
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, lines) }() // until it ends
+	u, err := url.Parse(greeting.FindString(line))
+	if err != nil || u.Host == "" {
+		t.Fatalf("the server says %q: %v", line, err)
+	}
+	return u
+}

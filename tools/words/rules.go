@@ -1,0 +1,115 @@
+package main
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// A rule is a word that is not written, or another habit. A word is looked for without regard to case, unless its pattern
+// says otherwise.
+type rule struct {
+	// word names the rule, also in notyet.txt.
+	word string
+	// instead is what to write, and why the reason.
+	instead, why string
+	// text matches prose: comments, string literals, documents, scripts. Empty matches none.
+	text string
+	// name matches identifiers, cut into words: "settle child" for SettleChild.
+	name string
+	// exact matches identifiers as they are; function only the names of declared functions and methods, and qualifier only
+	// what a period follows, as the name of a package.
+	exact, function, qualifier string
+	// fine matches what is taken out of a line of prose before text is looked for.
+	fine string
+	// under are the folders to which the rule is limited; none are all.
+	under []string
+}
+
+const (
+	plain   = "the plain word"
+	private = "the field has a term"
+	riddle  = "it has to be read twice"
+	verb    = "a function that acts reads as a command, and one that fetches says so"
+)
+
+var (
+	executors = []string{"internal/turn", "internal/executor"}
+	runs      = []string{"engine", "internal", "client", "workflow", "proof/sim", "proof/turntest"}
+)
+
+// The rules of words. Those of lengths are in width.go.
+var rules = []rule{
+	{word: "mend", instead: "fix", why: plain, text: `\bmend(s|ed|ing)?\b`, name: `\bmend(s|ed|ing)?\b`},
+	{word: "comes again", instead: "is redelivered, is retried, or who sends it", why: plain, text: `\b(come|comes|came|coming) again\b`},
+	{word: "apart", instead: "separate, separately, offloaded", why: plain, text: `\bapart\b`, name: `\bapart\b`, fine: `\b(tell|tells|told)( \w+){0,3} apart\b|\b\d+ \w+ apart\b`},
+	{word: "none of the", instead: "does not belong to, is not one of", why: riddle, text: `\bnone of the\b`},
+	{word: "brought about", instead: "caused, triggered", why: plain, text: `\b(brought|brings?|bringing) about\b`},
+	{word: "where for if", instead: "if or when", why: plain, text: `\bwhere there (is|are|was|were) (no|none|nothing|nobody)\b|\b(nil|empty|0|zero|false|true|nothing|none|no error) where\b|; where (there|it|that|they|nothing|nobody|none) (is|are|was|were|has|have)\b`},
+
+	{word: "turn", instead: "executor", why: private, text: `\bpackage turn\b|\bturn\.[A-Z]`, qualifier: `^turn(test)?$`},
+	{word: "wave", instead: "causation id", why: private, text: `\bwaves?\b`, name: `\bwaves?\b`},
+	{word: "errand", instead: "outbound request", why: private, text: `\berrands?\b`, name: `\berrands?\b`},
+	{word: "rivals", instead: "contention backoff", why: private, text: `\brivals?\b`, name: `\brivals?\b`},
+	{word: "pump", instead: "worker", why: private, text: `\bpump(s|ed|ing)?\b`, name: `\bpumps?\b`},
+	{word: "seal", instead: "codec; encode, encrypt", why: private, text: `\b(un)?seal(s|ed|er|ers|ing)?\b`, name: `\b(un)?seal(s|ed|er|ers|ing)?\b`},
+	{word: "spill", instead: "offload", why: private, text: `\bspill(s|ed|ing)?\b`, name: `\bspill(s|ed|ing)?\b`},
+	{word: "police", instead: "check the contract", why: private, text: `\bpolic(e|es|ed|ing)\b`, name: `\bpolic(e|es|ed|ing)\b`, fine: `\bretry policies\b`},
+	{word: "upkeep", instead: "maintenance", why: private, text: `\bupkeep\b`, name: `\bupkeep\b`},
+	{word: "ReachOut", instead: "DeliverExternal", why: private, text: `\bReachOut\b`, name: `\breach out\b`},
+	{word: "SettleChild", instead: "StartOrCloseChild", why: private, text: `\bSettleChild\b`, name: `\bsettle child\b`},
+	{word: "ReportChild", instead: "NotifyParent", why: private, text: `\bReportChild\b`, name: `\breport child\b`},
+	{word: "Declare", instead: "NewWorkflow", why: private, text: `\bworkflow\.Declare\b`, exact: `^Declare$`},
+	{word: "Opening", instead: "WithStart", why: private, text: "`Opening`|\\.Opening\\b", exact: `^Opening$`},
+	{word: "Beat", instead: "RecordHeartbeat, with External for an attempt outside", why: private, text: `\bactivity\.Beat\b`, exact: `^Beat$`},
+	{word: "scene", instead: "testbed", why: private, name: `\bscenes?\b`},
+	{word: "stage of tests", instead: "enginetest", why: private, qualifier: `^stage$`},
+	{word: "family", instead: "children", why: private, text: `\bfamil(y|ies)\b`, name: `\bfamily\b`},
+	{word: "gate", instead: "queue, lock", why: private, name: `\bgates?\b`, under: executors},
+	{word: "heart", instead: "heartbeater", why: private, name: `\bhearts?\b`},
+	{word: "shown", instead: "visibility", why: private, name: `\bshown\b`, under: runs},
+	{word: "brought", instead: "input events", why: private, name: `\bbrought\b`, under: runs},
+	{word: "ticket of an attempt", instead: "token", why: private, name: `\btickets?\b`, under: executors},
+
+	{word: "mine, told", instead: "checkBuild, locate, reportTasks, recordTask, recordRun", why: verb, function: `^(mine|told|ran|worked)$`},
+	{word: "known, current", instead: "ensureLoaded, ensureFresh, requireFresh, wasDelivered", why: verb, function: `^(known|current|final|named|has|room|policy)$`, under: executors},
+
+	{word: wideMarkdown, instead: "lines of at most 120 columns", why: "side by side, two fit on a screen"},
+	{word: wideComment, instead: "comments of at most 100 columns", why: "side by side, two fit on a screen"},
+}
+
+// exceptions are files in which nothing is looked for, with the reason.
+var exceptions = []struct {
+	pattern *regexp.Regexp
+	why     string
+}{
+	{regexp.MustCompile(`(^|/)testdata/`), "golden data, recordings and stored forms"},
+	{regexp.MustCompile(`^docs/decisions/00([0-2]\d|3[0-5])-`), "a record of what was decided then, in the words of then"},
+	{regexp.MustCompile(`^tools/words/`), "it names the words"},
+	{regexp.MustCompile(`_gen\.go$`), "written by a generator, from what is checked"},
+	{regexp.MustCompile(`^LICENSE$|go\.(mod|sum)$|^localstack/locks/`), "the text of others"},
+}
+
+// excluded returns why nothing is looked for in a file, or "" if something is.
+func excluded(file string) string {
+	for _, e := range exceptions {
+		if e.pattern.MatchString(file) {
+			return e.why
+		}
+	}
+	switch path.Ext(file) {
+	case ".go", ".md", ".sh", ".yaml", ".yml", ".tf", ".ts", ".py", ".js", "":
+		return ""
+	}
+	return "it is data"
+}
+
+// appliesTo reports whether a rule is looked for in a file.
+func (r *rule) appliesTo(file string) bool {
+	for _, folder := range r.under {
+		if strings.HasPrefix(file, folder+"/") {
+			return true
+		}
+	}
+	return len(r.under) == 0
+}

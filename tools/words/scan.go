@@ -1,0 +1,176 @@
+package main
+
+import (
+	"go/scanner"
+	"go/token"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// compiled are the patterns of a rule; a pattern that the rule does not have is nil.
+type compiled struct {
+	*rule
+	text, name, exact, function, qualifier, fine *regexp.Regexp
+}
+
+// isIn reports whether an identifier breaks the rule.
+func (c *compiled) isIn(i identifier) bool {
+	return c.name != nil && c.name.MatchString(words(i.name)) || c.exact != nil && c.exact.MatchString(i.name) ||
+		i.declared && c.function != nil && c.function.MatchString(i.name) ||
+		i.qualifies && c.qualifier != nil && c.qualifier.MatchString(i.name)
+}
+
+// An identifier of Go code: whether it is the name of a function that is declared there, and whether a period follows.
+type identifier struct {
+	name                string
+	line                int
+	declared, qualifies bool
+}
+
+var patterns = compileAll()
+
+func compileAll() (all []compiled) {
+	compile := func(flags, pattern string) *regexp.Regexp {
+		if pattern == "" {
+			return nil
+		}
+		return regexp.MustCompile(flags + pattern)
+	}
+	for i := range rules {
+		r := &rules[i]
+		flags := "(?i)"
+		if unicode.IsUpper(rune(r.word[0])) || strings.Contains(r.text, "[A-Z]") {
+			flags = "" // the name of a declaration
+		}
+		all = append(all, compiled{r, compile(flags, r.text), compile("", r.name), compile("", r.exact), compile("", r.function), compile("", r.qualifier), compile("(?i)", r.fine)})
+	}
+	return all
+}
+
+// hitsIn returns the hits of all rules in a file.
+func hitsIn(file, text string) hits {
+	s := &inspection{file: file, lines: strings.Split(text, "\n")}
+	if path.Ext(file) == ".go" {
+		s.goFile(text)
+	} else {
+		for i, line := range s.lines {
+			s.prose(i+1, line)
+		}
+	}
+	s.widths(text)
+	return s.found
+}
+
+// An inspection is the search in one file.
+type inspection struct {
+	file  string
+	lines []string
+	found hits
+}
+
+func (s *inspection) add(word string, line int) {
+	text := ""
+	if line <= len(s.lines) {
+		text = strings.TrimSpace(s.lines[line-1])
+	}
+	s.found = append(s.found, hit{word, s.file, line, text})
+}
+
+// slashed are paths and addresses: a folder has its name until it is moved, and a link or an import follows.
+var slashed = regexp.MustCompile(`[\w.:~-]*(/[\w.-]+)+/?`)
+
+// prose looks for words in a line of text, but not in paths.
+func (s *inspection) prose(line int, text string) {
+	text = slashed.ReplaceAllString(text, "")
+	for _, p := range patterns {
+		if p.text == nil || !p.appliesTo(s.file) {
+			continue
+		}
+		left := text
+		if p.fine != nil {
+			left = p.fine.ReplaceAllString(text, "")
+		}
+		for range p.text.FindAllString(left, -1) {
+			s.add(p.word, line)
+		}
+	}
+}
+
+// identifier looks for words in an identifier.
+func (s *inspection) identifier(i identifier) {
+	for _, p := range patterns {
+		if p.isIn(i) && p.appliesTo(s.file) {
+			s.add(p.word, i.line)
+		}
+	}
+}
+
+// words cuts an identifier into words: "settle child id" for SettleChildID.
+func words(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		begins := unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if begins || r == '_' {
+			b.WriteByte(' ')
+		}
+		if r != '_' {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// goFile looks for words in the comments, the string literals and the identifiers of Go code.
+func (s *inspection) goFile(text string) {
+	files := token.NewFileSet()
+	file := files.AddFile(s.file, files.Base(), len(text))
+	var scan scanner.Scanner
+	scan.Init(file, []byte(text), nil, scanner.ScanComments)
+	var names declarations
+	var last *identifier // until the token after it is known
+	for {
+		at, kind, literal := scan.Scan()
+		if last != nil {
+			last.qualifies = kind == token.PERIOD
+			s.identifier(*last)
+			last = nil
+		}
+		declared := names.next(kind)
+		switch line := file.Line(at); kind {
+		case token.EOF:
+			return
+		case token.COMMENT, token.STRING:
+			for i, part := range strings.Split(literal, "\n") {
+				s.prose(line+i, part)
+			}
+		case token.IDENT:
+			last = &identifier{name: literal, line: line, declared: declared}
+		}
+	}
+}
+
+// declarations follows tokens, to know which names a func declares.
+type declarations struct {
+	after bool // a func that has no name yet
+	depth int  // of the receiver's parentheses
+}
+
+// next takes the next token, and reports whether it is the name of a declared function.
+func (d *declarations) next(kind token.Token) bool {
+	switch {
+	case kind == token.FUNC:
+		d.after, d.depth = true, 0
+	case !d.after, kind == token.COMMENT:
+	case kind == token.LPAREN:
+		d.depth++
+	case kind == token.RPAREN:
+		d.depth--
+	case d.depth == 0:
+		d.after = false
+		return kind == token.IDENT
+	}
+	return false
+}

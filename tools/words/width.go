@@ -1,0 +1,62 @@
+package main
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// The rules of lengths, and how long a line may be.
+const (
+	wideMarkdown, markdownColumns = "wide Markdown", 120
+	wideComment, commentColumns   = "wide comment", 100
+	tab                           = "    "
+)
+
+var (
+	// noProse are comments that tools read, which have to be one line.
+	noProse = regexp.MustCompile(`^\s*//(go:|nolint|weftvet:|lint:|\s*want )`)
+	// unbroken is a text that cannot be wrapped: a path, an address, a link in a list, perhaps with a label before it.
+	unbroken = regexp.MustCompile(`^\s*(//|#|[-*]|\d+\.)?\s*(\*\*\w+\*\*: )?\S+$`)
+)
+
+// widths looks for lines that are too long.
+func (s *inspection) widths(text string) {
+	switch path.Ext(s.file) {
+	case ".md":
+		s.markdown()
+	case ".go":
+		s.comments("//")
+	case ".sh", ".yaml", ".yml", ".tf", "":
+		s.comments("#")
+	}
+}
+
+// markdown looks for long lines. Code, tables and headings cannot be wrapped.
+func (s *inspection) markdown() {
+	code := false
+	for i, line := range s.lines {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+		}
+		whole := strings.HasPrefix(strings.TrimSpace(line), "|") || strings.HasPrefix(line, "#")
+		if !code && !whole && columns(line) > markdownColumns && !unbroken.MatchString(line) {
+			s.add(wideMarkdown, i+1)
+		}
+	}
+}
+
+// comments looks for long lines that are comments as a whole.
+func (s *inspection) comments(begin string) {
+	for i, line := range s.lines {
+		comment := strings.HasPrefix(strings.TrimSpace(line), begin)
+		if comment && columns(line) > commentColumns && !noProse.MatchString(line) && !unbroken.MatchString(line) {
+			s.add(wideComment, i+1)
+		}
+	}
+}
+
+func columns(line string) int {
+	return utf8.RuneCountInString(strings.ReplaceAll(line, "\t", tab))
+}
