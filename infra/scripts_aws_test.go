@@ -37,7 +37,7 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 		recorders[name] = &privilege.Recorder{}
 	}
 	t.Run("scripts", func(t *testing.T) {
-		for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "turn", "testdata")) {
+		for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {
 			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
 				t.Parallel()
 				playRecorded(t, path, functions, recorders)

@@ -240,7 +240,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 func TestNoPayloadOfTheScriptsIsTold(t *testing.T) {
 	t.Parallel()
 	all := hear(t)
-	for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "turn", "testdata")) {
+	for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

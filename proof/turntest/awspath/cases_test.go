@@ -10,12 +10,12 @@ import (
 	"github.com/seed-41655fb1/weft/proof/turntest"
 )
 
-// TestCases plays the scripts of package turn through the functions, over a store in memory, and expects the same of each
+// TestCases plays the scripts of package executor through the functions, over a store in memory, and expects the same of each
 // line as in the bubble that wrote them: with the events of an HTTP API, and with those of a REST API. With `make test-aws` TestUpdateCasesOnAWS plays them on DynamoDB.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range []string{"http", "rest"} {
-		for _, path := range turntest.Scripts(t, filepath.Join("..", "..", "..", "internal", "turn", "testdata")) {
+		for _, path := range turntest.Scripts(t, filepath.Join("..", "..", "..", "internal", "executor", "testdata")) {
 			folder, name := filepath.Split(path)
 			t.Run(filepath.Join(gateway, filepath.Base(folder), name), func(t *testing.T) {
 				t.Parallel()
