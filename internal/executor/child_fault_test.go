@@ -14,8 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// runFamily deals with children in every way that sends messages, and leaves one to its close policy.
-func runFamily(ctx workflow.Context, _ string) (string, error) {
+// runChildren deals with children in every way that sends messages, and leaves one to its close policy.
+func runChildren(ctx workflow.Context, _ string) (string, error) {
 	left := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "left"})
 	asked := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "asked"})
 	told := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "told"})
@@ -43,14 +43,14 @@ func runFamily(ctx workflow.Context, _ string) (string, error) {
 	return again + ", " + heard, err
 }
 
-// playFamily plays it with one write failing, and returns what became of all.
-func playFamily(t *testing.T, number int, f fault) (seen []string, count int) {
+// playChildren plays it with one write failing, and returns what became of all.
+func playChildren(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
 		ports := &faulty{Ports: d.Ports, number: number, fault: f}
 		d.Ports = executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Queue: ports}
-		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, runFamily)}
+		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, runChildren)}
 		p := d.Start(executor.Options{}, registrations...)
 		run, err := parent.Start(context.Background(), p.Client, "p", "", workflow.StartOptions{RequestID: "start"})
 		if err != nil {
@@ -83,16 +83,16 @@ func playFamily(t *testing.T, number int, f fault) (seen []string, count int) {
 	return seen, count
 }
 
-// Every write of a family fails, in three ways: each child is started once, and all end as they do when none fails.
-func TestEveryWriteOfAFamilyFails(t *testing.T) {
-	want, count := playFamily(t, 0, refused)
+// Every write of a parent and its children fails, in three ways: each child is started once, and all end as they do when none fails.
+func TestEveryWriteOfChildrenFails(t *testing.T) {
+	want, count := playChildren(t, 0, refused)
 	if count < 30 || want[1] != "left terminated in run 1" || want[4] != "again completed in run 2" {
 		t.Fatalf("without a fault %d writes come to %q", count, want)
 	}
 	t.Logf("the scenario makes %d writes: %q", count, want)
 	for number := 1; number <= count; number++ {
 		for _, f := range []fault{refused, dropped, lost} {
-			if got, _ := playFamily(t, number, f); fmt.Sprint(got) != fmt.Sprint(want) {
+			if got, _ := playChildren(t, number, f); fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Fatalf("with write %d failing (%v) all came to\n%q\nwant\n%q", number, f, got, want)
 			}
 		}

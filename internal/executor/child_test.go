@@ -55,23 +55,23 @@ func runKid(ctx workflow.Context, how string) (string, error) {
 	return how + " of " + info.Parent.WorkflowID, nil
 }
 
-// family is a deployment whose parents run a function of the test's.
-type family struct {
+// parents is a deployment whose parents run a function of the test's.
+type parents struct {
 	*turntest.Deployment
 	*turntest.Process
 	t             testing.TB
 	registrations []workflow.Registration
 }
 
-func newFamily(t testing.TB, code func(workflow.Context, string) (string, error)) *family {
+func newParents(t testing.TB, code func(workflow.Context, string) (string, error)) *parents {
 	d := turntest.New(t)
-	f := &family{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}}
+	f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}}
 	f.Process = d.Start(executor.Options{}, f.registrations...)
 	return f
 }
 
 // play starts a parent, and returns its result.
-func (f *family) play(input string) (string, error) {
+func (f *parents) play(input string) (string, error) {
 	f.t.Helper()
 	run, err := parent.Start(f.t.Context(), f.Client, "p", input)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *family) play(input string) (string, error) {
 }
 
 // check looks at the types of events in the history of a workflow's latest run, in their order, and replays all runs.
-func (f *family) check(id string, want ...history.Type) {
+func (f *parents) check(id string, want ...history.Type) {
 	f.t.Helper()
 	types, err := f.History(f.t.Context(), id)
 	if err != nil {
@@ -99,7 +99,7 @@ func (f *family) check(id string, want ...history.Type) {
 	f.Deployment.Replay(f.registrations...)
 }
 
-func (f *family) status(id string) history.Status {
+func (f *parents) status(id string) history.Status {
 	f.t.Helper()
 	d, err := f.Client.Describe(f.t.Context(), id, "")
 	if err != nil {
@@ -111,7 +111,7 @@ func (f *family) status(id string) history.Status {
 func TestChildCompletes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFamily(t, func(ctx workflow.Context, _ string) (string, error) {
+		f := newParents(t, func(ctx workflow.Context, _ string) (string, error) {
 			child := kid.StartChild(ctx, "ok")
 			run, err := child.Started(ctx)
 			if err != nil || run == "" || child.WorkflowID() == "" {
@@ -136,7 +136,7 @@ func TestChildErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		unknown := workflow.Declare[string, string]("unknown")
-		f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+		f := newParents(t, func(ctx workflow.Context, how string) (string, error) {
 			switch how {
 			case "unknown":
 				return unknown.RunChild(ctx, "")
@@ -188,7 +188,7 @@ func TestChildErrors(t *testing.T) {
 func TestChildIsSignaledAndCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFamily(t, func(ctx workflow.Context, _ string) (string, error) {
+		f := newParents(t, func(ctx workflow.Context, _ string) (string, error) {
 			first := kid.StartChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k1"})
 			if _, err := kidGo.SendTo(ctx, first, "hello").Get(ctx); err != nil {
 				return "", err
@@ -241,7 +241,7 @@ func TestChildIsSignaledAndCanceled(t *testing.T) {
 func TestCanceledScopeOfAChild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+		f := newParents(t, func(ctx workflow.Context, how string) (string, error) {
 			o := workflow.ChildOptions{WorkflowID: how, WaitCancellation: how == "waits", ParentClosePolicy: workflow.AbandonChild}
 			inner, cancel := workflow.WithCancel(ctx)
 			child := kid.StartChild(inner, map[string]string{"waits": "stubborn"}[how]+map[string]string{"leaves": "stubborn", "never": "wait"}[how], o)
@@ -292,7 +292,7 @@ func TestRequestUnderCanceledContext(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+				f := newParents(t, func(ctx workflow.Context, how string) (string, error) {
 					inner, cancel := workflow.WithCancel(ctx)
 					child := kid.StartChild(inner, "wait", workflow.ChildOptions{WorkflowID: "k1", ParentClosePolicy: workflow.AbandonChild})
 					if _, err := child.Started(ctx); err != nil {
@@ -327,7 +327,7 @@ func TestParentClosePolicies(t *testing.T) {
 		t.Run(ends, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+				f := newParents(t, func(ctx workflow.Context, how string) (string, error) {
 					if how == "over" {
 						return how, nil
 					}
@@ -384,7 +384,7 @@ func TestParentClosePolicies(t *testing.T) {
 func TestParentWaitsForTheWholeChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFamily(t, func(ctx workflow.Context, how string) (string, error) {
+		f := newParents(t, func(ctx workflow.Context, how string) (string, error) {
 			return kid.RunChild(ctx, "wait", workflow.ChildOptions{WorkflowID: "k"})
 		})
 		run, err := parent.Start(t.Context(), f.Client, "p", "")
@@ -418,7 +418,7 @@ func TestResetOfAParent(t *testing.T) {
 		t.Run(when, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFamily(t, func(ctx workflow.Context, _ string) (string, error) {
+				f := newParents(t, func(ctx workflow.Context, _ string) (string, error) {
 					if err := workflow.Sleep(ctx, time.Minute); err != nil {
 						return "", err
 					}
@@ -489,7 +489,7 @@ func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := turntest.New(t)
-		f := &family{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
+		f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 			first, second := kid.StartChild(ctx, "wait"), kid.StartChild(ctx, "wait")
 			_ = kidGo.SendTo(ctx, first, "from "+second.WorkflowID())
 			_ = kidGo.SendTo(ctx, second, "from "+first.WorkflowID())
@@ -540,7 +540,7 @@ func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 func TestChildAfterResetToTheFirstTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFamily(t, func(ctx workflow.Context, _ string) (string, error) {
+		f := newParents(t, func(ctx workflow.Context, _ string) (string, error) {
 			child := kid.StartChild(ctx, "ok")
 			_, err := child.Get(ctx)
 			return child.WorkflowID(), err

@@ -97,7 +97,7 @@ func operations() []operation {
 			temporal: 3 * action,
 		},
 	}
-	all = append(append(all, families()...), queued()...)
+	all = append(append(all, children()...), queued()...)
 	for _, o := range []operation{
 		{name: "signal", budget: counts{writes: 1, reads: 1, messages: 0}, temporal: action, run: func(ctx context.Context, d *deployment, id string) error {
 			return poke.Send(ctx, d.Client, id, 1)
@@ -131,8 +131,8 @@ func operations() []operation {
 	return all
 }
 
-// families is the work of several workflows, and of several builds.
-func families() []operation {
+// children is the work of several workflows, and of several builds.
+func children() []operation {
 	return []operation{
 		{
 			name: "start, a child of one task, end", budget: counts{writes: 3, reads: 5, messages: 2}, times: 5, ends: true, run: whole(parent, job{Steps: 1}),

@@ -312,7 +312,7 @@ func (s *simulation) end() {
 		}
 	}
 	a.checkAcks()
-	a.checkFamilies()
+	a.checkChildren()
 	a.checkSchedules()
 	a.checkLetters()
 	a.checkPace()

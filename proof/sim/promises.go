@@ -11,15 +11,15 @@ import (
 
 // checkSchedules demands of schedules what docs/schedules.md promises.
 func (a *audit) checkSchedules() {
-	families := a.families()
+	children := a.children()
 	for _, id := range a.schedules {
 		lives := a.lives(id)
 		for _, l := range lives {
 			l.checkMoments()
 			l.checkMissing()
 			l.checkAsked()
-			l.checkAlone(families)
-			l.checkEnding(families, lives)
+			l.checkAlone(children)
+			l.checkEnding(children, lives)
 		}
 	}
 }
@@ -241,13 +241,13 @@ func (l *life) checkAsked() {
 }
 
 // checkAlone demands that no two runs were open at once, unless they may be.
-func (l *life) checkAlone(families map[string]*family) {
+func (l *life) checkAlone(children map[string]*childRecord) {
 	if l.mixed() || l.policy() == stored.OverlapAllowAll {
 		return
 	}
 	for _, s := range l.shifts {
 		for _, other := range l.shifts {
-			f, g := families[s.request], families[other.request]
+			f, g := children[s.request], children[other.request]
 			if s == other || f.last == nil || g.last == nil {
 				continue
 			}
@@ -266,13 +266,13 @@ func (l *life) checkAlone(families map[string]*family) {
 // checkEnding demands that a run comes to its own end, also when the schedule has been deleted, unless another is to be in its
 // place by the policy. A run of a moment that another schedule of the same id has a run of, too, may be ended in the place of that one: both have one
 // workflow id.
-func (l *life) checkEnding(families map[string]*family, lives []*life) {
+func (l *life) checkEnding(children map[string]*childRecord, lives []*life) {
 	if l.mixed() {
 		return
 	}
 	ends := l.policy() == stored.OverlapCancel || l.policy() == stored.OverlapTerminate
 	for _, s := range l.shifts {
-		last := families[s.request].last
+		last := children[s.request].last
 		if last == nil {
 			continue
 		}

@@ -138,7 +138,7 @@ func (l *code) keep(ctx workflow.Context, p program) (tally, error) {
 	if err := l.steps(ctx, p, &t); err != nil {
 		return t, err
 	}
-	if err := l.family(ctx, p, &t); err != nil {
+	if err := l.runChildren(ctx, p, &t); err != nil {
 		return t, err
 	}
 	if fails {

@@ -394,7 +394,7 @@ func Workload(build string) []workflow.Registration {
 		workflow.Bind(Watcher, watcher(build)), workflow.Bind(Registrar, registrar(build)),
 		workflow.Bind(Sequence, sequence(activity.Options{})), workflow.Bind(Inline, sequence(activity.Options{Inline: true})),
 		workflow.Bind(Parallel, parallel), workflow.Bind(Sleeper, sleeper), Work,
-		workflow.Bind(leaver, runLeaver), workflow.Bind(Family, runFamily), workflow.Bind(Member, runMember), workflow.Bind(meddler, runMeddler), workflow.Bind(flaky, runFlaky),
+		workflow.Bind(leaver, runLeaver), workflow.Bind(Parent, runParent), workflow.Bind(Member, runMember), workflow.Bind(meddler, runMeddler), workflow.Bind(flaky, runFlaky),
 		workflow.Bind(Shower, runShower),
 		workflow.Bind(waiter, runWaiter, workflow.BindOptions{Pinned: true}), workflow.Bind(patient, runPatient), approve,
 		workflow.Bind(Courier, courier),

@@ -51,8 +51,8 @@ func (l *code) entry(ctx workflow.Context, d draft) (string, error) {
 	return fmt.Sprint("entry ", d.Number), nil
 }
 
-// family has the children of a ledger do their work, and tells another workflow that its own is done.
-func (l *code) family(ctx workflow.Context, p program, t *tally) error {
+// runChildren has the children of a ledger do their work, and tells another workflow that its own is done.
+func (l *code) runChildren(ctx workflow.Context, p program, t *tally) error {
 	var group workflow.WaitGroup
 	for i := range p.Kids {
 		group.Go(ctx, func(ctx workflow.Context) {
@@ -92,8 +92,8 @@ func (l *code) family(ctx workflow.Context, p program, t *tally) error {
 	return ctx.Err()
 }
 
-// family is what the audit knows of a child: the runs that its start has made, and the runs that had it started.
-type family struct {
+// childRecord is what the audit knows of a child: the runs that its start has made, and the runs that had it started.
+type childRecord struct {
 	made    []*engine.Run // without those that continue others
 	last    *engine.Run   // of the chain
 	parents []*engine.Run
@@ -101,12 +101,12 @@ type family struct {
 	policy  history.ParentClosePolicy
 }
 
-// families are those of all children, by the request id of their start.
-func (a *audit) families() map[string]*family {
-	all := map[string]*family{}
-	of := func(request string) *family {
+// children are those of all, by the request id of their start.
+func (a *audit) children() map[string]*childRecord {
+	all := map[string]*childRecord{}
+	of := func(request string) *childRecord {
 		if all[request] == nil {
-			all[request] = &family{}
+			all[request] = &childRecord{}
 		}
 		return all[request]
 	}
@@ -135,12 +135,12 @@ func (a *audit) families() map[string]*family {
 	return all
 }
 
-// checkFamilies demands that each child was started once, that each parent knows how its child ended, and that none was left
+// checkChildren demands that each child was started once, that each parent knows how its child ended, and that none was left
 // that its close policy ends.
-func (a *audit) checkFamilies() {
-	families := a.families()
-	for _, request := range slices.Sorted(maps.Keys(families)) {
-		f := families[request]
+func (a *audit) checkChildren() {
+	children := a.children()
+	for _, request := range slices.Sorted(maps.Keys(children)) {
+		f := children[request]
 		if len(f.made) > 1 && !a.s.plan.upkeep { // a parent that is reset after its child was deleted starts it again
 			a.s.fail("child %s was started %d times", request, len(f.made))
 		}
@@ -161,7 +161,7 @@ func (a *audit) checkFamilies() {
 }
 
 // checkOutcome compares what a parent knows of how its child ended with how it did.
-func (a *audit) checkOutcome(request string, f *family, parent *engine.Run, event int64) {
+func (a *audit) checkOutcome(request string, f *childRecord, parent *engine.Run, event int64) {
 	for _, c := range parent.Log {
 		for _, e := range c.Events() {
 			done, ok := e.Attributes.(*history.ChildWorkflowExecutionCompleted)
@@ -178,7 +178,7 @@ func (a *audit) checkOutcome(request string, f *family, parent *engine.Run, even
 }
 
 // checkPolicy demands that no child outlives its parent by long that its close policy ends.
-func (a *audit) checkPolicy(request string, f *family) {
+func (a *audit) checkPolicy(request string, f *childRecord) {
 	if f.last == nil {
 		if last := f.parents[len(f.parents)-1]; f.policy == history.AbandonChild && last.State.Next() == "" && !a.refused(last, f.events[len(f.events)-1]) {
 			a.s.fail("child %s was to outlive its parent, and was never started", request)

@@ -6,16 +6,16 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Family has a child for each word of its input, which does what the word says, and joins what they come to. After the word
+// Parent has a child for each word of its input, which does what the word says, and joins what they come to. After the word
 // renew it continues as new instead, with the same words but that one. Word is where a
 // member waits for a word.
 var (
-	Family = workflow.Declare[[]string, string]("family")
+	Parent = workflow.Declare[[]string, string]("parent")
 	Member = workflow.Declare[string, string]("member")
 	Word   = workflow.NewSignal[string]("word")
 )
 
-func runFamily(ctx workflow.Context, words []string) (string, error) {
+func runParent(ctx workflow.Context, words []string) (string, error) {
 	var all []workflow.Child[string]
 	renew := words[0] == "renew"
 	if renew {
@@ -31,7 +31,7 @@ func runFamily(ctx workflow.Context, words []string) (string, error) {
 		}
 	}
 	if renew {
-		return Family.ContinueAsNew(ctx, words)
+		return Parent.ContinueAsNew(ctx, words)
 	}
 	for _, child := range all {
 		text, err := child.Get(ctx)
