@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -79,7 +79,7 @@ func TestOptionsAreRecorded(t *testing.T) {
 			Retry: history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
 		}},
 	} {
-		s := stage.New(t, func(ctx workflow.Context, n int) (int, error) { return test.activity.Run(ctx, n) }, 21)
+		s := enginetest.New(t, func(ctx workflow.Context, n int) (int, error) { return test.activity.Run(ctx, n) }, 21)
 		test.want.ActivityType, test.want.Input = "double", history.Payload("21")
 		if diff := cmp.Diff(&test.want, s.Run.Log[0].Commands[0].Attributes); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -110,7 +110,7 @@ func TestBadOptions(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "activity_test.go:") {
 			t.Errorf("registered: %v, want an error with %q and the place", err, text)
 		}
-		s := stage.New(t, func(ctx workflow.Context, n int) (int, error) { return good.With(options).Run(ctx, n) }, 21)
+		s := enginetest.New(t, func(ctx workflow.Context, n int) (int, error) { return good.With(options).Run(ctx, n) }, 21)
 		var misuse *failure.OtherError
 		if err := s.Stuck(); !errors.As(err, &misuse) || misuse.Kind != failure.KindMisuse || !strings.Contains(misuse.Message, text) {
 			t.Errorf("started: %v, want a misuse with %q", err, text)
@@ -299,7 +299,7 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 func TestStart(t *testing.T) {
 	t.Parallel()
 	a := activity.New("double", double)
-	s := stage.New(t, func(ctx workflow.Context, n int) (got []int, err error) {
+	s := enginetest.New(t, func(ctx workflow.Context, n int) (got []int, err error) {
 		var futures []workflow.Future[int]
 		for i := range n {
 			futures = append(futures, a.Start(ctx, i))
@@ -327,7 +327,7 @@ func TestStart(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	a := activity.New("double", double)
-	s := stage.New(t, func(ctx workflow.Context, n int) (log []string, err error) {
+	s := enginetest.New(t, func(ctx workflow.Context, n int) (log []string, err error) {
 		inner, cancel := workflow.WithCancel(ctx)
 		f, kept := a.Start(inner, n), a.Start(ctx, n)
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 )
 
 func init() {
@@ -107,10 +107,10 @@ type play struct {
 	before, with map[int]sent
 }
 
-// on plays on a new stage and returns it.
-func (p *play) on(t *rapid.T) *stage.Stage {
+// on plays on a new harness and returns it.
+func (p *play) on(t *rapid.T) *enginetest.Harness {
 	mended := false
-	s := stage.Open(t, interpret(&mended))
+	s := enginetest.Open(t, interpret(&mended))
 	t.Cleanup(func() { mended = true })
 	s.Cold, s.Plain, s.Limits = p.cold, true, engine.Limits{UpdatesInFlight: 3, UpdateBytesInFlight: 45}
 	s.Local = looked
@@ -148,7 +148,7 @@ func looked(a *engine.LocalActivity) engine.LocalResult {
 	return r
 }
 
-func wantNothing(t *rapid.T, s *stage.Stage, transition *engine.Transition) {
+func wantNothing(t *rapid.T, s *enginetest.Harness, transition *engine.Transition) {
 	if transition.Commit != nil || transition.Failure != nil || transition.Updates[0].Verdict == engine.Accepted {
 		t.Fatalf("after %d commits an update that is refused came to %+v, want nothing", len(s.Run.Log), transition)
 	}
@@ -159,7 +159,7 @@ func (p *play) request(id string, u sent) engine.UpdateRequest {
 }
 
 // happen runs the task of a happening, if anything happens at all.
-func (p *play) happen(s *stage.Stage, i int, h happening) {
+func (p *play) happen(s *enginetest.Harness, i int, h happening) {
 	s.Advance(h.Pass)
 	task := engine.Task{Brought: bring(s, h.Events)}
 	for j, u := range h.Updates {
@@ -176,7 +176,7 @@ func (p *play) happen(s *stage.Stage, i int, h happening) {
 }
 
 // step runs a task. Updates that fail together are tried one by one, so that one that fails takes no other down.
-func step(s *stage.Stage, task engine.Task) {
+func step(s *enginetest.Harness, task engine.Task) {
 	transition := s.Step(task)
 	if transition.Failure == nil || len(task.Brought) > 0 || len(task.Updates) < 2 {
 		return
@@ -189,7 +189,7 @@ func step(s *stage.Stage, task engine.Task) {
 }
 
 // bring makes events of what is pending; each activity and each timer is resolved once.
-func bring(s *stage.Stage, wanted []event) (brought []history.Event) {
+func bring(s *enginetest.Harness, wanted []event) (brought []history.Event) {
 	activities, timers := s.Activities(), s.Timers()
 	for _, e := range wanted {
 		var a history.Attributes
@@ -235,7 +235,7 @@ func drawPlay(t *rapid.T) play {
 }
 
 // wantSame wants two logs that are the same, byte for byte.
-func wantSame(t *rapid.T, what string, want, got *stage.Stage) {
+func wantSame(t *rapid.T, what string, want, got *enginetest.Harness) {
 	t.Helper()
 	for i := range max(len(want.Bodies), len(got.Bodies)) {
 		if i < len(want.Bodies) && i < len(got.Bodies) && bytes.Equal(want.Bodies[i], got.Bodies[i]) {
@@ -246,7 +246,7 @@ func wantSame(t *rapid.T, what string, want, got *stage.Stage) {
 }
 
 // Whatever the program and whatever happens to it, every prefix of its log rebuilds the code so far that the next task
-// makes the same events, and their ids have no gaps. The stage itself replays the log when the test ends, in both ways.
+// makes the same events, and their ids have no gaps. The harness itself replays the log when the test ends, in both ways.
 func TestEveryPrefixRebuildsTheCode(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

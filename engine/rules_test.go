@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -66,7 +66,7 @@ func TestReplayByTheRulesOfTheHistory(t *testing.T) {
 func TestUpdateTheReturnForestalls(t *testing.T) {
 	t.Parallel()
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
-	s := stage.Open(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		first.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (string, error) {
 			second.Handle(ctx, func(workflow.Context, workflow.None) (string, error) { return "two", nil })
 			return "one", nil
@@ -74,7 +74,7 @@ func TestUpdateTheReturnForestalls(t *testing.T) {
 		return "over", nil
 	})
 	transition := s.Step(engine.Task{
-		Brought: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: stage.Type, Input: history.Payload("null")})},
+		Brought: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type, Input: history.Payload("null")})},
 		Updates: []engine.UpdateRequest{{ID: "u1", Name: "first", Input: history.Payload("null")}, {ID: "u2", Name: "second", Input: history.Payload("null")}, {ID: "u3", Name: "third"}},
 	})
 	if transition.Failure != nil || !transition.Commit.Status.Closed() {
@@ -94,7 +94,7 @@ func TestUpdateTheReturnForestalls(t *testing.T) {
 // Deferred functions of code that is unwound take no signal from the run that follows, and issue nothing.
 func TestUnwoundCodeHasNoEffect(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer func() {
 				_, _, _ = Poke.TryReceive(ctx)
@@ -124,7 +124,7 @@ func TestUnwoundCodeHasNoEffect(t *testing.T) {
 func TestUpdatesOfAFullTaskHaveAnOutcome(t *testing.T) {
 	t.Parallel()
 	slow := workflow.NewUpdate[workflow.None, string]("slow")
-	s := stage.Open(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		slow.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (string, error) { return "", workflow.Sleep(ctx, time.Hour) })
 		return "", workflow.Sleep(ctx, 2*time.Hour)
 	})
@@ -154,7 +154,7 @@ func TestUpdatesOfAFullTaskHaveAnOutcome(t *testing.T) {
 // A run that continues as new does not wait: its code would take signals that the next run is to have.
 func TestContinuingAsNewDoesNotWaitForAFullTask(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		ready := 0
 		for range 2 {
 			workflow.Go(ctx, func(ctx workflow.Context) {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -92,7 +92,7 @@ func TestCanceledWhileItWaits(t *testing.T) {
 	for _, b := range blockingCalls {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
-			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) { return none{}, b.call(ctx) }, none{})
+			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) { return none{}, b.call(ctx) }, none{})
 			if s.Run.State.Status.Closed() {
 				t.Fatalf("it did not wait: %v", s.Outcome(nil))
 			}
@@ -111,7 +111,7 @@ func TestCanceledBefore(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			var got error
-			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 				ctx, cancel := workflow.WithCancel(ctx)
 				cancel()
 				got = b.call(ctx)
@@ -136,7 +136,7 @@ func TestCanceledBranch(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			var branch, other error
-			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 				inner, cancel := workflow.WithCancel(ctx)
 				innermost, _ := workflow.WithCancel(inner)
 				workflow.Go(innermost, func(ctx workflow.Context) { branch = b.call(ctx) })
@@ -163,7 +163,7 @@ func TestCanceledBranch(t *testing.T) {
 func TestErr(t *testing.T) {
 	t.Parallel()
 	var apart, child workflow.Context
-	s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 		apart = workflow.Disconnected(ctx)
 		child, _ = workflow.WithCancel(ctx)
 		if ctx.Err() != nil || apart.Err() != nil || child.Err() != nil {
@@ -217,12 +217,12 @@ func TestWhatIsThereWinsOverACancellation(t *testing.T) {
 	for name, call := range there {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+			s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
 				ctx, cancel := workflow.WithCancel(ctx)
 				cancel()
 				return none{}, call(ctx)
 			})
-			s.Bring(&history.WorkflowExecutionStarted{WorkflowType: stage.Type}, s.Signaled("word", "up"))
+			s.Bring(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type}, s.Signaled("word", "up"))
 			if err := s.Outcome(nil); err != nil {
 				t.Error(err)
 			}
@@ -237,7 +237,7 @@ func TestCanceledHandlers(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			call := workflow.NewUpdate[none, none]("call")
-			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 				call.Handle(ctx, func(ctx workflow.Context, _ none) (none, error) { return none{}, b.call(ctx) })
 				err := workflow.Await(ctx, func() bool { return false })
 				if e := workflow.AwaitHandlers(workflow.Disconnected(ctx)); e != nil {

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Now stands still within a task, and is the same when the code is rebuilt: the stage rebuilds it before each task.
+// Now stands still within a task, and is the same when the code is rebuilt: the harness rebuilds it before each task.
 func TestNow(t *testing.T) {
 	t.Parallel()
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (times []time.Time, err error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (times []time.Time, err error) {
 		for range 3 {
 			before := workflow.Now(ctx)
 			workflow.Go(ctx, func(ctx workflow.Context) {
@@ -46,7 +46,7 @@ func TestNow(t *testing.T) {
 // What code reads of its own run is the same when the code is rebuilt.
 func TestInfoOf(t *testing.T) {
 	t.Parallel()
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (infos []workflow.Info, err error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (infos []workflow.Info, err error) {
 		for range 3 {
 			infos = append(infos, workflow.InfoOf(ctx))
 			if _, err := word.Receive(ctx); err != nil {
@@ -67,7 +67,7 @@ func TestInfoOf(t *testing.T) {
 	size := 0
 	for i, info := range got {
 		want := workflow.Info{
-			WorkflowID: stage.WorkflowID, RunID: string(s.Run.State.RunID), WorkflowType: stage.Type,
+			WorkflowID: enginetest.WorkflowID, RunID: string(s.Run.State.RunID), WorkflowType: enginetest.Type,
 			HistoryLength: 3 + 4*i, HistoryBytes: size, SuggestContinueAsNew: i == 2, FirstRunID: string(s.Run.State.RunID), Attempt: 1,
 		}
 		if info != want {
@@ -101,7 +101,7 @@ func TestGo(t *testing.T) {
 func TestCoroutinesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	var log []string
-	s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 		log = nil
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer func() { log = append(log, "unwound") }()
@@ -125,7 +125,7 @@ func TestAbandon(t *testing.T) {
 	kept, abandoned := workflow.NewUpdate[none, none]("kept"), workflow.NewUpdate[none, none]("abandoned")
 	for _, fails := range []bool{false, true} {
 		var refusal error = errNo
-		s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+		s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 			kept.Handle(ctx, sleeps)
 			abandoned.Handle(ctx, sleeps, workflow.HandlerOptions[none]{Abandon: true}, workflow.Validate(func(none) error { return refusal }))
 			if _, err := word.Receive(ctx); err != nil {
@@ -164,7 +164,7 @@ func TestAbandon(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	one, other := workflow.NewError("one", "this one"), workflow.NewError("other", "another one")
-	s := stage.New(t, func(workflow.Context, none) (none, error) {
+	s := enginetest.New(t, func(workflow.Context, none) (none, error) {
 		return none{}, fmt.Errorf("wrapped: %w", errors.Join(one, errors.New("joined")))
 	}, none{})
 	err := s.Outcome(nil)

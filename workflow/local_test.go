@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/bridge"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -33,7 +33,7 @@ func again(d time.Duration) func(*engine.LocalActivity) engine.LocalResult {
 func TestCanceledLocalActivity(t *testing.T) {
 	t.Parallel()
 	ran := 0
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (string, error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (string, error) {
 		apart, cancel := workflow.WithCancel(ctx)
 		first := lookUp.Start(apart, "never begun")
 		cancel()
@@ -63,7 +63,7 @@ func TestCanceledLocalActivity(t *testing.T) {
 // A run that ends does not wait for local activities, nor runs them.
 func TestLocalActivityThatNobodyWaitsFor(t *testing.T) {
 	t.Parallel()
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
 		lookUp.Start(ctx, "for nobody")
 		return none{}, nil
 	})
@@ -81,7 +81,7 @@ func TestLocalActivityThatNobodyWaitsFor(t *testing.T) {
 func TestLocalActivitiesTogether(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
-		s := stage.Open(t, func(ctx workflow.Context, _ none) (order string, err error) {
+		s := enginetest.Open(t, func(ctx workflow.Context, _ none) (order string, err error) {
 			var group workflow.WaitGroup
 			for i := range 3 {
 				group.Go(ctx, func(ctx workflow.Context) {
@@ -117,7 +117,7 @@ func TestLocalActivitiesTogether(t *testing.T) {
 // A result that is too large for any commit fails alone. One that does not fit beside others comes with the next task.
 func TestLargeLocalResults(t *testing.T) {
 	t.Parallel()
-	s := stage.Open(t, func(ctx workflow.Context, sizes []int) (seen []string, err error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, sizes []int) (seen []string, err error) {
 		for range sizes {
 			_, err := lookUp.Run(ctx, "")
 			seen = append(seen, fmt.Sprint(err))
@@ -150,7 +150,7 @@ func TestLocalActivitiesThatHistoryDoesNotHave(t *testing.T) {
 			t.Parallel()
 			code := func(ctx workflow.Context) { _, _ = lookUp.Run(ctx, "") }
 			before := code
-			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 				code(ctx)
 				_, err := word.Receive(ctx)
 				return none{}, err

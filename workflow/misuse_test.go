@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -124,7 +124,7 @@ func TestValidatorsMayOnlyLook(t *testing.T) {
 		for _, recovers := range []bool{false, true} {
 			t.Run(a.name, func(t *testing.T) {
 				t.Parallel()
-				s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+				s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 					x := newThings(ctx)
 					call.Handle(ctx, func(workflow.Context, none) (none, error) { return none{}, nil }, workflow.Validate(func(none) error {
 						defer func() {
@@ -156,7 +156,7 @@ func TestQueryHandlersMayOnlyLook(t *testing.T) {
 	for _, a := range acts {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 				x := newThings(ctx)
 				ask.Handle(ctx, func(none) (none, error) { a.do(ctx, x); return none{}, nil })
 				return none{}, workflow.Await(ctx, func() bool { return false })
@@ -187,7 +187,7 @@ func TestConditionsMayOnlyLook(t *testing.T) {
 			for _, asked := range []int{1, 2, 3} {
 				t.Run(wait+"/"+a.name, func(t *testing.T) {
 					t.Parallel()
-					s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+					s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
 						x, n := newThings(ctx), 0
 						return none{}, await(ctx, func() bool {
 							if n++; n == asked {
@@ -216,7 +216,7 @@ func TestSideEffectsDoNothingElse(t *testing.T) {
 		for _, recovers := range []bool{false, true} {
 			t.Run(a.name, func(t *testing.T) {
 				t.Parallel()
-				s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+				s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
 					x := newThings(ctx)
 					workflow.SideEffect(ctx, func() int {
 						defer func() {
@@ -239,13 +239,13 @@ func TestSideEffectsDoNothingElse(t *testing.T) {
 // What only looks is allowed everywhere.
 func TestLookingIsAllowedEverywhere(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 		f, _ := workflow.NewFuture[int](ctx)
 		c := workflow.NewChannel[int](1)
 		look := func() bool {
 			info := workflow.InfoOf(ctx)
 			workflow.Logger(ctx).Debug("looked")
-			return ctx.Err() == nil && !f.Ready() && c.Len() == 0 && info.WorkflowID == stage.WorkflowID && workflow.AllHandlersFinished(ctx)
+			return ctx.Err() == nil && !f.Ready() && c.Len() == 0 && info.WorkflowID == enginetest.WorkflowID && workflow.AllHandlersFinished(ctx)
 		}
 		ask.Handle(ctx, func(none) (none, error) {
 			if !look() {
@@ -326,7 +326,7 @@ func TestOptionsOfChildren(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
-			s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) { return stray.RunChild(ctx, none{}, o) }, none{})
+			s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) { return stray.RunChild(ctx, none{}, o) }, none{})
 			var misuse *failure.OtherError
 			if err := s.Stuck(); !errors.As(err, &misuse) || misuse.Kind != failure.KindMisuse || !strings.Contains(misuse.Message, says) {
 				t.Errorf("%v", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -19,7 +19,7 @@ func TestSideEffect(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
 		calls := 0
-		s := stage.Open(t, func(ctx workflow.Context, _ none) (seen []int, err error) {
+		s := enginetest.Open(t, func(ctx workflow.Context, _ none) (seen []int, err error) {
 			for range 3 {
 				//weftvet:ignore readonly the test counts how often they are called
 				seen = append(seen, workflow.SideEffect(ctx, func() int { calls++; return calls }), workflow.SideEffect(ctx, func() int { calls += 10; return calls }))
@@ -50,7 +50,7 @@ var (
 func TestSideEffectMisuse(t *testing.T) {
 	t.Parallel()
 	more, big := false, false
-	s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 		if more {
 			workflow.SideEffect(ctx, func() int { return 1 })
 		}
@@ -92,7 +92,7 @@ func TestSideEffectMisuse(t *testing.T) {
 func TestSideEffectOfAnotherType(t *testing.T) {
 	t.Parallel()
 	number := false
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
 		if number {
 			workflow.SideEffect(ctx, func() int { return 1 })
 		} else {
@@ -120,7 +120,7 @@ func TestSideEffectOfAnotherType(t *testing.T) {
 func TestPatched(t *testing.T) {
 	t.Parallel()
 	version := 1
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (ways []string, err error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (ways []string, err error) {
 		way := func(place string) {
 			switch {
 			case version == 1:
@@ -164,7 +164,7 @@ func TestPatched(t *testing.T) {
 func TestPatchIsForgotten(t *testing.T) {
 	t.Parallel()
 	asks := true
-	s := stage.New(t, func(ctx workflow.Context, _ none) (string, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (string, error) {
 		if asks {
 			workflow.Patched(ctx, "one")
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -25,7 +25,7 @@ var version4 = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][
 func TestNewIDAndRandom(t *testing.T) {
 	t.Parallel()
 	for _, cold := range []bool{false, true} {
-		s := stage.Open(t, func(ctx workflow.Context, _ none) (ids []string, err error) {
+		s := enginetest.Open(t, func(ctx workflow.Context, _ none) (ids []string, err error) {
 			for range 20 {
 				for range 5 {
 					ids = append(ids, workflow.NewID(ctx))
@@ -59,7 +59,7 @@ func TestNewIDAndRandom(t *testing.T) {
 	}
 }
 
-// firstID is the first id of the run that every stage has. Histories hold such ids: no later version may make others.
+// firstID is the first id of the run that every harness has. Histories hold such ids: no later version may make others.
 const firstID = "d21fcf66-e001-4a5e-b4fc-20bcea30774d"
 
 // A number that is drawn by an update that was refused must not be missing later.
@@ -74,7 +74,7 @@ func TestRandomIsUntouchedByWhatIsRefused(t *testing.T) {
 	}
 	var ids [2]string
 	for i := range ids {
-		s := stage.New(t, code, none{})
+		s := enginetest.New(t, code, none{})
 		if i == 1 {
 			if result, _ := s.Update("u1", "refuse", none{}); result.Verdict != engine.Rejected {
 				t.Fatalf("%+v", result)
@@ -170,7 +170,7 @@ func TestAPanicKeepsItsStack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := stage.New(t, code, none{})
+			s := enginetest.New(t, code, none{})
 			var panicked *workflow.PanicError
 			if !errors.As(s.Stuck(), &panicked) || panicked.Message != "out of tea" || !strings.Contains(panicked.Stack, "workflow_test.explode") {
 				t.Errorf("%v, want a panic with the stack of explode:\n%+v", s.Stuck(), panicked)

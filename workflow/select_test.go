@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -40,7 +40,7 @@ func TestTheFirstCaseGoesOn(t *testing.T) {
 	for i, first := range kinds {
 		t.Run(first, func(t *testing.T) {
 			t.Parallel()
-			s := stage.Open(t, func(ctx workflow.Context, _ none) (string, error) {
+			s := enginetest.Open(t, func(ctx workflow.Context, _ none) (string, error) {
 				log := ""
 				ready := readyCases(ctx, func(text string) { log += text })
 				never, _ := workflow.NewFuture[int](ctx)
@@ -54,7 +54,7 @@ func TestTheFirstCaseGoesOn(t *testing.T) {
 				}
 				return log, err
 			})
-			s.Bring(&history.WorkflowExecutionStarted{WorkflowType: stage.Type}, s.Signaled("word", "up"))
+			s.Bring(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type}, s.Signaled("word", "up"))
 			want, special := notes[first]
 			if !special {
 				want = first
@@ -72,7 +72,7 @@ func TestTheFirstCaseGoesOn(t *testing.T) {
 
 func TestNilFunctionsDoNothing(t *testing.T) {
 	t.Parallel()
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (none, error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (none, error) {
 		f, set := workflow.NewFuture[int](ctx)
 		set(1, nil)
 		c := workflow.NewChannel[int](1)
@@ -87,7 +87,7 @@ func TestNilFunctionsDoNothing(t *testing.T) {
 		}
 		return none{}, nil
 	})
-	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: stage.Type}, s.Signaled("word", "up"))
+	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type}, s.Signaled("word", "up"))
 	if err := s.Outcome(nil); err != nil {
 		t.Error(err)
 	}
@@ -96,7 +96,7 @@ func TestNilFunctionsDoNothing(t *testing.T) {
 // Two coroutines wait for one signal; the first is woken for it, and takes its timer instead. The second one gets it.
 func TestASignalIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t, func(ctx workflow.Context, _ none) (log []string, err error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (log []string, err error) {
 		var group workflow.WaitGroup
 		group.Go(ctx, func(ctx workflow.Context) {
 			_ = workflow.Select(ctx,
@@ -153,7 +153,7 @@ func crowd(ctx workflow.Context, capacity int) (got []int, err error) {
 func TestAValueIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 	t.Parallel()
 	for _, capacity := range []int{0, 1, 5} {
-		s := stage.New(t, crowd, capacity)
+		s := enginetest.New(t, crowd, capacity)
 		var fired []history.Attributes
 		for _, timer := range s.Timers() {
 			fired = append(fired, &history.TimerFired{StartedEventID: timer.EventID})
@@ -174,7 +174,7 @@ func TestAValueIsNotLostOnWhoTakesAnotherWay(t *testing.T) {
 // A case's function may wait. The other timers of its Select are canceled when it has ended.
 func TestACaseMayWait(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t, func(ctx workflow.Context, _ none) (string, error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (string, error) {
 		result := ""
 		err := workflow.Select(ctx,
 			workflow.OnSignal(word, func(text string) { result, _ = echo.Run(ctx, text) }),
@@ -195,7 +195,7 @@ func TestACaseMayWait(t *testing.T) {
 // A loop that waits for one moment costs one timer, however often it goes round, and whatever waits beside it.
 func TestOneTimerForAMoment(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t, func(ctx workflow.Context, _ none) (n int, err error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (n int, err error) {
 		deadline := workflow.Now(ctx).Add(time.Hour)
 		for done := false; !done && err == nil; {
 			err = workflow.Select(ctx,

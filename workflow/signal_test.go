@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/proof/turntest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -54,7 +54,7 @@ func TestSignalFlood(t *testing.T) {
 		for _, together := range []int{1, 100, flood} {
 			t.Run(fmt.Sprint(name, " of ", together), func(t *testing.T) {
 				t.Parallel()
-				s := stage.New(t, code, none{})
+				s := enginetest.New(t, code, none{})
 				for part := range slices.Chunk(append(numbers(flood), "stop"), together) {
 					var events []history.Attributes
 					for _, text := range part {
@@ -115,7 +115,7 @@ func TestSignalFloodThroughTheAPI(t *testing.T) {
 func TestSignalsWait(t *testing.T) {
 	t.Parallel()
 	other := workflow.NewSignal[int]("other")
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (log []string, err error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (log []string, err error) {
 		for {
 			v, ok, err := other.TryReceive(ctx)
 			if !ok || err != nil {
@@ -127,7 +127,7 @@ func TestSignalsWait(t *testing.T) {
 		_, ok, _ := word.TryReceive(ctx)
 		return append(log, text, fmt.Sprint(ok)), err
 	})
-	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: stage.Type}, s.Signaled("other", 1), s.Signaled("word", "up"), s.Signaled("other", 2))
+	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type}, s.Signaled("other", 1), s.Signaled("word", "up"), s.Signaled("other", 2))
 	var got []string
 	if err := s.Outcome(&got); err != nil || !slices.Equal(got, []string{"1", "2", "up", "false"}) {
 		t.Errorf("%q, %v", got, err)
@@ -144,7 +144,7 @@ func (*bomb) UnmarshalJSON([]byte) error { panic("boom") }
 func TestPoisonedSignals(t *testing.T) {
 	t.Parallel()
 	bombs := workflow.NewSignal[bomb]("bombs")
-	s := stage.Open(t, func(ctx workflow.Context, _ none) (log []string, err error) {
+	s := enginetest.Open(t, func(ctx workflow.Context, _ none) (log []string, err error) {
 		text, err := word.Receive(ctx)
 		log = append(log, fmt.Sprint(text, err != nil))
 		text, ok, err := word.TryReceive(ctx)
@@ -154,7 +154,7 @@ func TestPoisonedSignals(t *testing.T) {
 		return append(log, fmt.Sprint(err, ok, bad)), nil
 	})
 	poison := s.Signaled("word", history.Payload(`{"not":"a string"}`))
-	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: stage.Type},
+	s.Bring(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type},
 		poison, s.Signaled("word", "one"), poison, poison, s.Signaled("word", "two"), poison, s.Signaled("word", "three"), s.Signaled("bombs", 1))
 	want := []string{"onefalse", "twotrue false", "three", "<nil> false <nil>"}
 	var got []string

@@ -10,14 +10,14 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // play runs code that ends in its first task, and returns its result.
 func play[Out any](t *testing.T, code func(workflow.Context) (Out, error)) (out Out, err error) {
 	t.Helper()
-	s := stage.New(t, func(ctx workflow.Context, _ none) (Out, error) { return code(ctx) }, none{})
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (Out, error) { return code(ctx) }, none{})
 	err = s.Outcome(&out)
 	return out, err
 }
@@ -25,7 +25,7 @@ func play[Out any](t *testing.T, code func(workflow.Context) (Out, error)) (out 
 // stuck runs code that fails its first task, and returns why.
 func stuck(t *testing.T, code func(workflow.Context)) error {
 	t.Helper()
-	s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) { code(ctx); return none{}, nil }, none{})
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) { code(ctx); return none{}, nil }, none{})
 	if s.Stuck() == nil {
 		t.Fatal("the task did not fail")
 	}
@@ -117,7 +117,7 @@ func TestSemaphoreIsFair(t *testing.T) {
 // Among many who wait for a mutex, across tasks, each has it once, in the order in which they asked.
 func TestMutexIsFair(t *testing.T) {
 	t.Parallel()
-	s := stage.New(t, func(ctx workflow.Context, _ none) (got []int, err error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (got []int, err error) {
 		var mutex workflow.Mutex
 		var group workflow.WaitGroup
 		holders := 0
@@ -275,7 +275,7 @@ func TestAwaitFor(t *testing.T) {
 		signalAfter time.Duration // 0 is never
 		want        bool
 	}{"true in time": {59 * time.Minute, true}, "true too late": {61 * time.Minute, false}, "never true": {0, false}} {
-		s := stage.New(t, func(ctx workflow.Context, _ none) (bool, error) {
+		s := enginetest.New(t, func(ctx workflow.Context, _ none) (bool, error) {
 			heard := false
 			workflow.Go(ctx, func(ctx workflow.Context) { _, err := word.Receive(ctx); heard = err == nil })
 			return workflow.AwaitFor(ctx, time.Hour, func() bool { return heard })
@@ -302,7 +302,7 @@ func TestAwaitFor(t *testing.T) {
 func TestSleep(t *testing.T) {
 	t.Parallel()
 	for d, waits := range map[time.Duration]bool{-time.Hour: false, 0: false, time.Millisecond: true, 1<<63 - 1: true} {
-		s := stage.New(t, func(ctx workflow.Context, _ none) (time.Time, error) {
+		s := enginetest.New(t, func(ctx workflow.Context, _ none) (time.Time, error) {
 			err := workflow.Sleep(ctx, d)
 			return workflow.Now(ctx), err
 		}, none{})
@@ -325,7 +325,7 @@ func TestSleep(t *testing.T) {
 func TestAwaitHandlers(t *testing.T) {
 	t.Parallel()
 	slow := workflow.NewUpdate[none, none]("slow")
-	s := stage.New(t, func(ctx workflow.Context, _ none) (finished []bool, err error) {
+	s := enginetest.New(t, func(ctx workflow.Context, _ none) (finished []bool, err error) {
 		slow.Handle(ctx, func(ctx workflow.Context, _ none) (none, error) { return none{}, workflow.Sleep(ctx, time.Hour) })
 		finished = append(finished, workflow.AllHandlersFinished(ctx))
 		if _, err := word.Receive(ctx); err != nil {

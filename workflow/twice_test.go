@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/where"
-	"github.com/seed-41655fb1/weft/proof/stage"
+	"github.com/seed-41655fb1/weft/proof/enginetest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -36,7 +36,7 @@ func TestHandlerSetTwice(t *testing.T) {
 		},
 	} {
 		places = nil
-		s := stage.New(t, func(ctx workflow.Context, _ none) (none, error) {
+		s := enginetest.New(t, func(ctx workflow.Context, _ none) (none, error) {
 			set(ctx)
 			set(ctx)
 			return none{}, nil

@@ -1,6 +1,6 @@
-// Package stage plays one run in a test, without a deployment: the test brings the events, task by task, and sees what is
+// Package enginetest plays one run in a test, without a deployment: the test brings the events, task by task, and sees what is
 // committed. Nothing else happens, and time stands still until the test moves it.
-package stage
+package enginetest
 
 import (
 	"cmp"
@@ -21,21 +21,21 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// TB is the part of testing.TB that a stage needs.
+// TB is the part of testing.TB that a harness needs.
 type TB interface {
 	turntest.Reporter
 	Fatalf(format string, args ...any)
 	Cleanup(func())
 }
 
-// WorkflowID is the id of the workflow on every stage.
+// WorkflowID is the id of the workflow on every harness.
 const WorkflowID = "stage"
 
 // Type is the name under which New registers the code that it is given.
 const Type = "stage"
 
-// Stage is one run and its code.
-type Stage struct {
+// Harness is one run and its code.
+type Harness struct {
 	t    TB
 	Run  *engine.Run
 	code *engine.Workflow
@@ -60,14 +60,14 @@ type Stage struct {
 	Bodies [][]byte
 }
 
-// Open returns a stage on which code has not started. When the test ends, what was played is replayed from the log.
-func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Stage {
+// Open returns a harness on which code has not started. When the test ends, what was played is replayed from the log.
+func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harness {
 	t.Helper()
 	types := &engine.Registry{}
 	if err := bridge.Register(types, workflow.Bind(workflow.Declare[In, Out](Type), code)); err != nil {
 		t.Fatalf("%v", err)
 	}
-	s := &Stage{
+	s := &Harness{
 		t: t, Run: engine.NewRun(WorkflowID, 1), code: types.Workflow(Type),
 		now: history.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)),
 	}
@@ -78,8 +78,8 @@ func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Stag
 	return s
 }
 
-// New returns a stage on which code has started.
-func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In) *Stage {
+// New returns a harness on which code has started.
+func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In) *Harness {
 	t.Helper()
 	s := Open(t, code)
 	s.Start(in)
@@ -87,12 +87,12 @@ func New[In, Out any](t TB, code func(workflow.Context, In) (Out, error), in In)
 }
 
 // Start starts the run.
-func (s *Stage) Start(in any) *engine.Transition {
+func (s *Harness) Start(in any) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(&history.WorkflowExecutionStarted{WorkflowType: Type, Input: s.encode(in)})
 }
 
-func (s *Stage) encode(v any) history.Payload {
+func (s *Harness) encode(v any) history.Payload {
 	s.t.Helper()
 	if p, ok := v.(history.Payload); ok {
 		return p
@@ -104,7 +104,7 @@ func (s *Stage) encode(v any) history.Payload {
 	return data
 }
 
-func (s *Stage) drop() {
+func (s *Harness) drop() {
 	if s.in != nil {
 		s.in.Close()
 		s.in = nil
@@ -112,7 +112,7 @@ func (s *Stage) drop() {
 }
 
 // Writer is what the writer of the next commit brings to it.
-func (s *Stage) Writer() *engine.Writer {
+func (s *Harness) Writer() *engine.Writer {
 	w := &engine.Writer{Now: s.now, Build: fmt.Sprint("build-", s.build), RunID: history.NewRunID(1, [8]byte{7}), Options: engine.Options{Limits: s.Limits, SuggestAfterEvents: s.Suggest, MaxStarts: s.Starts, TaskQueues: []string{"reports"}}}
 	s.ids++
 	binary.BigEndian.PutUint64(w.Commit[:], s.ids)
@@ -120,7 +120,7 @@ func (s *Stage) Writer() *engine.Writer {
 }
 
 // Code is the instance, made anew where there is none.
-func (s *Stage) Code() *engine.Instance {
+func (s *Harness) Code() *engine.Instance {
 	if s.in == nil {
 		s.in = engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
 	}
@@ -128,7 +128,7 @@ func (s *Stage) Code() *engine.Instance {
 }
 
 // Step runs a task and puts its commit, if it has one, into the log, as a store would: through its encoded form.
-func (s *Stage) Step(task engine.Task) *engine.Transition {
+func (s *Harness) Step(task engine.Task) *engine.Transition {
 	s.t.Helper()
 	w := s.Writer()
 	transition := s.Run.Step(s.Code(), w, task)
@@ -167,7 +167,7 @@ func (s *Stage) Step(task engine.Task) *engine.Transition {
 	return transition
 }
 
-func (s *Stage) local(a *engine.LocalActivity) engine.LocalResult {
+func (s *Harness) local(a *engine.LocalActivity) engine.LocalResult {
 	if s.Local == nil {
 		return engine.LocalResult{Number: a.Number, Attempt: a.Attempt, Result: a.Input}
 	}
@@ -175,7 +175,7 @@ func (s *Stage) local(a *engine.LocalActivity) engine.LocalResult {
 }
 
 // Bring runs a task that brings these events.
-func (s *Stage) Bring(events ...history.Attributes) *engine.Transition {
+func (s *Harness) Bring(events ...history.Attributes) *engine.Transition {
 	s.t.Helper()
 	var task engine.Task
 	for _, a := range events {
@@ -185,56 +185,56 @@ func (s *Stage) Bring(events ...history.Attributes) *engine.Transition {
 }
 
 // Signal sends a signal.
-func (s *Stage) Signal(name string, v any) *engine.Transition {
+func (s *Harness) Signal(name string, v any) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(s.Signaled(name, v))
 }
 
 // Signaled is the event of a signal.
-func (s *Stage) Signaled(name string, v any) history.Attributes {
+func (s *Harness) Signaled(name string, v any) history.Attributes {
 	s.t.Helper()
 	return &history.WorkflowExecutionSignaled{SignalName: name, Input: s.encode(v)}
 }
 
 // Cancel asks the run to end.
-func (s *Stage) Cancel(reason string) *engine.Transition {
+func (s *Harness) Cancel(reason string) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(&history.WorkflowExecutionCancelRequested{Reason: reason})
 }
 
 // Complete brings the result of an activity.
-func (s *Stage) Complete(event int64, result any) *engine.Transition {
+func (s *Harness) Complete(event int64, result any) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(&history.ActivityTaskCompleted{ScheduledEventID: event, Result: s.encode(result), Attempt: 1})
 }
 
 // Fail brings the failure of an activity.
-func (s *Stage) Fail(event int64, err error) *engine.Transition {
+func (s *Harness) Fail(event int64, err error) *engine.Transition {
 	s.t.Helper()
 	return s.Bring(&history.ActivityTaskFailed{ScheduledEventID: event, Failure: failure.FromError(err), Attempt: 1})
 }
 
 // Activities are the activities that are pending, by the ids of their events, the oldest first.
-func (s *Stage) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
+func (s *Harness) Activities() []int64 { return slices.Sorted(maps.Keys(s.Run.State.Activities)) }
 
 // Timers are the timers that are pending, the one that fires first in front.
-func (s *Stage) Timers() []*engine.PendingTimer {
+func (s *Harness) Timers() []*engine.PendingTimer {
 	return slices.SortedFunc(maps.Values(s.Run.State.Timers), func(a, b *engine.PendingTimer) int {
 		return cmp.Or(cmp.Compare(a.FireAt, b.FireAt), cmp.Compare(a.EventID, b.EventID))
 	})
 }
 
 // Advance moves the time and fires nothing.
-func (s *Stage) Advance(d time.Duration) { s.now = s.now.Add(d) }
+func (s *Harness) Advance(d time.Duration) { s.now = s.now.Add(d) }
 
 // Deploy has the code rebuilt, as another build.
-func (s *Stage) Deploy() {
+func (s *Harness) Deploy() {
 	s.build++
 	s.drop()
 }
 
 // Sleep moves the time, and fires the timers that become due, each in a task of its own.
-func (s *Stage) Sleep(d time.Duration) {
+func (s *Harness) Sleep(d time.Duration) {
 	s.t.Helper()
 	for end := s.now.Add(d); ; {
 		due := s.Timers()
@@ -250,14 +250,14 @@ func (s *Stage) Sleep(d time.Duration) {
 }
 
 // Update sends an update.
-func (s *Stage) Update(id, name string, in any) (engine.UpdateResult, *failure.Failure) {
+func (s *Harness) Update(id, name string, in any) (engine.UpdateResult, *failure.Failure) {
 	s.t.Helper()
 	transition := s.Step(engine.Task{Updates: []engine.UpdateRequest{{ID: id, Name: name, Input: s.encode(in)}}})
 	return transition.Updates[0], transition.Failure
 }
 
 // Query asks a query. The code stays, as in a process, unless it fails or runs a task first.
-func (s *Stage) Query(name string, in any) (history.Payload, error) {
+func (s *Harness) Query(name string, in any) (history.Payload, error) {
 	s.t.Helper()
 	w := s.Writer()
 	s.ids-- // nobody sees the id
@@ -271,7 +271,7 @@ func (s *Stage) Query(name string, in any) (history.Payload, error) {
 }
 
 // Outcome is how the run ended, with its result decoded into out. It fails the test where the run is open.
-func (s *Stage) Outcome(out any) error {
+func (s *Harness) Outcome(out any) error {
 	s.t.Helper()
 	if !s.Run.State.Status.Closed() {
 		s.t.Fatalf("the run has not ended; its task: %v", s.Stuck())
@@ -286,10 +286,10 @@ func (s *Stage) Outcome(out any) error {
 }
 
 // Stuck is why the run's task fails; nil where it does not.
-func (s *Stage) Stuck() error { return s.Run.State.Stuck().Err() }
+func (s *Harness) Stuck() error { return s.Run.State.Stuck().Err() }
 
 // Text lists the events so far.
-func (s *Stage) Text() string {
+func (s *Harness) Text() string {
 	text := ""
 	for _, c := range s.Run.Log {
 		text += fmt.Sprintln("slot", c.Slot) + replay.Text(c)
@@ -299,7 +299,7 @@ func (s *Stage) Text() string {
 
 // Replay rebuilds the code from the first n commits, and runs the task of the next one again: it must make the same
 // events, byte for byte.
-func (s *Stage) Replay(n int) {
+func (s *Harness) Replay(n int) {
 	s.t.Helper()
 	if err := replay.Again(s.code, WorkflowID, s.Run.Log[:n+1]); err != nil {
 		s.t.Fatalf("%v", err)
@@ -307,7 +307,7 @@ func (s *Stage) Replay(n int) {
 }
 
 // Events lists the types of the events so far.
-func (s *Stage) Events() (types []history.Type) {
+func (s *Harness) Events() (types []history.Type) {
 	for _, c := range s.Run.Log {
 		for _, e := range c.Events() {
 			types = append(types, e.Type())
