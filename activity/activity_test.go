@@ -20,7 +20,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/enginetest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -134,7 +134,7 @@ func once[In, Out any](t *testing.T, a activity.Activity[In, Out], in In) (out O
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		typ := workflow.Declare[In, Out]("once")
-		p := turntest.One(t, a, workflow.Bind(typ, func(ctx workflow.Context, in In) (Out, error) { return a.Run(ctx, in) }))
+		p := testbed.One(t, a, workflow.Bind(typ, func(ctx workflow.Context, in In) (Out, error) { return a.Run(ctx, in) }))
 		run, startErr := typ.Start(t.Context(), p.Client, "w", in)
 		if startErr != nil {
 			t.Fatal(startErr)
@@ -250,7 +250,7 @@ func TestAnInputThatDoesNotDecode(t *testing.T) {
 		sent := activity.New("a", func(context.Context, string) (string, error) { return "", nil })
 		synctest.Test(t, func(t *testing.T) {
 			typ := workflow.Declare[none, string]("w")
-			p := turntest.One(t, changed, workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return sent.Run(ctx, "text") }))
+			p := testbed.One(t, changed, workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return sent.Run(ctx, "text") }))
 			run, err := typ.Start(t.Context(), p.Client, "w", none{})
 			if err != nil {
 				t.Fatal(err)
@@ -269,7 +269,7 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 		runs := 0
 		a := activity.New("a", func(context.Context, none) (string, error) { runs++; return "text", nil })
 		changed := activity.New("a", func(context.Context, none) (bomb, error) { return bomb{}, nil })
-		typ, d := workflow.Declare[none, string]("w"), turntest.New(t)
+		typ, d := workflow.Declare[none, string]("w"), testbed.New(t)
 		wrong := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) {
 			_, err := changed.Run(ctx, none{})
 			return "", err

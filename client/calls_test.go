@@ -9,14 +9,14 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // call is a case: what a caller does, and what it sees.
 type call struct {
-	args turntest.Args
+	args testbed.Args
 	play func(s *stand)
 }
 
@@ -42,9 +42,9 @@ var calls = map[string]call{
 	"lost answer of continue-as-new":      {nil, lostAnswerOfRenewal},
 	"rejected":                            {nil, rejected},
 	"not ready":                           {nil, notReady},
-	"in flight":                           {turntest.Args{"inflight": "1"}, inFlight},
-	"bytes in flight":                     {turntest.Args{"bytes": "4"}, inFlight},
-	"in total":                            {turntest.Args{"total": "1"}, inTotal},
+	"in flight":                           {testbed.Args{"inflight": "1"}, inFlight},
+	"bytes in flight":                     {testbed.Args{"bytes": "4"}, inFlight},
+	"in total":                            {testbed.Args{"total": "1"}, inTotal},
 	"not found":                           {nil, notFound},
 	"errors of handlers":                  {nil, errorsOfHandlers},
 	"update with start":                   {nil, updateWithStart},
@@ -60,14 +60,14 @@ var background = context.Background()
 // add sends the update add and checks what it comes to.
 func (s *stand) add(id string, n, want int) {
 	s.t.Helper()
-	if got, err := turntest.Add.Call(background, s.Client, "a", n, workflow.CallOptions{ID: id}); err != nil || got != want {
+	if got, err := testbed.Add.Call(background, s.Client, "a", n, workflow.CallOptions{ID: id}); err != nil || got != want {
 		s.t.Errorf("add %d comes to %d, %v, want %d", n, got, err, want)
 	}
 }
 
 // nap sends an update that is accepted and then takes so long.
 func (s *stand) nap(ctx context.Context, id, d string) (workflow.UpdateHandle[string], error) {
-	return turntest.Nap.Send(ctx, s.Client, "a", d, workflow.CallOptions{ID: id})
+	return testbed.Nap.Send(ctx, s.Client, "a", d, workflow.CallOptions{ID: id})
 }
 
 func (s *stand) wantSlept(text string, err error) {
@@ -118,7 +118,7 @@ func poll(s *stand) {
 func outlivesSoftLimit(s *stand) {
 	s.start()
 	took := s.took(func() {
-		s.wantSlept(turntest.Nap.Call(background, s.Client, "a", "1m30s", workflow.CallOptions{ID: "u1"}))
+		s.wantSlept(testbed.Nap.Call(background, s.Client, "a", "1m30s", workflow.CallOptions{ID: "u1"}))
 	})
 	if took != 90*time.Second {
 		s.t.Errorf("it took %v", took)
@@ -134,9 +134,9 @@ func outlivesSoftLimit(s *stand) {
 
 // busyFor has the store refuse all writes of process 1 for so long.
 func (s *stand) busyFor(d time.Duration) {
-	until := s.scene.Now().Add(d)
-	s.scene.Hook(1, turntest.OnPut, true, func(put func() error) error {
-		if s.scene.Now().Before(until) {
+	until := s.bed.Now().Add(d)
+	s.bed.Hook(1, testbed.OnPut, true, func(put func() error) error {
+		if s.bed.Now().Before(until) {
 			return store.ErrThrottled
 		}
 		return put()
@@ -160,7 +160,7 @@ func callersDeadline(s *stand) {
 	for id, limit := range map[string]time.Duration{"u1": 5 * time.Second, "u2": 30 * time.Second} {
 		ctx, cancel := s.within(limit)
 		var err error
-		took := s.took(func() { _, err = turntest.Nap.Call(ctx, s.Client, "a", "1m", workflow.CallOptions{ID: id}) })
+		took := s.took(func() { _, err = testbed.Nap.Call(ctx, s.Client, "a", "1m", workflow.CallOptions{ID: id}) })
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || took != limit {
 			s.t.Errorf("%v after %v, want the deadline after %v", err, took, limit)
@@ -178,7 +178,7 @@ func deadlineWhileBusy(s *stand) {
 	s.busyFor(time.Hour)
 	ctx, cancel := s.within(50 * time.Second)
 	defer cancel()
-	if _, err := turntest.Add.Call(ctx, s.Client, "a", 1); !errors.Is(err, client.ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := testbed.Add.Call(ctx, s.Client, "a", 1); !errors.Is(err, client.ErrBusy) || !errors.Is(err, context.DeadlineExceeded) {
 		s.t.Errorf("%v, want that the server was busy until the deadline", err)
 	}
 	s.wantEvents(0, accepted)
@@ -194,7 +194,7 @@ func lostAnswers(s *stand) {
 		{answers(429, nil, `{"message":"Too Many Requests"}`), answers(504, nil, `{"message":"Endpoint request timed out"}`)},
 	} {
 		s.lose(faults...)
-		got, err := turntest.Add.Call(background, s.Client, "a", 1)
+		got, err := testbed.Add.Call(background, s.Client, "a", 1)
 		if err != nil || got != i+1 {
 			s.t.Errorf("%d: %d, %v", i, got, err)
 		}
@@ -231,7 +231,7 @@ func lostPolls(s *stand) {
 func lostAnswerOfRenewal(s *stand) {
 	s.start()
 	s.lose(lostAfter)
-	handle, err := turntest.Renew.Send(background, s.Client, "a", workflow.None{})
+	handle, err := testbed.Renew.Send(background, s.Client, "a", workflow.None{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -246,19 +246,19 @@ func rejected(s *stand) {
 	s.start()
 	for _, send := range []func() error{
 		func() error {
-			_, err := turntest.Add.Call(background, s.Client, "a", -1, workflow.CallOptions{ID: "u1"})
+			_, err := testbed.Add.Call(background, s.Client, "a", -1, workflow.CallOptions{ID: "u1"})
 			return err
 		},
 		func() error {
-			_, err := turntest.Add.Send(background, s.Client, "a", -1, workflow.CallOptions{ID: "u1"})
+			_, err := testbed.Add.Send(background, s.Client, "a", -1, workflow.CallOptions{ID: "u1"})
 			return err
 		},
 	} {
 		s.lose(lostAfter) // a refusal that is lost is asked for again, too
 		err := send()
 		var refusal *client.Rejected
-		if !errors.As(err, &refusal) || !errors.Is(err, turntest.ErrNegative) || errors.Is(err, turntest.ErrLimit) || refusal.UpdateID != "u1" {
-			s.t.Errorf("%v, want a rejection that is %v", err, turntest.ErrNegative)
+		if !errors.As(err, &refusal) || !errors.Is(err, testbed.ErrNegative) || errors.Is(err, testbed.ErrLimit) || refusal.UpdateID != "u1" {
+			s.t.Errorf("%v, want a rejection that is %v", err, testbed.ErrNegative)
 		}
 		s.wantSent("POST POST")
 	}
@@ -271,7 +271,7 @@ func rejected(s *stand) {
 
 func notReady(s *stand) {
 	s.start()
-	_, err := turntest.Boom.Call(background, s.Client, "a", workflow.None{})
+	_, err := testbed.Boom.Call(background, s.Client, "a", workflow.None{})
 	var panicked *failure.PanicError
 	if !errors.Is(err, client.ErrNotReady) || !errors.As(err, &panicked) || panicked.Message != "boom" {
 		s.t.Errorf("%v", err)
@@ -308,18 +308,18 @@ func inFlight(s *stand) {
 func inTotal(s *stand) {
 	s.start()
 	s.add("u1", 3, 3)
-	if _, err := turntest.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrUpdateLimit) || errors.Is(err, client.ErrUpdatesInFlight) {
+	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrUpdateLimit) || errors.Is(err, client.ErrUpdatesInFlight) {
 		s.t.Errorf("%v", err)
 	}
 	s.add("u1", 3, 3)
 }
 
 func notFound(s *stand) {
-	if _, err := turntest.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
+	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
 		s.t.Errorf("no workflow: %v", err)
 	}
 	s.start()
-	if _, err := turntest.Add.Call(background, s.Client, "a", 1, workflow.CallOptions{RunID: string(history.NewRunID(7, [8]byte{7}))}); !errors.Is(err, client.ErrNotFound) {
+	if _, err := testbed.Add.Call(background, s.Client, "a", 1, workflow.CallOptions{RunID: string(history.NewRunID(7, [8]byte{7}))}); !errors.Is(err, client.ErrNotFound) {
 		s.t.Errorf("another run: %v", err)
 	}
 	handle, err := s.nap(background, "u1", "1h")
@@ -329,7 +329,7 @@ func notFound(s *stand) {
 	if err := s.Terminate(background, "a", "", "enough"); err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := turntest.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
+	if _, err := testbed.Add.Call(background, s.Client, "a", 1); !errors.Is(err, client.ErrNotFound) {
 		s.t.Errorf("a run that has closed: %v", err)
 	}
 	for range 2 { // the same for ever
@@ -344,12 +344,12 @@ func notFound(s *stand) {
 
 func errorsOfHandlers(s *stand) {
 	s.start()
-	if _, err := turntest.Sour.Call(background, s.Client, "a", workflow.None{}); !errors.Is(err, turntest.ErrSour) || client.AsRejected(err) != nil {
+	if _, err := testbed.Sour.Call(background, s.Client, "a", workflow.None{}); !errors.Is(err, testbed.ErrSour) || client.AsRejected(err) != nil {
 		s.t.Errorf("a handler's error: %v", err)
 	}
-	_, err := turntest.Do.Call(background, s.Client, "a", turntest.Job{Name: "x", Fails: -1})
+	_, err := testbed.Do.Call(background, s.Client, "a", testbed.Job{Name: "x", Fails: -1})
 	var failed *workflow.ActivityError
-	if !errors.Is(err, turntest.ErrBroken) || !errors.As(err, &failed) || failed.ActivityType != "work" {
+	if !errors.Is(err, testbed.ErrBroken) || !errors.As(err, &failed) || failed.ActivityType != "work" {
 		s.t.Errorf("an activity's error through a handler: %v", err)
 	}
 	s.wantEvents(2, completed)
@@ -357,18 +357,18 @@ func errorsOfHandlers(s *stand) {
 
 // opening is a call that starts the counter, if it is not open, with a limit of 10.
 func opening(id string) workflow.CallOptions {
-	return workflow.CallOptions{ID: id, Start: turntest.Counter.Opening(10)}
+	return workflow.CallOptions{ID: id, Start: testbed.Counter.Opening(10)}
 }
 
 func updateWithStart(s *stand) {
-	got, err := turntest.Add.Call(background, s.Client, "a", 3, opening("u1"))
+	got, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if err != nil || got != 3 {
 		s.t.Errorf("%d, %v", got, err)
 	}
 	s.wantSent("POST")
 	s.wantEvents(1, opened)
 	s.add("u1", 7, 3) // its outcome
-	handle, err := turntest.Nap.Send(background, s.Client, "b", "1m", opening("u1"))
+	handle, err := testbed.Nap.Send(background, s.Client, "b", "1m", opening("u1"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func updateWithStart(s *stand) {
 
 func updateWithStartRejected(s *stand) {
 	for range 2 { // the second one finds the run open
-		if _, err := turntest.Add.Call(background, s.Client, "a", 11, opening("u1")); !errors.Is(err, turntest.ErrLimit) || client.AsRejected(err) == nil {
+		if _, err := testbed.Add.Call(background, s.Client, "a", 11, opening("u1")); !errors.Is(err, testbed.ErrLimit) || client.AsRejected(err) == nil {
 			s.t.Errorf("%v, want a rejection", err)
 		}
 	}
@@ -388,7 +388,7 @@ func updateWithStartRejected(s *stand) {
 
 func updateWithStartLost(s *stand) {
 	s.lose(lostAfter, cutOff, busy, lostBefore)
-	got, err := turntest.Add.Call(background, s.Client, "a", 3, opening("u1"))
+	got, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if err != nil || got != 3 {
 		s.t.Errorf("%d, %v", got, err)
 	}
@@ -402,11 +402,11 @@ func updatesWithStartRacing(s *stand) {
 	other, _ := s.of(2)
 	var second int
 	var otherErr error
-	s.scene.Hook(1, turntest.OnPut, false, func(put func() error) error {
-		second, otherErr = turntest.Add.Call(background, other, "a", 2, opening("u2"))
+	s.bed.Hook(1, testbed.OnPut, false, func(put func() error) error {
+		second, otherErr = testbed.Add.Call(background, other, "a", 2, opening("u2"))
 		return put()
 	})
-	first, err := turntest.Add.Call(background, s.Client, "a", 3, opening("u1"))
+	first, err := testbed.Add.Call(background, s.Client, "a", 3, opening("u1"))
 	if first != 5 || second != 2 || err != nil || otherErr != nil {
 		s.t.Errorf("the sum is %d, %v, and before it %d, %v", first, err, second, otherErr)
 	}
@@ -417,15 +417,15 @@ func updatesWithStartRacing(s *stand) {
 func updateWithStartOpen(s *stand) {
 	s.start()
 	with := func(policy string) workflow.CallOptions {
-		return workflow.CallOptions{Start: turntest.Counter.Opening(10, workflow.StartOptions{IDConflictPolicy: policy})}
+		return workflow.CallOptions{Start: testbed.Counter.Opening(10, workflow.StartOptions{IDConflictPolicy: policy})}
 	}
-	if got, err := turntest.Add.Call(background, s.Client, "a", 3, with("")); err != nil || got != 3 {
+	if got, err := testbed.Add.Call(background, s.Client, "a", 3, with("")); err != nil || got != 3 {
 		s.t.Errorf("an open run is used: %d, %v", got, err)
 	}
-	if _, err := turntest.Add.Call(background, s.Client, "a", 1, with("fail")); !errors.Is(err, client.ErrAlreadyStarted) {
+	if _, err := testbed.Add.Call(background, s.Client, "a", 1, with("fail")); !errors.Is(err, client.ErrAlreadyStarted) {
 		s.t.Errorf("the policy fail: %v", err)
 	}
-	if got, err := turntest.Add.Call(background, s.Client, "a", 1, with("terminateExisting")); err != nil || got != 1 {
+	if got, err := testbed.Add.Call(background, s.Client, "a", 1, with("terminateExisting")); err != nil || got != 1 {
 		s.t.Errorf("the policy terminateExisting: %d, %v", got, err)
 	}
 	s.wantEvents(1, accepted) // in the new run
@@ -434,8 +434,8 @@ func updateWithStartOpen(s *stand) {
 func signalWithStart(s *stand) {
 	send := func(text string) {
 		s.t.Helper()
-		o := workflow.SendOptions{Start: turntest.Counter.Opening(10)}
-		if err := turntest.Mail.Send(background, s.Client, "a", text, o); err != nil {
+		o := workflow.SendOptions{Start: testbed.Counter.Opening(10)}
+		if err := testbed.Mail.Send(background, s.Client, "a", text, o); err != nil {
 			s.t.Error(err)
 		}
 	}
@@ -448,7 +448,7 @@ func signalWithStart(s *stand) {
 	s.wantEvents(1, opened)
 	s.wantEvents(2, signaled)
 	for _, want := range []string{"one", "two", ""} {
-		if text, err := turntest.Read.Call(background, s.Client, "a", workflow.None{}); err != nil || text != want {
+		if text, err := testbed.Read.Call(background, s.Client, "a", workflow.None{}); err != nil || text != want {
 			s.t.Errorf("the workflow reads %q, %v, want %q", text, err, want)
 		}
 	}

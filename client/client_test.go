@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // wire is a transport that calls a handler, and loses what it is told to.
@@ -120,11 +120,11 @@ func (w *wire) requests() []sent {
 }
 
 // bubble calls fn in a bubble, with a client whose wire leads to a deployment of one process.
-func bubble(t *testing.T, o executor.Options, fn func(t *testing.T, d *turntest.Deployment, c *client.Client, w *wire)) {
+func bubble(t *testing.T, o executor.Options, fn func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Start(o, turntest.Workload("build-1")...)
+		d := testbed.New(t)
+		p := d.Start(o, testbed.Workload("build-1")...)
 		w := &wire{handler: p.Handler}
 		fn(t, d, client.New("http://weft.test/", client.Options{HTTP: &http.Client{Transport: w}}), w)
 	})
@@ -183,7 +183,7 @@ func TestWhatIsLostIsSentAgain(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				bubble(t, executor.Options{}, func(t *testing.T, d *turntest.Deployment, c *client.Client, w *wire) {
+				bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire) {
 					if name != "start" {
 						if err := verbs["start"].send(t.Context(), c); err != nil {
 							t.Fatal(err)
@@ -209,7 +209,7 @@ func TestWhatIsLostIsSentAgain(t *testing.T) {
 }
 
 // count is how many events of a type there are in all logs.
-func count(d *turntest.Deployment, typ history.Type) (n int) {
+func count(d *testbed.Deployment, typ history.Type) (n int) {
 	for _, id := range d.Workflows() {
 		for _, run := range d.Runs(id) {
 			for _, c := range run.Log {
@@ -228,7 +228,7 @@ func count(d *turntest.Deployment, typ history.Type) (n int) {
 // of a run that is not there is.
 func TestEndingWhatIsNotThere(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 		for _, faults := range [][]fault{{}, {lostAfter}, {busy}} {
 			w.faults = faults
 			if err := c.Terminate(t.Context(), "nobody", "", ""); !errors.Is(err, client.ErrNotFound) {
@@ -253,7 +253,7 @@ func TestEndingWhatIsNotThere(t *testing.T) {
 // Result waits for as long as it takes, and stays with the run that it began with.
 func TestResultOutlivesTheSoftLimit(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 		if _, _, err := c.Start(t.Context(), "a", "sleeper", history.Payload(`"50s"`), client.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestResultOutlivesTheSoftLimit(t *testing.T) {
 // The caller's own clock: its end ends the wait and nothing else, and what went wrong before it is told.
 func TestTheCallersClock(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 		if err := verbs["start"].send(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, always := range []fault{busy, lostBefore, lostAfter, answers(503, nil, "down for maintenance")} {
 		for name, verb := range verbs {
-			bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+			bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 				w.always = always
 				err := verb.send(t.Context(), c)
 				if got := len(w.requests()); err == nil || got != 12 {
@@ -328,7 +328,7 @@ func TestRetryAfter(t *testing.T) {
 		"7": {7 * time.Second, 7 * time.Second}, "0": {0, time.Second}, "-5": {0, time.Second}, "": {0, time.Second},
 		"Fri, 21 Nov 2036 17:45:00 GMT": {0, time.Second}, "99999999999999999999": {0, time.Second}, "9223372036": {time.Minute, time.Minute},
 	} {
-		bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 			w.faults = []fault{answers(503, map[string]string{"Retry-After": header}, "")}
 			began := time.Now()
 			if err := verbs["start"].send(t.Context(), c); err != nil {
@@ -370,7 +370,7 @@ func TestAnswersOfOthers(t *testing.T) {
 		{422, page},
 		{422, "{}"},
 	} {
-		bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+		bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 			w.always = answers(test.status, nil, test.body)
 			for _, name := range []string{"start", "update", "call"} {
 				w.sent = nil
@@ -453,7 +453,7 @@ func FuzzAnswer(f *testing.F) {
 // no more than the context allows.
 func TestRunIsOneRequest(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, d *turntest.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, w *wire) {
 		for i, example := range []struct {
 			typ, input, want string
 			faults           []fault
@@ -512,7 +512,7 @@ func TestRunSaysWhatItKnows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+			bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 				if test.o.IDConflictPolicy != "" {
 					if _, _, err := c.Start(t.Context(), "w", "sleeper", history.Payload(`"1h"`), client.StartOptions{}); err != nil {
 						t.Fatal(err)
@@ -534,7 +534,7 @@ func TestRunSaysWhatItKnows(t *testing.T) {
 // What Run follows: a run that continues as new.
 func TestRunFollows(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, d *turntest.Deployment, c *client.Client, _ *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, d *testbed.Deployment, c *client.Client, _ *wire) {
 		_, err := c.Run(t.Context(), "tries", "sleeper", history.Payload(`"?"`), client.StartOptions{
 			Retry: &client.Retry{InitialInterval: time.Minute, MaxAttempts: 2},
 		})

@@ -9,34 +9,34 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // What code returned is found by errors.Is and errors.As on the other side of HTTP, through whatever wraps it.
 func TestErrorsTravel(t *testing.T) {
 	t.Parallel()
-	bubble(t, executor.Options{}, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+	bubble(t, executor.Options{}, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 		ctx := t.Context()
-		if _, err := turntest.Counter.Start(ctx, c, "a", 10); err != nil {
+		if _, err := testbed.Counter.Start(ctx, c, "a", 10); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := turntest.Sour.Call(ctx, c, "a", workflow.None{}); !errors.Is(err, turntest.ErrSour) {
+		if _, err := testbed.Sour.Call(ctx, c, "a", workflow.None{}); !errors.Is(err, testbed.ErrSour) {
 			t.Errorf("a handler's error: %v", err)
 		}
-		_, err := turntest.Do.Call(ctx, c, "a", turntest.Job{Name: "x", Fails: -1})
+		_, err := testbed.Do.Call(ctx, c, "a", testbed.Job{Name: "x", Fails: -1})
 		var failed *workflow.ActivityError
-		if !errors.Is(err, turntest.ErrBroken) || !errors.As(err, &failed) || failed.ActivityType != "work" {
+		if !errors.Is(err, testbed.ErrBroken) || !errors.As(err, &failed) || failed.ActivityType != "work" {
 			t.Errorf("an activity's error through a handler: %v", err)
 		}
-		if _, err := turntest.Wrong.Ask(ctx, c, "a", workflow.None{}); !errors.Is(err, client.ErrQueryFailed) || !errors.Is(err, turntest.ErrSour) {
+		if _, err := testbed.Wrong.Ask(ctx, c, "a", workflow.None{}); !errors.Is(err, client.ErrQueryFailed) || !errors.Is(err, testbed.ErrSour) {
 			t.Errorf("a query handler's error: %v", err)
 		}
-		_, err = turntest.Parallel.Get(c, startParallel(t, c)).Result(ctx)
-		if !errors.Is(err, turntest.ErrBroken) || !errors.As(err, &failed) {
+		_, err = testbed.Parallel.Get(c, startParallel(t, c)).Result(ctx)
+		if !errors.Is(err, testbed.ErrBroken) || !errors.As(err, &failed) {
 			t.Errorf("a workflow's error: %v", err)
 		}
-		handle, err := turntest.Nap.Send(ctx, c, "a", "1h")
+		handle, err := testbed.Nap.Send(ctx, c, "a", "1h")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestErrorsTravel(t *testing.T) {
 		if _, err := handle.Get(ctx); !errors.Is(err, client.ErrRunClosed) {
 			t.Errorf("an update whose run closed: %v", err)
 		}
-		if _, err := turntest.Counter.Get(c, "a").Result(ctx); !errors.Is(err, client.ErrTerminated) || !strings.Contains(err.Error(), "enough") {
+		if _, err := testbed.Counter.Get(c, "a").Result(ctx); !errors.Is(err, client.ErrTerminated) || !strings.Contains(err.Error(), "enough") {
 			t.Errorf("the result of a run that was terminated: %v", err)
 		}
 	})
@@ -54,7 +54,7 @@ func TestErrorsTravel(t *testing.T) {
 
 func startParallel(t *testing.T, c *client.Client) string {
 	t.Helper()
-	run, err := turntest.Parallel.Start(t.Context(), c, "", []turntest.Job{{Name: "x", Fails: -1}, {Name: "y"}})
+	run, err := testbed.Parallel.Start(t.Context(), c, "", []testbed.Job{{Name: "x", Fails: -1}, {Name: "y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestRefusals(t *testing.T) {
 	}
 	var o executor.Options
 	o.Engine.Limits.UpdatesInFlight, o.Engine.Limits.UpdatesInTotal = 1, 2
-	bubble(t, o, func(t *testing.T, _ *turntest.Deployment, c *client.Client, w *wire) {
+	bubble(t, o, func(t *testing.T, _ *testbed.Deployment, c *client.Client, w *wire) {
 		for name, refusal := range refusals {
 			err := refusal.provoke(t.Context(), c)
 			for _, kind := range all {
@@ -114,19 +114,19 @@ var refusals = map[string]struct {
 		return err
 	}},
 	"code that fails": {client.ErrNotReady, func(ctx context.Context, c *client.Client) error {
-		return afterStart(ctx, c, "boom", func() error { _, err := turntest.Boom.Call(ctx, c, "boom", workflow.None{}); return err })
+		return afterStart(ctx, c, "boom", func() error { _, err := testbed.Boom.Call(ctx, c, "boom", workflow.None{}); return err })
 	}},
 	"too many in flight": {client.ErrUpdatesInFlight, func(ctx context.Context, c *client.Client) error {
 		return afterStart(ctx, c, "flight", func() error {
-			_, first := turntest.Nap.Send(ctx, c, "flight", "1h")
-			_, err := turntest.Nap.Send(ctx, c, "flight", "1h")
+			_, first := testbed.Nap.Send(ctx, c, "flight", "1h")
+			_, err := testbed.Nap.Send(ctx, c, "flight", "1h")
 			return errors.Join(first, err)
 		})
 	}},
 	"too many in total": {client.ErrUpdateLimit, func(ctx context.Context, c *client.Client) error {
 		return afterStart(ctx, c, "total", func() (err error) {
 			for range 3 {
-				_, err = turntest.Add.Call(ctx, c, "total", 1)
+				_, err = testbed.Add.Call(ctx, c, "total", 1)
 			}
 			return err
 		})
@@ -134,7 +134,7 @@ var refusals = map[string]struct {
 }
 
 func afterStart(ctx context.Context, c *client.Client, id string, then func() error) error {
-	if _, err := turntest.Counter.Start(ctx, c, id, 10); err != nil {
+	if _, err := testbed.Counter.Start(ctx, c, id, 10); err != nil {
 		return err
 	}
 	return then()

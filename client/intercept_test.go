@@ -13,13 +13,13 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // A client's interceptors stand around each call, the first outermost; what they add to the header goes along.
 func TestInterceptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-1")...)
+		p := testbed.New(t).Start(executor.Options{}, testbed.Workload("build-1")...)
 		var log []string
 		around := func(name string) client.Interceptor {
 			return func(ctx context.Context, r client.Request, next func(context.Context) error) error {
@@ -36,10 +36,10 @@ func TestInterceptors(t *testing.T) {
 				return next(ctx)
 			},
 		}})
-		if _, err := turntest.Counter.Start(t.Context(), c, "a", 10); err != nil {
+		if _, err := testbed.Counter.Start(t.Context(), c, "a", 10); err != nil {
 			t.Fatal(err)
 		}
-		if err := turntest.Counter.Get(c, "a").Terminate(t.Context(), "enough"); !errors.Is(err, refuse) {
+		if err := testbed.Counter.Get(c, "a").Terminate(t.Context(), "enough"); !errors.Is(err, refuse) {
 			t.Errorf("it was not refused: %v", err)
 		}
 		want := []string{"outer start a counter", "inner start a counter", "outer terminate a ", "inner terminate a "}

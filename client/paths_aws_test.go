@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/proof/awstest"
-	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
 // TestCallsOnDynamoDB plays the cases through the function of the API, over DynamoDB servers. LocalStack is left out: it hands
@@ -24,8 +24,8 @@ func TestCallsOnDynamoDB(t *testing.T) {
 			for name, c := range calls {
 				t.Run(server.Name+"/"+gateway+"/"+name, func(t *testing.T) {
 					t.Parallel()
-					scenes := awspath.Scenes(awspath.DynamoDB(db, awspath.NewTable(t, db)))
-					playCall(t, scenes, through(gateway, c.args), c.play)
+					beds := awspath.Testbeds(awspath.DynamoDB(db, awspath.NewTable(t, db)))
+					playCall(t, beds, through(gateway, c.args), c.play)
 				})
 			}
 		}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/proof/turntest"
-	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
-	"github.com/seed-41655fb1/weft/proof/turntest/ondisk"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
+	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 )
 
 // The typed client is tried against what serves it: the embedded server, and the function of the API on AWS, which is called in
@@ -23,41 +23,41 @@ import (
 // stand is a deployment, and a client of its process 1 whose network can fail.
 type stand struct {
 	t     testing.TB
-	scene turntest.Scene
+	bed testbed.Testbed
 	*client.Client
 	wire *wire
 }
 
-// playCall plays a case on a scene.
-func playCall(t *testing.T, scenes func(testing.TB, turntest.Args) turntest.Scene, args turntest.Args, play func(s *stand)) {
+// playCall plays a case on a testbed.
+func playCall(t *testing.T, beds func(testing.TB, testbed.Args) testbed.Testbed, args testbed.Args, play func(s *stand)) {
 	t.Helper()
-	s := &stand{t: t, scene: scenes(t, args)}
-	defer s.scene.Close()
+	s := &stand{t: t, bed: beds(t, args)}
+	defer s.bed.Close()
 	s.Client, s.wire = s.of(1)
-	s.scene.Run(func() { play(s) })
+	s.bed.Run(func() { play(s) })
 }
 
 // of is a client of a process.
 func (s *stand) of(process int) (*client.Client, *wire) {
-	w := &wire{handler: s.scene.Handler(process)}
+	w := &wire{handler: s.bed.Handler(process)}
 	c := client.New("http://weft.test", client.Options{HTTP: &http.Client{Transport: w}})
-	c.SetPause(func(ctx context.Context, d time.Duration) error { return s.scene.World().Wait(ctx, d, nil) })
+	c.SetPause(func(ctx context.Context, d time.Duration) error { return s.bed.World().Wait(ctx, d, nil) })
 	return c, w
 }
 
 // within is a context that ends after d.
 func (s *stand) within(d time.Duration) (context.Context, context.CancelFunc) {
-	return s.scene.World().WithTimeout(context.Background(), d)
+	return s.bed.World().WithTimeout(context.Background(), d)
 }
 
 // pass lets time pass.
-func (s *stand) pass(d time.Duration) { _ = s.scene.World().Wait(context.Background(), d, nil) } // nothing ends it
+func (s *stand) pass(d time.Duration) { _ = s.bed.World().Wait(context.Background(), d, nil) } // nothing ends it
 
 // took is how long fn takes, in whole seconds.
 func (s *stand) took(fn func()) time.Duration {
-	began := s.scene.Now()
+	began := s.bed.Now()
 	fn()
-	return s.scene.Now().Sub(began).Round(time.Second)
+	return s.bed.Now().Sub(began).Round(time.Second)
 }
 
 // lose has the next requests come to grief, and forgets what was sent before.
@@ -66,7 +66,7 @@ func (s *stand) lose(faults ...fault) { s.wire.sent, s.wire.faults = nil, faults
 // start starts the counter a.
 func (s *stand) start() {
 	s.t.Helper()
-	if _, err := turntest.Counter.Start(context.Background(), s.Client, "a", 0); err != nil {
+	if _, err := testbed.Counter.Start(context.Background(), s.Client, "a", 0); err != nil {
 		s.t.Fatal(err)
 	}
 	s.lose()
@@ -76,7 +76,7 @@ func (s *stand) start() {
 func (s *stand) wantEvents(n int, typ string) {
 	s.t.Helper()
 	answer := httptest.NewRecorder()
-	s.scene.Handler(1).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/v1/workflows/a/history", nil))
+	s.bed.Handler(1).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/v1/workflows/a/history", nil))
 	var page struct{ Events []struct{ Type string } }
 	if err := json.Unmarshal(answer.Body.Bytes(), &page); err != nil {
 		s.t.Fatal(err)
@@ -130,14 +130,14 @@ func TestCallsOnAWSPath(t *testing.T) {
 		for name, c := range calls {
 			t.Run(gateway+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				playCall(t, awspath.Scenes(awspath.Memory), through(gateway, c.args), c.play)
+				playCall(t, awspath.Testbeds(awspath.Memory), through(gateway, c.args), c.play)
 			})
 		}
 	}
 }
 
-func through(gateway string, args turntest.Args) turntest.Args {
-	all := turntest.Args{"gateway": gateway}
+func through(gateway string, args testbed.Args) testbed.Args {
+	all := testbed.Args{"gateway": gateway}
 	for name, value := range args {
 		all[name] = value
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -17,11 +17,11 @@ import (
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, ctx := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-2")...), t.Context()
+		p, ctx := testbed.New(t).Start(executor.Options{}, testbed.Workload("build-2")...), t.Context()
 		texts := []string{"", "eu", "o'neill", "''", `"`, `a" AND Region = 'eu`, "' OR 'a' = 'a", "\\' ", "ä\n\t%"}
 		for _, text := range texts {
-			options := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{turntest.Region.Set(text)}}
-			if _, err := turntest.Shower.Start(ctx, p.Client, "", "", options); err != nil {
+			options := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{testbed.Region.Set(text)}}
+			if _, err := testbed.Shower.Start(ctx, p.Client, "", "", options); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -30,7 +30,7 @@ func TestQuote(t *testing.T) {
 			if err != nil || len(page) != 1 || next != "" {
 				t.Fatalf("%q: %d runs, %q, %v", text, len(page), next, err)
 			}
-			if got, ok := turntest.Region.Of(page[0].SearchAttributes); got != text || !ok {
+			if got, ok := testbed.Region.Of(page[0].SearchAttributes); got != text || !ok {
 				t.Errorf("%q finds %q", text, got)
 			}
 		}
@@ -41,12 +41,12 @@ func TestQuote(t *testing.T) {
 func TestMemoThatCannotBeEncoded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, ctx := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-2")...), t.Context()
+		p, ctx := testbed.New(t).Start(executor.Options{}, testbed.Workload("build-2")...), t.Context()
 		memo := []workflow.MemoField{workflow.NewMemo[float64]("far").Set(math.Inf(1))}
-		_, start := turntest.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{Memo: memo})
-		opening := turntest.Shower.Opening("", workflow.StartOptions{Memo: memo})
-		signal := turntest.On.Send(ctx, p.Client, "a", "", workflow.SendOptions{Start: opening})
-		_, schedule := turntest.Shower.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@hourly"}, Memo: memo})
+		_, start := testbed.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{Memo: memo})
+		opening := testbed.Shower.Opening("", workflow.StartOptions{Memo: memo})
+		signal := testbed.On.Send(ctx, p.Client, "a", "", workflow.SendOptions{Start: opening})
+		_, schedule := testbed.Shower.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@hourly"}, Memo: memo})
 		for what, err := range map[string]error{"start": start, "signal": signal, "schedule": schedule} {
 			var problem *client.Problem
 			if err == nil || errors.As(err, &problem) {
@@ -61,14 +61,14 @@ func TestSearchAttributesThatJSONChanges(t *testing.T) {
 	t.Parallel()
 	due, region, rate := workflow.NewAttribute[time.Time]("Due"), workflow.NewAttribute[string]("Region"), workflow.NewAttribute[float64]("Rate")
 	synctest.Test(t, func(t *testing.T) {
-		p, ctx := turntest.New(t).Start(executor.Options{}, turntest.Workload("build-2")...), t.Context()
+		p, ctx := testbed.New(t).Start(executor.Options{}, testbed.Workload("build-2")...), t.Context()
 		for _, a := range []workflow.SearchAttribute{
 			due.Set(time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)), due.Set(time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC)), due.Set(time.Time{}),
 			region.Set("a\xff"), workflow.NewAttribute[[]string]("Tags").Set([]string{"a", "\xff"}), rate.Set(math.NaN()),
 		} {
 			all := []workflow.SearchAttribute{a}
-			_, start := turntest.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{SearchAttributes: all})
-			_, schedule := turntest.Shower.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@hourly"}, SearchAttributes: all})
+			_, start := testbed.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{SearchAttributes: all})
+			_, schedule := testbed.Shower.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@hourly"}, SearchAttributes: all})
 			if !errors.Is(start, client.ErrInvalid) || !errors.Is(schedule, client.ErrInvalid) {
 				t.Errorf("%+v: %v and %v", a, start, schedule)
 			}
@@ -77,7 +77,7 @@ func TestSearchAttributesThatJSONChanges(t *testing.T) {
 			t.Errorf("%d runs were started, %v", len(page), err)
 		}
 		removed := workflow.StartOptions{SearchAttributes: []workflow.SearchAttribute{region.Set("\xff"), region.Set("eu"), due.Unset()}}
-		if _, err := turntest.Shower.Start(ctx, p.Client, "a", "", removed); err != nil {
+		if _, err := testbed.Shower.Start(ctx, p.Client, "a", "", removed); err != nil {
 			t.Errorf("the last value of a name counts: %v", err)
 		}
 	})

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/proof/apitest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -32,7 +32,7 @@ func TestAllTogether(t *testing.T) {
 	for _, registrations := range folders {
 		all = append(all, registrations...)
 	}
-	r := turntest.Registry(t, all...)
+	r := testbed.Registry(t, all...)
 	entries, err := os.ReadDir(".")
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -321,7 +321,7 @@ func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assemb
 	d.t.Helper()
 	s := d.store()
 	p := assembly.NewProcess(assembly.Config{
-		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: turntest.Registry(d.t, v.registrations()...), Host: past{ago: ago},
+		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: testbed.Registry(d.t, v.registrations()...), Host: past{ago: ago},
 		Codec: d.sealer(d.objects), Options: executor.Options{Logger: slog.New(slog.DiscardHandler)},
 	})
 	d.t.Cleanup(p.Service.Close)

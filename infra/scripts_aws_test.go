@@ -21,8 +21,8 @@ import (
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/privilege"
-	"github.com/seed-41655fb1/weft/proof/turntest"
-	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
@@ -30,14 +30,14 @@ import (
 // should is TestUpdateCasesOnAWS.)
 func TestScriptsNeedNoOtherRights(t *testing.T) {
 	t.Parallel()
-	const scenes = "scene-*" // each scene of a script has a namespace of its own
-	functions := samFunctions(t, "weft", map[string]string{"Namespace": scenes}, turntest.TaskQueues...)
+	const beds = "testbed-*" // each testbed of a script has a namespace of its own
+	functions := samFunctions(t, "weft", map[string]string{"Namespace": beds}, testbed.TaskQueues...)
 	recorders := map[string]*privilege.Recorder{}
 	for name := range functions {
 		recorders[name] = &privilege.Recorder{}
 	}
 	t.Run("scripts", func(t *testing.T) {
-		for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {
+		for _, path := range testbed.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {
 			t.Run(filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path), func(t *testing.T) {
 				t.Parallel()
 				playRecorded(t, path, functions, recorders)
@@ -50,7 +50,7 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 		if name == string(adapter.Activity) {
 			uses = slices.DeleteFunc(uses, func(u privilege.Use) bool { return paces(u) != "" })
 		}
-		quiet := name == string(adapter.Dead) || strings.HasPrefix(name, "tasks-") // no message of a script dies, and a scene has one function for all task queues
+		quiet := name == string(adapter.Dead) || strings.HasPrefix(name, "tasks-") // no message of a script dies, and a testbed has one function for all task queues
 		if len(uses) == 0 && !quiet {
 			t.Errorf("%s has asked for nothing", name)
 		}
@@ -67,7 +67,7 @@ func TestScriptsNeedNoOtherRights(t *testing.T) {
 	}
 }
 
-// usesOfTaskQueues are what the function of each task queue would have asked for in the place of the one that a scene has: the
+// usesOfTaskQueues are what the function of each task queue would have asked for in the place of the one that a testbed has: the
 // rate of its queue.
 func usesOfTaskQueues(recorders map[string]*privilege.Recorder) map[string][]privilege.Use {
 	all := map[string][]privilege.Use{}
@@ -109,7 +109,7 @@ func playRecorded(t *testing.T, path string, functions map[string]function, reco
 		}
 	})
 	opened := awspath.DynamoDB(client, table)
-	script := turntest.NewScript(t, awspath.Scenes(func(t testing.TB, clock func() time.Time) awspath.Store {
+	script := testbed.NewScript(t, awspath.Testbeds(func(t testing.TB, clock func() time.Time) awspath.Store {
 		s := opened(t, clock)
 		s.Sends = func(ctx context.Context, queue string) {
 			url := functions["api"].urlOf(queue)
@@ -126,7 +126,7 @@ func playRecorded(t *testing.T, path string, functions map[string]function, reco
 		t.Fatal(err)
 	}
 	datadriven.RunTestFromString(t, string(text), func(_ *testing.T, d *datadriven.TestData) string {
-		script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input)
+		script.Play(d.Cmd, testbed.ArgsOf(d.CmdArgs), d.Input)
 		return d.Expected
 	})
 }

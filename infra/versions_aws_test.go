@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // lambda plays Lambda's API for functions that look for their version with build-1, which is not here and does nothing: it lists
@@ -59,7 +59,7 @@ func (d *deployment) build1(v *traveller, l *letters) *assembly.Process {
 	s := d.store()
 	o := executor.Options{Build: "build-1", Logger: slog.New(slog.DiscardHandler)}
 	p := assembly.NewProcess(assembly.Config{
-		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: turntest.Registry(d.t, v.registrations()...), Host: host.Machine{}, Options: o,
+		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: testbed.Registry(d.t, v.registrations()...), Host: host.Machine{}, Options: o,
 	})
 	d.t.Cleanup(p.Service.Close)
 	return p

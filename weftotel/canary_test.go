@@ -25,8 +25,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
-	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/weftotel"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -177,9 +177,9 @@ func secrets(build string) func(workflow.Context, string) (string, error) {
 func TestNoPayloadIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all, d := hear(t), turntest.New(t)
+		all, d := hear(t), testbed.New(t)
 		hooks := d.Hook()
-		start := func(build string) *turntest.Process {
+		start := func(build string) *testbed.Process {
 			return d.Start(executor.Options{Build: build, Observe: all.hub, Logger: all.log},
 				workflow.Bind(secretive, secrets(build)), workflow.Bind(fragile, func(workflow.Context, panicky) (string, error) { return "", nil }), keep)
 		}
@@ -188,7 +188,7 @@ func TestNoPayloadIsTold(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/workflows"+target, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer "+canary)
 			r.Header.Set("Traceparent", "00-"+callerTrace+"-b7ad6b7169203331-01")
-			turntest.Ask(t, p.Handler, r)
+			testbed.Ask(t, p.Handler, r)
 		}
 		input := func(text string) string { return fmt.Sprintf(`{"input":%q}`, canary+" "+text) }
 		for _, id := range []string{"a", "b", "c", "d"} {
@@ -218,9 +218,9 @@ func TestNoPayloadIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
+		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]())
 		time.Sleep(time.Hour + time.Minute)
-		hooks.Always(turntest.OnPut, nil)
+		hooks.Always(testbed.OnPut, nil)
 		time.Sleep(24 * time.Hour)
 		post("/a/terminate", fmt.Sprintf(`{"reason":%q}`, canary))
 		p.Stop()
@@ -240,15 +240,15 @@ func TestNoPayloadIsTold(t *testing.T) {
 func TestNoPayloadOfTheScriptsIsTold(t *testing.T) {
 	t.Parallel()
 	all := hear(t)
-	for _, path := range turntest.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {
+	for _, path := range testbed.Scripts(t, filepath.Join("..", "internal", "executor", "testdata")) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		marked := strings.ReplaceAll(string(text), `"name":"`, `"name":"`+canary)
-		script := turntest.NewScript(t, awspath.Scenes(awspath.Memory, awspath.Ears{Observe: all.hub, Log: all.log.Handler()}))
+		script := testbed.NewScript(t, awspath.Testbeds(awspath.Memory, awspath.Ears{Observe: all.hub, Log: all.log.Handler()}))
 		datadriven.RunTestFromString(t, marked, func(_ *testing.T, d *datadriven.TestData) string {
-			script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input)
+			script.Play(d.Cmd, testbed.ArgsOf(d.CmdArgs), d.Input)
 			return d.Expected
 		})
 		script.Close()

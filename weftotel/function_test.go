@@ -16,14 +16,14 @@ import (
 	"github.com/seed-41655fb1/weft/functions/adapter"
 	"github.com/seed-41655fb1/weft/internal/observe/emf/emftest"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
 // TestMain makes of this test program a function too, where it is started as a bootstrap.
 func TestMain(m *testing.M) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") != "" {
-		adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), turntest.Workload("build-1")...)
+		adapter.Settings{Telemetry: weftotel.Open}.Main(adapter.FromEnvironment(), testbed.Workload("build-1")...)
 		return
 	}
 	os.Exit(m.Run())

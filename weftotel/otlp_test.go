@@ -23,7 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/apitest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/weftotel"
 )
 
@@ -175,7 +175,7 @@ func TestOTLP(t *testing.T) {
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "weft-api")
 	telemetry := open(t, observe.Settings{Function: true, Metrics: true})
-	p := turntest.New(t).Idle(executor.Options{Observe: observe.New(telemetry)}, turntest.Workload("build-1")...)
+	p := testbed.New(t).Idle(executor.Options{Observe: observe.New(telemetry)}, testbed.Workload("build-1")...)
 	for range 2 {
 		p.Do(http.MethodPost, "/v1/workflows", `{"type":"counter"}`)
 		if err := telemetry.Flush(t.Context()); err != nil {
@@ -208,7 +208,7 @@ func TestCollectorFails(t *testing.T) {
 	r := receive(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
 	telemetry := open(t, observe.Settings{Function: true})
-	p := turntest.New(t).Idle(executor.Options{Observe: observe.New(telemetry)}, turntest.Workload("build-1")...)
+	p := testbed.New(t).Idle(executor.Options{Observe: observe.New(telemetry)}, testbed.Workload("build-1")...)
 	r.setBroken(true)
 	if a := p.Do(http.MethodPost, "/v1/workflows", `{"type":"counter"}`); a.Status != http.StatusCreated {
 		t.Errorf("the start came to %d", a.Status)
@@ -238,12 +238,12 @@ func TestLocalServer(t *testing.T) {
 	defer stop()
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
-		ended <- weft.Serve(ctx, weft.Register(turntest.Workload("build-1")...), weft.Options{
+		ended <- weft.Serve(ctx, weft.Register(testbed.Workload("build-1")...), weft.Options{
 			Addr: "127.0.0.1:0", Data: t.TempDir(), Greeting: func(_ io.Writer, url string) { ready <- url }, Log: slog.New(slog.DiscardHandler),
 			Telemetry: weftotel.Open,
 		})
 	}()
-	if _, err := turntest.Counter.Start(ctx, client.New(<-ready, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}}), "a", 1); err != nil {
+	if _, err := testbed.Counter.Start(ctx, client.New(<-ready, client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}}), "a", 1); err != nil {
 		t.Fatal(err)
 	}
 	stop()

@@ -15,18 +15,18 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/tracelog"
-	"github.com/seed-41655fb1/weft/proof/turntest"
-	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
 // onAWSPath is a deployment of functions and queues, on a clock of its own.
-func onAWSPath(t *testing.T, c *collector) turntest.Scene {
+func onAWSPath(t *testing.T, c *collector) testbed.Testbed {
 	t.Helper()
-	return awspath.Scenes(awspath.Memory, awspath.Ears{Observe: c.hub})(t, nil)
+	return awspath.Testbeds(awspath.Memory, awspath.Ears{Observe: c.hub})(t, nil)
 }
 
-func post(scene turntest.Scene, process int, target, body string) {
-	scene.Do(process, turntest.Request{Method: http.MethodPost, Target: "/v1/workflows" + target, Body: body})
+func post(bed testbed.Testbed, process int, target, body string) {
+	bed.Do(process, testbed.Request{Method: http.MethodPost, Target: "/v1/workflows" + target, Body: body})
 }
 
 // A workflow's activities, timer, updates, signal and query, in two processes, through functions and queues, are one
@@ -34,20 +34,20 @@ func post(scene turntest.Scene, process int, target, body string) {
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
-	scene := onAWSPath(t, c)
-	defer scene.Close()
-	post(scene, 1, "", `{"workflowId":"a","type":"counter"}`)
-	post(scene, 2, "/a/updates/add", `{"input":7}`)
-	post(scene, 2, "/a/updates/add", `{"input":-1}`)
-	post(scene, 1, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"x","for":"10s"}}`)
-	scene.Sleep(time.Minute)
-	post(scene, 2, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"y","for":"10s","fails":1}}`)
-	scene.Sleep(time.Minute)
-	post(scene, 1, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"z","fails":-1}}`)
-	post(scene, 1, "/a/updates/nap", `{"waitFor":"accepted","input":"1h"}`)
-	scene.Sleep(2 * time.Hour)
-	post(scene, 2, "/a/queries/sum", "")
-	post(scene, 1, "/a/signals/poke", `{"input":"done"}`)
+	bed := onAWSPath(t, c)
+	defer bed.Close()
+	post(bed, 1, "", `{"workflowId":"a","type":"counter"}`)
+	post(bed, 2, "/a/updates/add", `{"input":7}`)
+	post(bed, 2, "/a/updates/add", `{"input":-1}`)
+	post(bed, 1, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"x","for":"10s"}}`)
+	bed.Sleep(time.Minute)
+	post(bed, 2, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"y","for":"10s","fails":1}}`)
+	bed.Sleep(time.Minute)
+	post(bed, 1, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"z","fails":-1}}`)
+	post(bed, 1, "/a/updates/nap", `{"waitFor":"accepted","input":"1h"}`)
+	bed.Sleep(2 * time.Hour)
+	post(bed, 2, "/a/queries/sum", "")
+	post(bed, 1, "/a/signals/poke", `{"input":"done"}`)
 	if ids := c.traces(); len(ids) != 1 {
 		t.Errorf("there are %d traces, want 1", len(ids))
 	}
@@ -92,14 +92,14 @@ POST /v1/workflows status_code=201
 func TestTraceGoesOn(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
-	scene := onAWSPath(t, c)
-	defer scene.Close()
-	post(scene, 1, "", `{"workflowId":"a","type":"counter"}`)
-	post(scene, 2, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"x","for":"1m"}}`)
-	scene.Hook(1, turntest.OnPut, false, turntest.Faults["die"]()) // when the activity has run
-	scene.Sleep(24 * time.Hour)
-	post(scene, 1, "/a/signals/poke", `{"input":"again"}`)
-	post(scene, 2, "/a/signals/poke", `{"input":"done"}`)
+	bed := onAWSPath(t, c)
+	defer bed.Close()
+	post(bed, 1, "", `{"workflowId":"a","type":"counter"}`)
+	post(bed, 2, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"x","for":"1m"}}`)
+	bed.Hook(1, testbed.OnPut, false, testbed.Faults["die"]()) // when the activity has run
+	bed.Sleep(24 * time.Hour)
+	post(bed, 1, "/a/signals/poke", `{"input":"again"}`)
+	post(bed, 2, "/a/signals/poke", `{"input":"done"}`)
 	if ids := c.traces(); len(ids) != 1 {
 		t.Errorf("there are %d traces, want 1", len(ids))
 	}
@@ -119,14 +119,14 @@ func TestTraceGoesOn(t *testing.T) {
 func TestTraceOfAReset(t *testing.T) {
 	t.Parallel()
 	c := collect(t)
-	scene := onAWSPath(t, c)
-	defer scene.Close()
-	post(scene, 1, "", `{"workflowId":"a","type":"counter"}`)
-	post(scene, 2, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"x","for":"1m"}}`)
-	post(scene, 2, "/a/updates/add", `{"input":1}`)
-	post(scene, 1, "/a/reset", `{"to":"lastTask","exclude":["updates"]}`)
-	scene.Sleep(time.Hour)
-	post(scene, 2, "/a/signals/poke", `{"input":"done"}`)
+	bed := onAWSPath(t, c)
+	defer bed.Close()
+	post(bed, 1, "", `{"workflowId":"a","type":"counter"}`)
+	post(bed, 2, "/a/updates/do", `{"waitFor":"accepted","input":{"name":"x","for":"1m"}}`)
+	post(bed, 2, "/a/updates/add", `{"input":1}`)
+	post(bed, 1, "/a/reset", `{"to":"lastTask","exclude":["updates"]}`)
+	bed.Sleep(time.Hour)
+	post(bed, 2, "/a/signals/poke", `{"input":"done"}`)
 	if ids := c.traces(); len(ids) != 1 {
 		t.Errorf("there are %d traces, want 1", len(ids))
 	}
@@ -139,14 +139,14 @@ func TestTraceOfAReset(t *testing.T) {
 }
 
 // asked sends a request with a caller's trace context, and returns that.
-func asked(t *testing.T, p *turntest.Process, flags, target, body string) trace.SpanContext {
+func asked(t *testing.T, p *testbed.Process, flags, target, body string) trace.SpanContext {
 	t.Helper()
 	caller := trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: trace.TraceID{0: 1, 15: byte(len(target))}, SpanID: trace.SpanID{7: byte(1 + len(body))}, Remote: true,
 	})
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/workflows"+target, strings.NewReader(body))
 	r.Header.Set("Traceparent", "00-"+caller.TraceID().String()+"-"+caller.SpanID().String()+"-"+flags)
-	turntest.Ask(t, p.Handler, r)
+	testbed.Ask(t, p.Handler, r)
 	return caller
 }
 
@@ -156,7 +156,7 @@ func TestCallersTraces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := collect(t)
-		p := turntest.New(t).Start(executor.Options{Observe: c.hub}, turntest.Workload("build-1")...)
+		p := testbed.New(t).Start(executor.Options{Observe: c.hub}, testbed.Workload("build-1")...)
 		starter := asked(t, p, "01", "", `{"workflowId":"a","type":"counter"}`)
 		updater := asked(t, p, "01", "/a/updates/add", `{"input":7}`)
 		asked(t, p, "01", "/a/signals/poke", `{"input":"done"}`)
@@ -192,7 +192,7 @@ func TestSamplingIsConsistent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := collect(t)
-		p := turntest.New(t).Start(executor.Options{Observe: c.hub}, turntest.Workload("build-1")...)
+		p := testbed.New(t).Start(executor.Options{Observe: c.hub}, testbed.Workload("build-1")...)
 		asked(t, p, "00", "", `{"workflowId":"a","type":"counter"}`)
 		p.Do(http.MethodPost, "/v1/workflows/a/updates/do", `{"input":{"name":"x"}}`)
 		asked(t, p, "00", "/a/signals/poke", `{"input":"done"}`)
@@ -202,13 +202,13 @@ func TestSamplingIsConsistent(t *testing.T) {
 	})
 	for name, traced := range map[string]bool{"started with tracing": true, "started without": false} {
 		synctest.Test(t, func(t *testing.T) {
-			d, half := turntest.New(t), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.5)))
+			d, half := testbed.New(t), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.5)))
 			c := collect(t, half)
 			starter := executor.Options{Observe: c.hub}
 			if !traced {
 				starter.Observe = nil
 			}
-			first, second := d.Idle(starter, turntest.Workload("build-1")...), d.Start(executor.Options{Observe: collectInto(t, c, half)}, turntest.Workload("build-1")...)
+			first, second := d.Idle(starter, testbed.Workload("build-1")...), d.Start(executor.Options{Observe: collectInto(t, c, half)}, testbed.Workload("build-1")...)
 			const workflows = 60
 			for i := range workflows {
 				id := "w" + strings.Repeat("x", i)
@@ -236,10 +236,10 @@ func TestSamplingIsConsistent(t *testing.T) {
 func TestTraceWithoutStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, c := turntest.New(t), collect(t)
-		d.Idle(executor.Options{}, turntest.Workload("build-1")...).Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter"}`)
+		d, c := testbed.New(t), collect(t)
+		d.Idle(executor.Options{}, testbed.Workload("build-1")...).Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter"}`)
 		for _, text := range []string{"again", "again", "done"} {
-			p := d.Start(executor.Options{Observe: collectInto(t, c)}, turntest.Workload("build-1")...)
+			p := d.Start(executor.Options{Observe: collectInto(t, c)}, testbed.Workload("build-1")...)
 			p.Do(http.MethodPost, "/v1/workflows/a/signals/poke", `{"input":"`+text+`"}`)
 			p.Stop()
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -87,7 +87,7 @@ func TestOneValueForEachCondition(t *testing.T) {
 			activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 		meets := workflow.Declare[string, []string]("meets")
 		returns := workflow.Declare[string, none]("returns")
-		ctx, p := t.Context(), turntest.One(t, workflow.Bind(shop, sells), ask,
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(shop, sells), ask,
 			workflow.Bind(meets, func(ctx workflow.Context, what string) ([]string, error) {
 				_, err := ask.Run(ctx, what)
 				return namesOf(err), nil

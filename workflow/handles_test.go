@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -47,9 +47,9 @@ func sells(ctx workflow.Context, limit int) (int, error) {
 	return n, err
 }
 
-func openShop(t *testing.T) (context.Context, *turntest.Process, workflow.Run[int]) {
+func openShop(t *testing.T) (context.Context, *testbed.Process, workflow.Run[int]) {
 	t.Helper()
-	ctx, p := t.Context(), turntest.One(t, workflow.Bind(shop, sells))
+	ctx, p := t.Context(), testbed.One(t, workflow.Bind(shop, sells))
 	run, err := shop.Start(ctx, p.Client, "shop-1", 100)
 	if err != nil || run.WorkflowID != "shop-1" || run.RunID == "" {
 		t.Fatalf("%+v, %v", run, err)
@@ -214,7 +214,7 @@ func TestAMisusedValidatorFailsNoRun(t *testing.T) {
 			_, err := shut.Receive(ctx)
 			return none{}, err
 		}
-		ctx, p := t.Context(), turntest.One(t, workflow.Bind(typ, code))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, code))
 		run, err := typ.Start(ctx, p.Client, "w", none{})
 		if err != nil {
 			t.Fatal(err)

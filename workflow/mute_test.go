@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/failure"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -25,7 +25,7 @@ func TestErrorsWhoseTextPanics(t *testing.T) {
 				typ := workflow.Declare[none, none]("mute")
 				query := workflow.NewQuery[none, none]("query")
 				update := workflow.NewUpdate[none, none]("update")
-				ctx, p := t.Context(), turntest.One(t, workflow.Bind(typ, func(ctx workflow.Context, _ none) (none, error) {
+				ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, func(ctx workflow.Context, _ none) (none, error) {
 					query.Handle(ctx, func(none) (none, error) { return none{}, returned })
 					update.Handle(ctx, func(workflow.Context, none) (none, error) { return none{}, nil }, workflow.Validate(func(none) error { return returned }))
 					_, err := word.Receive(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/enginetest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -108,7 +108,7 @@ func logs(ctx workflow.Context, _ none) (none, error) {
 
 // runLogs runs it, each task in a process of its own, and asks a query after each.
 func runLogs(t *testing.T) {
-	ctx, typ, d := t.Context(), workflow.Declare[none, none]("logs"), turntest.New(t)
+	ctx, typ, d := t.Context(), workflow.Declare[none, none]("logs"), testbed.New(t)
 	for i := range 4 {
 		p := d.Start(executor.Options{}, workflow.Bind(typ, logs))
 		var err error
@@ -216,7 +216,7 @@ func exitAt(ctx workflow.Context, where string) (none, error) {
 // Code that takes its goroutine with it fails its task; the process lives.
 func TestGoexitFailsTheTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, workflow.Bind(exits, exitAt))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt))
 		for _, where := range []string{"main", "coroutine", "condition"} {
 			if _, err := exits.Start(ctx, p.Client, where, where); err != nil {
 				t.Errorf("%s: %v", where, err)
@@ -235,7 +235,7 @@ func TestGoexitFailsTheTask(t *testing.T) {
 // Where only an update or a query runs such code, their callers are told so, and the run goes on.
 func TestGoexitInHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, workflow.Bind(exits, exitAt))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(exits, exitAt))
 		for _, where := range []string{"handler", "validator"} {
 			run, err := exits.Start(ctx, p.Client, where, where)
 			if err != nil {

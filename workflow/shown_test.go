@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -89,7 +89,7 @@ func TestWhatCannotBeShown(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := turntest.New(t).Start(executor.Options{}, showing(map[string]func(workflow.Context){"bad": do}))
+				p := testbed.New(t).Start(executor.Options{}, showing(map[string]func(workflow.Context){"bad": do}))
 				if _, err := shows.Start(t.Context(), p.Client, "shows-1", workflow.None{}); err != nil {
 					t.Fatal(err)
 				}
@@ -105,7 +105,7 @@ func TestWhatCannotBeShown(t *testing.T) {
 func TestWhatIsShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.New(t).Start(executor.Options{}, showing(map[string]func(workflow.Context){
+		p := testbed.New(t).Start(executor.Options{}, showing(map[string]func(workflow.Context){
 			"most": func(ctx workflow.Context) {
 				workflow.UpsertSearchAttributes(ctx, place.Set(strings.Repeat("x", 2043)))
 				workflow.UpsertMemo(ctx, about.Set(strings.Repeat("x", 4089)))
@@ -162,7 +162,7 @@ func TestOtherThingsShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
+				d := testbed.New(t)
 				before := d.Start(executor.Options{Build: "before"}, showing(map[string]func(workflow.Context){
 					"show": func(ctx workflow.Context) { workflow.UpsertSearchAttributes(ctx, place.Set("here")) },
 				}))

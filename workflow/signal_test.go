@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/proof/enginetest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -75,7 +75,7 @@ func TestSignalFlood(t *testing.T) {
 func TestSignalFloodThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typ := workflow.Declare[none, []string]("collect")
-		ctx, p := t.Context(), turntest.One(t, workflow.Bind(typ, collect))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, collect))
 		run, err := typ.Start(ctx, p.Client, "w", none{})
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestPoisonThroughTheAPI(t *testing.T) {
 			_, err := word.Receive(ctx)
 			return none{}, err
 		}
-		ctx, p := t.Context(), turntest.One(t, workflow.Bind(typ, code))
+		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, code))
 		body := []byte(`{"a":1}`)
 		if _, _, err := p.Client.Start(ctx, "w", typ.Name(), body, workflow.StartOptions{}); err == nil {
 			t.Error("a start whose input panics: no error")

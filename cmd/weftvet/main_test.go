@@ -88,7 +88,7 @@ func TestVettoolAfterImport(t *testing.T) {
 func TestOwnWorkflows(t *testing.T) {
 	t.Parallel()
 	for dir, packages := range map[string][]string{
-		root:                                     {"./examples/...", "./proof/turntest", "./proof/sim", "./localstack/faults"},
+		root:                                     {"./examples/...", "./proof/testbed", "./proof/sim", "./localstack/faults"},
 		filepath.Join(root, "examples", "hello"): {"./..."},
 		filepath.Join(root, "examples", "deploy"): {"./..."},
 	} {

@@ -11,15 +11,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/approval"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 var yes = approval.Decision{Approved: true, Why: "of course"}
 
-func start(t *testing.T) (context.Context, *turntest.Process, workflow.Run[int]) {
+func start(t *testing.T) (context.Context, *testbed.Process, workflow.Run[int]) {
 	t.Helper()
-	ctx, p := t.Context(), turntest.One(t, approval.Registrations()...)
+	ctx, p := t.Context(), testbed.One(t, approval.Registrations()...)
 	run, err := approval.Workflow.Start(ctx, p.Client, "desk-1", workflow.None{})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func start(t *testing.T) (context.Context, *turntest.Process, workflow.Run[int])
 	return ctx, p, run
 }
 
-func send[T any](t *testing.T, p *turntest.Process, s workflow.Signal[T], v T) {
+func send[T any](t *testing.T, p *testbed.Process, s workflow.Signal[T], v T) {
 	t.Helper()
 	if err := s.Send(t.Context(), p.Client, "desk-1", v); err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestSentTwiceIsHandedInOnce(t *testing.T) {
 		}
 		events, err := p.History(ctx, "desk-1")
 		for _, typ := range []history.Type{history.TypeWorkflowExecutionUpdateAccepted, history.TypeActivityTaskScheduled} {
-			if n := turntest.Count(events, typ); err != nil || n != 1 {
+			if n := testbed.Count(events, typ); err != nil || n != 1 {
 				t.Errorf("%d of %v, %v; want 1", n, typ, err)
 			}
 		}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/callbacks"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 func TestCallbacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, callbacks.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, callbacks.Registrations()...)
 		start := func(number string) workflow.Run[callbacks.Receipt] {
 			run, err := callbacks.Workflow.Start(ctx, p.Client, number, callbacks.Invoice{Number: number, Cents: 1250})
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/campaigns"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -17,7 +17,7 @@ const day = 24 * time.Hour
 func TestCampaigns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, campaigns.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, campaigns.Registrations()...)
 		announced := time.Now()
 		run, err := campaigns.Announce(ctx, p.Client, "bridge", 100, day)
 		if err != nil {
@@ -60,7 +60,7 @@ func TestCampaigns(t *testing.T) {
 func TestTerminated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, campaigns.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, campaigns.Registrations()...)
 		run, err := campaigns.Announce(ctx, p.Client, "tower", 100, 0)
 		if err != nil {
 			t.Fatal(err)

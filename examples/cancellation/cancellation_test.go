@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/cancellation"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -19,7 +19,7 @@ var booked = []string{"booked flight", "booked hotel", "booked car"}
 
 func TestACanceledTripIsUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, cancellation.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, cancellation.Registrations()...)
 		run, err := cancellation.Workflow.Start(ctx, p.Client, "trip-1", 100*day)
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +47,7 @@ func TestACanceledTripIsUndone(t *testing.T) {
 // A booking that is under way when the trip is canceled comes about, and is undone.
 func TestATripThatIsCanceledWhileItIsBooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, cancellation.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, cancellation.Registrations()...)
 		run, err := cancellation.Workflow.Start(ctx, p.Client, "trip-1", 100*day)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestATripThatIsCanceledWhileItIsBooked(t *testing.T) {
 
 func TestATripThatTakesPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, cancellation.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, cancellation.Registrations()...)
 		run, err := cancellation.Workflow.Start(ctx, p.Client, "trip-1", 36*time.Hour)
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func TestATripThatTakesPlace(t *testing.T) {
 		}
 		// The branch had a timer of its own; it was canceled with its context, before the run ended.
 		events, err := p.History(ctx, "trip-1")
-		if n := turntest.Count(events, history.TypeTimerCanceled); err != nil || n != 1 {
+		if n := testbed.Count(events, history.TypeTimerCanceled); err != nil || n != 1 {
 			t.Errorf("%d timers were canceled, %v; want 1: %v", n, err, events)
 		}
 	})

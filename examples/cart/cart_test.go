@@ -10,13 +10,13 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-func start(t *testing.T) (context.Context, *turntest.Process) {
+func start(t *testing.T) (context.Context, *testbed.Process) {
 	t.Helper()
-	p := turntest.New(t).Start(executor.Options{}, cart.Registrations()...)
+	p := testbed.New(t).Start(executor.Options{}, cart.Registrations()...)
 	return t.Context(), p
 }
 

@@ -9,14 +9,14 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/children"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/weftest"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 func TestATripIsBooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, children.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, children.Registrations()...)
 		run, err := children.Workflow.Start(ctx, p.Client, "trip-1", children.Trip{Traveller: "Ada", Parts: []string{"a flight", "a room"}})
 		if err != nil {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func TestATripIsBooked(t *testing.T) {
 			t.Errorf("tickets %q, %v", tickets, err)
 		}
 		events, err := p.History(ctx, "trip-1")
-		if err != nil || turntest.Count(events, history.TypeChildWorkflowExecutionCompleted) != 2 {
+		if err != nil || testbed.Count(events, history.TypeChildWorkflowExecutionCompleted) != 2 {
 			t.Errorf("the history is %v, %v; want two children that completed", events, err)
 		}
 	})
@@ -34,7 +34,7 @@ func TestATripIsBooked(t *testing.T) {
 
 func TestATripThatCannotBeHadIsUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, children.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, children.Registrations()...)
 		run, err := children.Workflow.Start(ctx, p.Client, "trip-1", children.Trip{Traveller: "Ada", Parts: []string{"a flight", "a room with a view"}})
 		if err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestATripThatCannotBeHadIsUndone(t *testing.T) {
 			t.Fatalf("tickets %q, %v; want why the room cannot be had", tickets, err)
 		}
 		events, err := p.History(ctx, "trip-1")
-		if err != nil || turntest.Count(events, history.TypeChildWorkflowExecutionCanceled) != 1 {
+		if err != nil || testbed.Count(events, history.TypeChildWorkflowExecutionCanceled) != 1 {
 			t.Errorf("the history is %v, %v; want the flight canceled", events, err)
 		}
 	})

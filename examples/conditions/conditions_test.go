@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/conditions"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 func TestConditions(t *testing.T) {
@@ -30,7 +30,7 @@ func TestConditions(t *testing.T) {
 }
 
 func dine(t *testing.T, late time.Duration, cold bool, took time.Duration, canceled int) {
-	ctx, p := t.Context(), turntest.One(t, conditions.Registrations()...)
+	ctx, p := t.Context(), testbed.One(t, conditions.Registrations()...)
 	run, err := conditions.Workflow.Start(ctx, p.Client, "dinner-1", conditions.Plan{Guests: 2, Wait: 30 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func dine(t *testing.T, late time.Duration, cold bool, took time.Duration, cance
 	}
 	guests.Wait()
 	events, err := p.History(ctx, "dinner-1")
-	if n := turntest.Count(events, history.TypeTimerCanceled); err != nil || n != canceled {
+	if n := testbed.Count(events, history.TypeTimerCanceled); err != nil || n != canceled {
 		t.Errorf("%d timers were canceled, %v; want %d", n, err, canceled)
 	}
 }

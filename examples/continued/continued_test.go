@@ -5,14 +5,14 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/examples/continued"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // A meter goes on in a new run after every third reading, and its callers do not notice.
 func TestContinued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, continued.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, continued.Registrations()...)
 		run, err := continued.Workflow.Start(ctx, p.Client, "meter", continued.State{RunLength: 3})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/examples/determinism"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -22,7 +22,7 @@ func TestDeterminism(t *testing.T) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	t.Cleanup(func() { slog.SetDefault(before) })
 	synctest.Test(t, func(t *testing.T) {
-		ctx, d := t.Context(), turntest.New(t)
+		ctx, d := t.Context(), testbed.New(t)
 		p := d.Start(executor.Options{}, determinism.Registrations()...)
 		run, err := determinism.Workflow.Start(ctx, p.Client, "raffle-1", determinism.Raffle{Tickets: 10})
 		if err != nil {

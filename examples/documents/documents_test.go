@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/documents"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -28,7 +28,7 @@ func large() documents.Document {
 // serve is a server on a directory until stop is called.
 func serve(t *testing.T, o local.Options) (c *client.Client, stop func()) {
 	t.Helper()
-	s, err := local.Open(turntest.Registry(t, documents.Registrations()...), o)
+	s, err := local.Open(testbed.Registry(t, documents.Registrations()...), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	examples "github.com/seed-41655fb1/weft/examples/errors"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -15,7 +15,7 @@ import (
 func deliver(t *testing.T, wrong string, pays ...int) (result string, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.One(t, examples.Registrations()...)
+		p := testbed.One(t, examples.Registrations()...)
 		run, startErr := examples.Workflow.Start(t.Context(), p.Client, "parcel-1", examples.Parcel{Wrong: wrong, Pays: append(pays, 0)[0]})
 		if startErr != nil {
 			t.Fatal(startErr)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/fanout"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 func TestFanout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, fanout.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, fanout.Registrations()...)
 		pages, want := []string{}, []string{}
 		for i := range 50 {
 			pages = append(pages, strings.Repeat("a", i+1))
@@ -32,7 +32,7 @@ func TestFanout(t *testing.T) {
 		}
 		// All of them were scheduled by the first task.
 		events, err := p.History(ctx, "book-1")
-		if err != nil || turntest.Count(events[:4+50], history.TypeActivityTaskScheduled) != 50 {
+		if err != nil || testbed.Count(events[:4+50], history.TypeActivityTaskScheduled) != 50 {
 			t.Errorf("the history begins with %v, %v; want 50 activities after the first task", events[:4+50], err)
 		}
 	})
@@ -40,7 +40,7 @@ func TestFanout(t *testing.T) {
 
 func TestABookWithoutPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, fanout.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, fanout.Registrations()...)
 		run, err := fanout.Workflow.Start(ctx, p.Client, "book-1", nil)
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/examples/heartbeats"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // Each attempt goes on where the one before it was last heard of.
@@ -23,7 +23,7 @@ func TestHeartbeats(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, p := t.Context(), turntest.One(t, heartbeats.Registrations()...)
+				ctx, p := t.Context(), testbed.One(t, heartbeats.Registrations()...)
 				run, err := heartbeats.Workflow.Start(ctx, p.Client, "table-1", test.table)
 				if err != nil {
 					t.Fatal(err)

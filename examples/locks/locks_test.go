@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/locks"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // Eight callers ask for 30 of 100 coins, at once. Without the lock each would find 100.
 func TestMutex(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, locks.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, locks.Registrations()...)
 		run, err := locks.Workflow.Start(ctx, p.Client, "account-1", 100)
 		if err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestMutex(t *testing.T) {
 
 func TestSemaphore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, locks.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, locks.Registrations()...)
 		run, err := locks.Workflow.Start(ctx, p.Client, "account-1", 100)
 		if err != nil {
 			t.Fatal(err)

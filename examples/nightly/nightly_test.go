@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/nightly"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestNightly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, nightly.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, nightly.Registrations()...)
 		midnight := time.Now().UTC()
 		run, err := nightly.Workflow.Start(ctx, p.Client, "figures", workflow.None{}, nightly.Options())
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/examples/patches"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, d := t.Context(), turntest.New(t)
+		ctx, d := t.Context(), testbed.New(t)
 		p := d.Start(executor.Options{Build: "before"}, patches.With(patches.RunBefore)...)
 		deploy := func(build string, run func(workflow.Context, patches.Order) ([]string, error)) {
 			p.Stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/pinned"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -21,7 +21,7 @@ import (
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, d := t.Context(), turntest.New(t)
+		ctx, d := t.Context(), testbed.New(t)
 		takeTime := activity.Intercept(func(ctx context.Context, next func(context.Context) error) error {
 			time.Sleep(time.Second) // so that a run does not end before it is to be moved
 			return next(ctx)

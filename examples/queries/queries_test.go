@@ -9,13 +9,13 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/queries"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 func TestQueries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, queries.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, queries.Registrations()...)
 		if _, err := queries.Workflow.Start(ctx, p.Client, "bakery-1", 4); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestQueries(t *testing.T) {
 
 func TestQueriesWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, queries.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, queries.Registrations()...)
 		if _, err := queries.Workflow.Start(ctx, p.Client, "bakery-1", 1); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/retries"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 func TestRetries(t *testing.T) {
@@ -27,7 +27,7 @@ func TestRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, p := t.Context(), turntest.One(t, retries.Registrations()...)
+				ctx, p := t.Context(), testbed.One(t, retries.Registrations()...)
 				begun := time.Now()
 				run, err := retries.Workflow.Start(ctx, p.Client, "order-1", test.order)
 				if err != nil {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/schedules"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // Backups are made each hour; the schedule says so, is paused, and makes up for what was left out then.
 func TestSchedules(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, schedules.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, schedules.Registrations()...)
 		midnight := time.Now().UTC()
 		s, err := schedules.Create(ctx, p.Client, schedules.Disk{Name: "home"})
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/selects"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 func TestSelects(t *testing.T) {
@@ -43,7 +43,7 @@ func TestSelects(t *testing.T) {
 // ride takes a ride, says something in its second mile, and gives a tip.
 func ride(t *testing.T, in selects.Ride, say string, tip int) ([]string, error) {
 	t.Helper()
-	ctx, p := t.Context(), turntest.One(t, selects.Registrations()...)
+	ctx, p := t.Context(), testbed.One(t, selects.Registrations()...)
 	run, err := selects.Workflow.Start(ctx, p.Client, "ride-1", in)
 	if err != nil {
 		t.Fatal(err)

@@ -10,13 +10,13 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/signals"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 func TestSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, signals.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, signals.Registrations()...)
 		run, err := signals.Workflow.Start(ctx, p.Client, "voyage-1", workflow.None{})
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestSignals(t *testing.T) {
 
 func TestACanceledVoyageEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, signals.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, signals.Registrations()...)
 		run, err := signals.Workflow.Start(ctx, p.Client, "voyage-1", workflow.None{})
 		if err != nil {
 			t.Fatal(err)

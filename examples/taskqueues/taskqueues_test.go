@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/taskqueues"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // The archive takes a minute for each report, and two at a time: in this deployment a task queue runs that many at once.
@@ -26,7 +26,7 @@ func TestTaskQueues(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, p := t.Context(), turntest.One(t, taskqueues.Registrations()...)
+				ctx, p := t.Context(), testbed.One(t, taskqueues.Registrations()...)
 				begun := time.Now()
 				run, err := taskqueues.Workflow.Start(ctx, p.Client, "reports-1", taskqueues.Order{Topics: []string{"tea", "cups", "pots"}, Urgent: test.urgent})
 				if err != nil {
@@ -60,7 +60,7 @@ func TestRate(t *testing.T) {
 			}
 			return limits.Rate{}
 		}
-		p := turntest.New(t).Start(executor.Options{Rate: rate}, taskqueues.Registrations()...)
+		p := testbed.New(t).Start(executor.Options{Rate: rate}, taskqueues.Registrations()...)
 		begun := time.Now()
 		run, err := taskqueues.Workflow.Start(t.Context(), p.Client, "reports-1", taskqueues.Order{Topics: []string{"tea", "cups", "pots"}})
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/tickets"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // buy sells Ada two seats.
@@ -20,7 +20,7 @@ func buy(ctx context.Context, c *client.Client) (string, error) {
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, tickets.Registrations()...)
+		ctx, p := t.Context(), testbed.One(t, tickets.Registrations()...)
 		run, err := tickets.Workflow.Start(ctx, p.Client, "show-7", 3)
 		if err != nil {
 			t.Fatal(err)

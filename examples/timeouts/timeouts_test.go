@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/examples/timeouts"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 func TestTimeouts(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTimeouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, p := t.Context(), turntest.One(t, timeouts.Registrations()...)
+				ctx, p := t.Context(), testbed.One(t, timeouts.Registrations()...)
 				begun := time.Now()
 				run, err := timeouts.Workflow.Start(ctx, p.Client, "document-1", test.document)
 				if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/timers"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -24,7 +24,7 @@ func TestTimers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, p := t.Context(), turntest.One(t, timers.Registrations()...)
+				ctx, p := t.Context(), testbed.One(t, timers.Registrations()...)
 				begun := time.Now()
 				run, err := timers.Workflow.Start(ctx, p.Client, "subscription-1", workflow.None{})
 				if err != nil {
@@ -45,7 +45,7 @@ func TestTimers(t *testing.T) {
 					t.Errorf("it ended after %v, want %v", after, test.want)
 				}
 				events, err := p.History(ctx, "subscription-1")
-				if n := turntest.Count(events, history.TypeTimerCanceled); err != nil || n != test.canceled {
+				if n := testbed.Count(events, history.TypeTimerCanceled); err != nil || n != test.canceled {
 					t.Errorf("%d timers were canceled, %v; want %d", n, err, test.canceled)
 				}
 			})

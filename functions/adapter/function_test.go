@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -40,7 +40,7 @@ func TestHung(t *testing.T) {
 			<-release //weftvet:ignore channel it hangs, as it must not
 			return 0, nil
 		})
-		inner, err := function.New(API, turntest.New(t).Idle(executor.Options{}, append(cart.Registrations(), hangs)...).Process, function.Options{Log: slog.New(slog.DiscardHandler)})
+		inner, err := function.New(API, testbed.New(t).Idle(executor.Options{}, append(cart.Registrations(), hangs)...).Process, function.Options{Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -53,7 +53,7 @@ func TestAbandonedInstanceIsUnwoundWhenItsCodeComesBack(t *testing.T) {
 				return 0, workflow.Await(ctx, func() bool { return back.Load() > 100 })
 			})
 			synctest.Test(t, func(t *testing.T) {
-				p := turntest.New(t).Start(executor.Options{CheckLooks: 10}, code)
+				p := testbed.New(t).Start(executor.Options{CheckLooks: 10}, code)
 				if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 					t.Fatal(err)
 				}
@@ -90,12 +90,12 @@ func TestFailedCodeIsNotKept(t *testing.T) {
 				return 0, workflow.Await(ctx, func() bool { return false })
 			})
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
+				d := testbed.New(t)
 				hooks := d.Hook()
 				p := d.Start(executor.Options{}, code)
 				p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
 				fail := func() {
-					hooks.Next(turntest.OnPut, func(func() error) error { end(); return nil })
+					hooks.Next(testbed.OnPut, func(func() error) error { end(); return nil })
 					gone := make(chan struct{})
 					go func() {
 						defer close(gone)

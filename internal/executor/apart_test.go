@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -20,17 +20,17 @@ import (
 func TestActivitiesApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		workflows := d.Idle(executor.Options{}, workflow.Bind(turntest.Sequence, func(ctx workflow.Context, n int) (int, error) {
-			_, err := turntest.Work.Run(ctx, turntest.Job{Name: "x"})
+		d := testbed.New(t)
+		workflows := d.Idle(executor.Options{}, workflow.Bind(testbed.Sequence, func(ctx workflow.Context, n int) (int, error) {
+			_, err := testbed.Work.Run(ctx, testbed.Job{Name: "x"})
 			return n, err
 		}))
-		activities := d.Idle(executor.Options{}, turntest.Work)
+		activities := d.Idle(executor.Options{}, testbed.Work)
 		a := workflows.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":3}`)
 		if a.Status != http.StatusCreated {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		d.Drain(t.Context(), func(name string) *turntest.Process {
+		d.Drain(t.Context(), func(name string) *testbed.Process {
 			if name == queue.Activities {
 				return activities
 			}
@@ -43,7 +43,7 @@ func TestActivitiesApart(t *testing.T) {
 }
 
 // attempt has a process handle the next message of the activity queue, with what else the delivery says.
-func attempt(t *testing.T, d *turntest.Deployment, p *turntest.Process, with executor.Delivery) {
+func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with executor.Delivery) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
 	if err != nil {
@@ -64,8 +64,8 @@ func attempt(t *testing.T, d *turntest.Deployment, p *turntest.Process, with exe
 func TestLongestAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Idle(executor.Options{}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Idle(executor.Options{}, testbed.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":1}`)
 		for range 3 {
 			got, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
@@ -97,7 +97,7 @@ func TestLongestAttempt(t *testing.T) {
 				t.Fatalf("%d messages come back", n)
 			}
 		}
-		d.Drain(t.Context(), func(string) *turntest.Process { return p })
+		d.Drain(t.Context(), func(string) *testbed.Process { return p })
 		if a := p.Do(http.MethodGet, "/v1/workflows/a/result", ""); !strings.Contains(string(a.Body), `"result":1`) {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
@@ -109,15 +109,15 @@ func TestLongestAttempt(t *testing.T) {
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Idle(executor.Options{}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Idle(executor.Options{}, testbed.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"sequence","input":1}`)
 		for received := 1; received <= 2; received++ {
 			attempt(t, d, p, executor.Delivery{
 				Received: received, Deadline: time.Now().Add(activity.DefaultStartToClose - time.Second), Longest: time.Minute,
 			})
 		}
-		d.Drain(t.Context(), func(string) *turntest.Process { return p })
+		d.Drain(t.Context(), func(string) *testbed.Process { return p })
 		if a := p.Do(http.MethodGet, "/v1/workflows/a/result", ""); !strings.Contains(string(a.Body), `"result":1`) {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}

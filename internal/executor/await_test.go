@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -21,7 +21,7 @@ func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
 	})
 	for stays, wantOutcome := range map[time.Duration]bool{20 * time.Millisecond: false, 10 * time.Second: true} {
 		synctest.Test(t, func(t *testing.T) {
-			p := turntest.New(t).Start(executor.Options{}, code)
+			p := testbed.New(t).Start(executor.Options{}, code)
 			ctx, cancel := context.WithTimeout(t.Context(), stays)
 			defer cancel()
 			id := "w"
@@ -40,10 +40,10 @@ func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
 func TestPanicOfAnAwaitedRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		hooks := d.Hook()
 		p := d.Start(executor.Options{})
-		hooks.Next(turntest.OnRead, func(func() error) error { panic("the store has a defect") })
+		hooks.Next(testbed.OnRead, func(func() error) error { panic("the store has a defect") })
 		func() {
 			defer func() {
 				if recover() == nil {

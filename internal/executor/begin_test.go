@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/pump"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -26,7 +26,7 @@ import (
 
 // tries is a workflow of one activity with these options, and what its attempts did.
 type tries struct {
-	*turntest.Deployment
+	*testbed.Deployment
 	t *testing.T
 
 	mu      sync.Mutex
@@ -36,10 +36,10 @@ type tries struct {
 
 var triesType = workflow.Declare[int, string]("tries")
 
-func newTries(t *testing.T) *tries { return &tries{Deployment: turntest.New(t), t: t} }
+func newTries(t *testing.T) *tries { return &tries{Deployment: testbed.New(t), t: t} }
 
 // process is a process that handles nothing by itself.
-func (d *tries) process(o activity.Options) *turntest.Process {
+func (d *tries) process(o activity.Options) *testbed.Process {
 	d.t.Helper()
 	act := activity.New("tried", func(ctx context.Context, _ int) (string, error) {
 		d.mu.Lock()
@@ -55,7 +55,7 @@ func (d *tries) process(o activity.Options) *turntest.Process {
 }
 
 // start starts the workflow, with a process that handles nothing by itself.
-func (d *tries) start(o activity.Options) *turntest.Process {
+func (d *tries) start(o activity.Options) *testbed.Process {
 	d.t.Helper()
 	p := d.process(o)
 	if _, err := triesType.Start(d.t.Context(), p.Client, "w", 0); err != nil {
@@ -75,7 +75,7 @@ func (d *tries) receive(name string) queue.Delivery {
 }
 
 // hand has a process handle a delivery, and reports whether it is done with.
-func (d *tries) hand(p *turntest.Process, name string, m queue.Delivery) bool {
+func (d *tries) hand(p *testbed.Process, name string, m queue.Delivery) bool {
 	d.t.Helper()
 	done := pump.Handler{Service: p.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
 	if len(done) > 0 {
@@ -87,7 +87,7 @@ func (d *tries) hand(p *turntest.Process, name string, m queue.Delivery) bool {
 }
 
 // settle delivers everything, and sweeps, for an hour.
-func (d *tries) settle(p *turntest.Process) {
+func (d *tries) settle(p *testbed.Process) {
 	d.t.Helper()
 	for range 60 {
 		if _, err := p.Service.Sweep(d.t.Context()); err != nil {
@@ -96,13 +96,13 @@ func (d *tries) settle(p *turntest.Process) {
 		for dead := queue.DeadLetters(queue.Activities); d.Queue.Ready(dead); {
 			d.hand(p, dead, d.receive(dead))
 		}
-		d.DrainFor(d.t.Context(), time.Minute, func(string) *turntest.Process { return p })
+		d.DrainFor(d.t.Context(), time.Minute, func(string) *testbed.Process { return p })
 		time.Sleep(time.Minute)
 	}
 }
 
 // outcome is what the workflow has come to.
-func (d *tries) outcome(p *turntest.Process) string {
+func (d *tries) outcome(p *testbed.Process) string {
 	d.t.Helper()
 	if what, err := p.Client.Describe(d.t.Context(), "w", ""); err != nil || !what.Status.Closed() {
 		return "open"
@@ -320,7 +320,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		act := activity.New("tried", func(context.Context, int) (string, error) { return "twice", nil }, o)
 		second := assembly.NewProcess(assembly.Config{
 			Ports: alive, Host: ahead{by: 10 * time.Second}, Options: executor.Options{Build: "build-1"},
-			Registry: turntest.Registry(t, act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })),
+			Registry: testbed.Registry(t, act, workflow.Bind(triesType, func(ctx workflow.Context, _ int) (string, error) { return act.Run(ctx, 1) })),
 		}).Service
 		defer second.Close()
 		message := d.receive(queue.Activities)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -25,7 +25,7 @@ func TestParkedCopies(t *testing.T) {
 }
 
 func parkCopies(t *testing.T, kind engine.MessageKind) {
-	d := turntest.New(t)
+	d := testbed.New(t)
 	p := d.Start(executor.Options{})
 	m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 2}
 	for _, send := range []uint64{1, 2, 1, 2, 2, 3, 4, 3} {
@@ -58,7 +58,7 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 func TestParkedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		d.Offload()
 		p := d.Idle(executor.Options{})
 		value := history.Payload(`"` + strings.Repeat("x", 2<<20) + `"`)
@@ -97,7 +97,7 @@ func TestParkedBeforeItsMoment(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.ReachOut, engine.CloseAttempt} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			p := d.Start(executor.Options{})
 			m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 1, Send: 1, Wave: 1}
 			if err := p.Service.Park(t.Context(), m); err != nil {

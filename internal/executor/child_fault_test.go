@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -47,7 +47,7 @@ func runChildren(ctx workflow.Context, _ string) (string, error) {
 func playChildren(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		ports := &faulty{Ports: d.Ports, number: number, fault: f}
 		d.Ports = executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Queue: ports}
 		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, runChildren)}
@@ -74,7 +74,7 @@ func playChildren(t *testing.T, number int, f fault) (seen []string, count int) 
 			t.Fatal(err)
 		}
 		for _, typ := range []history.Type{history.TypeChildWorkflowExecutionStarted, history.TypeChildWorkflowExecutionCompleted, history.TypeExternalWorkflowExecutionSignaled} {
-			seen = append(seen, fmt.Sprint(turntest.Count(types, typ), " ", typ))
+			seen = append(seen, fmt.Sprint(testbed.Count(types, typ), " ", typ))
 		}
 		if t.Failed() {
 			t.Logf("write %d failed (%v): %s", number, f, ports.hit)

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -57,14 +57,14 @@ func runKid(ctx workflow.Context, how string) (string, error) {
 
 // parents is a deployment whose parents run a function of the test's.
 type parents struct {
-	*turntest.Deployment
-	*turntest.Process
+	*testbed.Deployment
+	*testbed.Process
 	t             testing.TB
 	registrations []workflow.Registration
 }
 
 func newParents(t testing.TB, code func(workflow.Context, string) (string, error)) *parents {
-	d := turntest.New(t)
+	d := testbed.New(t)
 	f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}}
 	f.Process = d.Start(executor.Options{}, f.registrations...)
 	return f
@@ -488,7 +488,7 @@ func TestResetOfAParent(t *testing.T) {
 func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		f := &parents{Deployment: d, t: t, registrations: []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 			first, second := kid.StartChild(ctx, "wait"), kid.StartChild(ctx, "wait")
 			_ = kidGo.SendTo(ctx, first, "from "+second.WorkflowID())

@@ -13,13 +13,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // counters are the workflows of these tests.
-func counters() []workflow.Registration { return turntest.Workload("build-2") }
+func counters() []workflow.Registration { return testbed.Workload("build-2") }
 
 // lateLog is a log whose first put is on its way for long.
 type lateLog struct {
@@ -36,7 +36,7 @@ func (l *lateLog) Append(ctx context.Context, items ...store.Item) error {
 }
 
 // oneIsOpen demands that of two starts of workflow "w", which returned these errors, one has opened a run.
-func oneIsOpen(t *testing.T, d *turntest.Deployment, first, second error) {
+func oneIsOpen(t *testing.T, d *testbed.Deployment, first, second error) {
 	t.Helper()
 	open := 0
 	for _, run := range d.Runs("w") {
@@ -66,10 +66,10 @@ func TestStartRacesWithDeletion(t *testing.T) {
 					time.Sleep(3 * day) // it is deleted meanwhile, if it was not before
 					for d.Store.DeleteExpired(func(int) int { return 0 }) {
 					}
-					_, other = turntest.Counter.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{})
+					_, other = testbed.Counter.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{})
 				}}
 				slow := d.Idle(executor.Options{}, counters()...)
-				_, err := turntest.Counter.Start(context.Background(), slow.Client, "w", 2, workflow.StartOptions{})
+				_, err := testbed.Counter.Start(context.Background(), slow.Client, "w", 2, workflow.StartOptions{})
 				oneIsOpen(t, d, other, err)
 			})
 		})
@@ -91,10 +91,10 @@ func TestStartBelowAVoidRunRacesWithDeletion(t *testing.T) {
 				t.Error(err)
 			}
 			time.Sleep(3 * day) // run 1 is deleted meanwhile
-			_, other = turntest.Counter.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{})
+			_, other = testbed.Counter.Start(t.Context(), p.Client, "w", 1, workflow.StartOptions{})
 		}}
 		slow := d.Idle(executor.Options{}, counters()...)
-		_, err := turntest.Counter.Start(context.Background(), slow.Client, "w", 2, workflow.StartOptions{})
+		_, err := testbed.Counter.Start(context.Background(), slow.Client, "w", 2, workflow.StartOptions{})
 		oneIsOpen(t, d, other, err)
 	})
 }
@@ -117,13 +117,13 @@ func voidRun(t *testing.T, workflowID string, number uint32, expires time.Durati
 func TestMessageOfARunWhoseNumberWasVoid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), context.Background()
+		d, ctx := testbed.New(t), context.Background()
 		code := []workflow.Registration{workflow.Bind(expType, runExp), expFlaky}
 		p := d.Idle(executor.Options{}, code...)
 		if _, err := expType.Start(ctx, p.Client, "w", 0); err != nil {
 			t.Fatal(err)
 		}
-		d.Drain(ctx, func(string) *turntest.Process { return p })
+		d.Drain(ctx, func(string) *testbed.Process { return p })
 		makeVoid(t, d, "w")
 		if result, err := expType.Get(p.Client, "w").Result(ctx); result != "ok" || err != nil {
 			t.Fatal(result, err)
@@ -145,7 +145,7 @@ func TestMessageOfARunWhoseNumberWasVoid(t *testing.T) {
 		if _, err := expType.Start(ctx, starter.Client, "w", 1); err != nil {
 			t.Fatal(err)
 		}
-		d.Drain(ctx, func(string) *turntest.Process { return p })
+		d.Drain(ctx, func(string) *testbed.Process { return p })
 		if state := d.Runs("w")[1].State; state.Status != history.Completed {
 			t.Errorf("the run is %s: its message was deleted before its put landed", state.Status)
 		}
@@ -159,10 +159,10 @@ func TestCachedRunIsDeleted(t *testing.T) {
 		d := maintained(t)
 		o := executor.Options{Retention: time.Minute, CheckEvery: time.Minute}
 		p, cached := d.Start(o, counters()...), d.Idle(o, counters()...)
-		if _, err := turntest.Counter.Start(t.Context(), cached.Client, "w", 5, workflow.StartOptions{}); err != nil {
+		if _, err := testbed.Counter.Start(t.Context(), cached.Client, "w", 5, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := turntest.Finish.Call(t.Context(), p.Client, "w", workflow.None{}, workflow.CallOptions{}); err != nil {
+		if _, err := testbed.Finish.Call(t.Context(), p.Client, "w", workflow.None{}, workflow.CallOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		for range 200 {
@@ -271,11 +271,11 @@ func TestStepsAreBounded(t *testing.T) {
 		p := d.Idle(executor.Options{CheckAtOnce: 1, CheckEvery: day}, counters()...)
 		for i := range 40 {
 			id := fmt.Sprintf("w%02d", i)
-			if _, err := turntest.Counter.Start(t.Context(), p.Client, id, 10_000, workflow.StartOptions{}); err != nil {
+			if _, err := testbed.Counter.Start(t.Context(), p.Client, id, 10_000, workflow.StartOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			for range 7 * i {
-				if _, err := turntest.Add.Call(t.Context(), p.Client, id, 1, workflow.CallOptions{}); err != nil {
+				if _, err := testbed.Add.Call(t.Context(), p.Client, id, 1, workflow.CallOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}

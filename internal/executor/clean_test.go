@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -23,19 +23,19 @@ const day = 24 * time.Hour
 
 // closeRun starts a run of the counter and brings it to its end, with a few commits and a recorded attempt. It returns the
 // run's id.
-func closeRun(t *testing.T, p *turntest.Process, id string) string {
+func closeRun(t *testing.T, p *testbed.Process, id string) string {
 	t.Helper()
 	ctx := t.Context()
-	run, err := turntest.Counter.Start(ctx, p.Client, id, 50, workflow.StartOptions{})
+	run, err := testbed.Counter.Start(ctx, p.Client, id, 50, workflow.StartOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = turntest.Add.Call(ctx, p.Client, id, 5, workflow.CallOptions{})
+	_, err = testbed.Add.Call(ctx, p.Client, id, 5, workflow.CallOptions{})
 	if err == nil {
-		_, err = turntest.Do.Call(ctx, p.Client, id, turntest.Job{Name: "x", Fails: 1}, workflow.CallOptions{ID: "do"})
+		_, err = testbed.Do.Call(ctx, p.Client, id, testbed.Job{Name: "x", Fails: 1}, workflow.CallOptions{ID: "do"})
 	}
 	if err == nil {
-		_, err = turntest.Finish.Call(ctx, p.Client, id, workflow.None{}, workflow.CallOptions{})
+		_, err = testbed.Finish.Call(ctx, p.Client, id, workflow.None{}, workflow.CallOptions{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -48,10 +48,10 @@ func closeRun(t *testing.T, p *turntest.Process, id string) string {
 }
 
 // isGone wants every request to a workflow to find nothing: not one that fails, or is told of something corrupt.
-func isGone(t *testing.T, p *turntest.Process, id, runID string) {
+func isGone(t *testing.T, p *testbed.Process, id, runID string) {
 	t.Helper()
 	base := "/v1/workflows/" + id
-	for _, r := range []turntest.Request{
+	for _, r := range []testbed.Request{
 		{Method: http.MethodGet, Target: base},
 		{Method: http.MethodGet, Target: base + "/result"},
 		{Method: http.MethodGet, Target: base + "/history"},
@@ -73,7 +73,7 @@ func TestClosedRunsGo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
-		p := d.Start(executor.Options{}, turntest.Workload("build-2")...)
+		p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 		random, seen := rand.New(rand.NewPCG(1, 2)), map[string]bool{}
 		for round := range 6 {
 			id := closeRun(t, p, "w")
@@ -115,11 +115,11 @@ func TestOthersStay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
-		p := d.Start(executor.Options{}, turntest.Workload("build-2")...)
+		p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 		closeRun(t, p, "twice")
 		closeRun(t, p, "twice")
 		for _, id := range []string{"open", "twice"} {
-			if _, err := turntest.Counter.Start(t.Context(), p.Client, id, 50, workflow.StartOptions{}); err != nil {
+			if _, err := testbed.Counter.Start(t.Context(), p.Client, id, 50, workflow.StartOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,7 +129,7 @@ func TestOthersStay(t *testing.T) {
 			if len(runs) != 1 || runs[0].State.Status != history.Running {
 				t.Errorf("%s has %d runs", id, len(runs))
 			}
-			if sum, err := turntest.Add.Call(t.Context(), p.Client, id, 3, workflow.CallOptions{}); err != nil || sum != 3 {
+			if sum, err := testbed.Add.Call(t.Context(), p.Client, id, 3, workflow.CallOptions{}); err != nil || sum != 3 {
 				t.Errorf("%s: %d, %v", id, sum, err)
 			}
 		}
@@ -146,7 +146,7 @@ func TestHalfDeleted(t *testing.T) {
 		more := true
 		synctest.Test(t, func(t *testing.T) {
 			d := maintained(t)
-			p := d.Start(executor.Options{}, turntest.Workload("build-2")...)
+			p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 			id := closeRun(t, p, "w")
 			p.Stop()
 			time.Sleep(2 * time.Hour) // nobody deletes a run that has closed more recently
@@ -155,7 +155,7 @@ func TestHalfDeleted(t *testing.T) {
 			if err := d.Store.Delete(context.Background(), items[:gone], nil); err != nil {
 				t.Fatal(err)
 			}
-			fresh := d.Start(executor.Options{}, turntest.Workload("build-2")...)
+			fresh := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 			isGone(t, fresh, "w", id)
 			next := closeRun(t, fresh, "w")
 			if !strings.HasPrefix(next, "2-") {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -58,7 +58,7 @@ func (l *damagedLog) Forward(ctx context.Context, from store.Key, limit int) (st
 func TestDamagedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), context.Background()
+		d, ctx := testbed.New(t), context.Background()
 		log := &damagedLog{Log: d.Ports.Log}
 		d.Ports.Log = log
 		nap := workflow.Declare[time.Duration, string]("nap")

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -36,11 +36,11 @@ func runSluggish(ctx workflow.Context, _ int) (int, error) {
 	return n, workflow.Await(ctx, func() bool { return false })
 }
 
-// sluggishScene calls fn with a process in which the workflow "w" is open.
-func sluggishScene(t *testing.T, fn func(t *testing.T, p *turntest.Process)) {
+// sluggishTestbed calls fn with a process in which the workflow "w" is open.
+func sluggishTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish)) // its queries take long on purpose
 		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func sluggishScene(t *testing.T, fn func(t *testing.T, p *turntest.Process)) {
 }
 
 // sent is the answer to an update, and how long it took.
-func sent(p *turntest.Process, name, id, input string, timeout ...time.Duration) (answer *api.UpdateResponse, took time.Duration, err error) {
+func sent(p *testbed.Process, name, id, input string, timeout ...time.Duration) (answer *api.UpdateResponse, took time.Duration, err error) {
 	r := api.UpdateRequest{UpdateID: id, Input: []byte(input)}
 	if len(timeout) > 0 {
 		r.Timeout = (*api.Duration)(&timeout[0])
@@ -62,14 +62,14 @@ func sent(p *turntest.Process, name, id, input string, timeout ...time.Duration)
 }
 
 // napping has a query hold the workflow for two seconds, from now on.
-func napping(t *testing.T, p *turntest.Process) {
+func napping(t *testing.T, p *testbed.Process) {
 	t.Helper()
 	go func() { _, _ = sluggishNap.Ask(context.Background(), p.Client, "w", 2*time.Second) }()
 	synctest.Wait()
 }
 
 // adds is how many updates the workflow has accepted.
-func adds(t *testing.T, p *turntest.Process) int {
+func adds(t *testing.T, p *testbed.Process) int {
 	t.Helper()
 	n, err := sluggishNap.Ask(t.Context(), p.Client, "w", 0)
 	if err != nil {
@@ -82,7 +82,7 @@ func adds(t *testing.T, p *turntest.Process) int {
 func TestTimeoutBehindABusyRun(t *testing.T) {
 	for _, timeout := range []time.Duration{0, 200 * time.Millisecond} {
 		t.Run(timeout.String(), func(t *testing.T) {
-			sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+			sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 				napping(t, p)
 				if _, took, err := sent(p, "add", "u", "0", timeout); !errors.Is(err, refusal.Busy) || took != timeout || !strings.Contains(err.Error(), "waited behind others") {
 					t.Errorf("answered %v after %v", err, took)
@@ -98,7 +98,7 @@ func TestTimeoutBehindABusyRun(t *testing.T) {
 
 // With a timeout of 0 an update is answered with the stage that it has once it was carried out.
 func TestTimeoutOfZero(t *testing.T) {
-	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if a, took, err := sent(p, "add", "u1", "0", 0); err != nil || a.Stage != api.StageCompleted || took != 0 {
 			t.Errorf("an update that completes at once: %+v, %v, after %v", a, err, took)
 		}
@@ -113,7 +113,7 @@ func TestTimeoutOfZero(t *testing.T) {
 
 // An update that is being carried out when its timeout is over is not reported as refused. The same update, sent again, has its outcome.
 func TestTimeoutWhileCarriedOut(t *testing.T) {
-	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if _, took, err := sent(p, "add", "u", "700000000", 200*time.Millisecond); !errors.Is(err, refusal.OutcomeUnknown) || took != 200*time.Millisecond {
 			t.Errorf("answered %v after %v", err, took)
 		}
@@ -131,25 +131,25 @@ func TestTimeoutWhileCarriedOut(t *testing.T) {
 func TestTimeoutAfterAWaitBehindABusyRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		hooks := d.Hook()
 		p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
 		if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		hooks.Always(turntest.OnPut, turntest.Faults["lose-request"]())
+		hooks.Always(testbed.OnPut, testbed.Faults["lose-request"]())
 		napping(t, p)
 		if _, took, err := sent(p, "add", "u", "0"); !errors.Is(err, refusal.OutcomeUnknown) || took > 20*time.Second {
 			t.Errorf("answered %v after %v", err, took)
 		}
-		hooks.Always(turntest.OnPut, nil)
+		hooks.Always(testbed.OnPut, nil)
 		time.Sleep(2 * time.Hour)
 	})
 }
 
 // An update that another one has taken along is not reported as refused either.
 func TestTimeoutWhileTakenAlong(t *testing.T) {
-	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		napping(t, p)
 		done := make(chan error)
 		go func() {
@@ -171,7 +171,7 @@ func TestTimeoutWhileTakenAlong(t *testing.T) {
 
 // Whoever asks for a result or polls an update, and does not want to wait, does not wait behind a busy run either.
 func TestPollsBesideABusyRun(t *testing.T) {
-	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if _, _, err := sent(p, "add", "u", "0"); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestPollsBesideABusyRun(t *testing.T) {
 // A validator that does not come back within its budget fails its update, visibly. Other updates of the run are refused at once until
 // it does.
 func TestValidatorThatTakesTooLong(t *testing.T) {
-	sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		_, took, err := sent(p, "add", "u", "60000000000")
 		if !errors.Is(err, refusal.NotReady) || took != time.Second || p.Service.Hung() != 1 {
 			t.Errorf("answered %v after %v, with %d hung", err, took, p.Service.Hung())
@@ -212,15 +212,15 @@ func TestValidatorThatTakesTooLong(t *testing.T) {
 
 // Whoever describes a run or reads its history does not wait behind a busy run: no code is needed for that.
 func TestReadsBesideABusyRun(t *testing.T) {
-	for name, read := range map[string]func(p *turntest.Process) error{
-		"describe": func(p *turntest.Process) error {
+	for name, read := range map[string]func(p *testbed.Process) error{
+		"describe": func(p *testbed.Process) error {
 			d, err := p.Service.Describe(context.Background(), "w", "")
 			if err == nil && (d.Status != history.Running || d.HistoryLength == 0) {
 				err = fmt.Errorf("described as %+v", d)
 			}
 			return err
 		},
-		"history": func(p *turntest.Process) error {
+		"history": func(p *testbed.Process) error {
 			events, _, more, err := p.Service.History(context.Background(), "w", "", 1)
 			if err == nil && (len(events) < 2 || more) {
 				err = fmt.Errorf("%d events, more: %v", len(events), more)
@@ -229,7 +229,7 @@ func TestReadsBesideABusyRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sluggishScene(t, func(t *testing.T, p *turntest.Process) {
+			sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 				napping(t, p)
 				began := time.Now()
 				if err := read(p); err != nil {
@@ -248,9 +248,9 @@ func TestReadsBesideABusyRun(t *testing.T) {
 }
 
 // startSluggish starts a process with a workflow "w", over a log that answers until the test says otherwise.
-func startSluggish(t *testing.T) (*turntest.Process, *silentLog) {
+func startSluggish(t *testing.T) (*testbed.Process, *silentLog) {
 	t.Helper()
-	d := turntest.New(t)
+	d := testbed.New(t)
 	log := &silentLog{d.Ports.Log, time.Now().Add(24 * time.Hour)}
 	d.Ports.Log = log
 	p := d.Start(executor.Options{QueryFor: 10 * time.Second}, workflow.Bind(sluggish, runSluggish))
@@ -361,14 +361,14 @@ func TestPanicAfterTheCallersTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var warnings turntest.Warnings
-				d := turntest.New(t)
+				var warnings testbed.Warnings
+				d := testbed.New(t)
 				hooks := d.Hook()
 				p := d.Start(executor.Options{Logger: warnings.Logger()}, workflow.Bind(sluggish, runSluggish))
 				if _, err := sluggish.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 					t.Fatal(err)
 				}
-				hooks.Next(turntest.OnPut, func(func() error) error { time.Sleep(nap); panic("a secret") })
+				hooks.Next(testbed.OnPut, func(func() error) error { time.Sleep(nap); panic("a secret") })
 				late, panicked := nap > 0, any(nil)
 				func() {
 					defer func() { panicked = recover() }()

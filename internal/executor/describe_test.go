@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -24,7 +24,7 @@ func TestDescriptionIsBounded(t *testing.T) {
 			return "", errors.New("it failed: " + strings.Repeat("x", 7<<10))
 		}, activity.Options{Retry: activity.Retry{InitialInterval: time.Hour}})
 		many := workflow.Declare[int, string]("many")
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{}, long, workflow.Bind(many, func(ctx workflow.Context, n int) (string, error) {
 			for range n {
 				long.Start(ctx, 0)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -49,7 +49,7 @@ func hear(broken bool) func(workflow.Context, []string) ([]string, error) {
 // A signal that was acknowledged while a run was stuck is not lost when the run recovers by continuing as new.
 func TestASignalOutlivesTheStuckRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), context.Background()
+		d, ctx := testbed.New(t), context.Background()
 		p := d.Start(executor.Options{Build: "build-1"}, workflow.Bind(hearer, hear(true)))
 		send := func(text string) {
 			t.Helper()
@@ -95,7 +95,7 @@ func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	}
 	for _, cached := range []int{0, -1} {
 		synctest.Test(t, func(t *testing.T) {
-			d, ctx := turntest.New(t), context.Background()
+			d, ctx := testbed.New(t), context.Background()
 			p := d.Start(executor.Options{CacheEntries: cached, Engine: engine.Options{MaxStarts: 1}}, workflow.Bind(typ, leave))
 			run, err := typ.Start(ctx, p.Client, "w", workflow.None{}, workflow.StartOptions{})
 			if err != nil {
@@ -133,7 +133,7 @@ func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
 	typ := workflow.Declare[int, string]("relay")
 	for _, continues := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			d, ctx := turntest.New(t), context.Background()
+			d, ctx := testbed.New(t), context.Background()
 			hooks := d.Hook()
 			p := d.Start(executor.Options{}, workflow.Bind(typ, func(ctx workflow.Context, lap int) (string, error) {
 				if lap == 1 {
@@ -154,7 +154,7 @@ func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
 			}
 			// A signal holds the workflow's gate until both updates wait behind it: they share a task then.
 			release, done := make(chan struct{}), make(chan error)
-			hooks.Next(turntest.OnPut, func(do func() error) error { <-release; return do() })
+			hooks.Next(testbed.OnPut, func(do func() error) error { <-release; return do() })
 			go func() { done <- hearing.Send(ctx, p.Client, "w", "held") }()
 			synctest.Wait()
 			var got string

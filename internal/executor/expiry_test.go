@@ -17,20 +17,20 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // deleteAllExpired is TTL: it deletes all that has expired.
-func deleteAllExpired(d *turntest.Deployment) {
+func deleteAllExpired(d *testbed.Deployment) {
 	for d.Store.DeleteExpired(func(int) int { return 0 }) {
 	}
 }
 
 // thereAre is how many runs of a workflow are there, without void ones.
-func thereAre(d *turntest.Deployment, workflowID string) (n int) {
+func thereAre(d *testbed.Deployment, workflowID string) (n int) {
 	for _, run := range d.Runs(workflowID) {
 		if !run.Void() {
 			n++
@@ -100,7 +100,7 @@ func TestRetentionIsLowered(t *testing.T) {
 func TestRetentionOfRunsThatFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), context.Background()
+		d, ctx := testbed.New(t), context.Background()
 		bind := []workflow.Registration{workflow.Bind(kid, runKid)}
 		for i, retention := range []time.Duration{30 * day, day} {
 			p := d.Start(executor.Options{Retention: retention}, bind...)
@@ -270,7 +270,7 @@ func TestOldRunsGoOn(t *testing.T) {
 }
 
 // makeVoid has a start send and die before it puts, and its message fence the run's slot.
-func makeVoid(t *testing.T, d *turntest.Deployment, workflowID string) {
+func makeVoid(t *testing.T, d *testbed.Deployment, workflowID string) {
 	t.Helper()
 	before := d.Ports.Log
 	d.Ports.Log = refusing{d.Store}
@@ -281,7 +281,7 @@ func makeVoid(t *testing.T, d *turntest.Deployment, workflowID string) {
 	}
 	time.Sleep(5 * time.Minute)
 	q := d.Idle(executor.Options{}, workflow.Bind(expType, runExp), expFlaky)
-	d.Drain(context.Background(), func(string) *turntest.Process { return q })
+	d.Drain(context.Background(), func(string) *testbed.Process { return q })
 	if items := d.Store.Dump(workflowID); len(items) == 0 || items[len(items)-1].Expires.IsZero() {
 		t.Fatalf("the last of %d items is not a void run", len(items))
 	}
@@ -315,7 +315,7 @@ func TestVoidRunsExpireUnderAStart(t *testing.T) {
 			for left := range 1 << voids {
 				t.Run(fmt.Sprintf("%d closed, %d void, left %b", closed, voids, left), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						d, ctx := turntest.New(t), context.Background()
+						d, ctx := testbed.New(t), context.Background()
 						p := d.Start(executor.Options{}, counters()...)
 						if closed > 0 {
 							closeRun(t, p, "w")
@@ -333,12 +333,12 @@ func TestVoidRunsExpireUnderAStart(t *testing.T) {
 									_ = d.Store.Delete(ctx, []store.Item{item}, nil)
 								}
 							}
-							_, other = turntest.Counter.Start(ctx, p.Client, "w", 1, workflow.StartOptions{})
+							_, other = testbed.Counter.Start(ctx, p.Client, "w", 1, workflow.StartOptions{})
 						}}
 						slow := d.Idle(executor.Options{}, counters()...)
-						_, err := turntest.Counter.Start(ctx, slow.Client, "w", 2, workflow.StartOptions{})
+						_, err := testbed.Counter.Start(ctx, slow.Client, "w", 2, workflow.StartOptions{})
 						oneIsOpen(t, d, other, err)
-						if _, err := turntest.Finish.Call(ctx, p.Client, "w", workflow.None{}, workflow.CallOptions{}); err != nil {
+						if _, err := testbed.Finish.Call(ctx, p.Client, "w", workflow.None{}, workflow.CallOptions{}); err != nil {
 							t.Errorf("the run that is open cannot be reached: %v", err)
 						}
 					})
@@ -354,7 +354,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 	for voids := range 3 {
 		for _, expired := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				d, ctx := turntest.New(t), context.Background()
+				d, ctx := testbed.New(t), context.Background()
 				p := d.Idle(executor.Options{}, workflow.Bind(kid, runKid))
 				start := func(id string) history.RunID {
 					t.Helper()
@@ -391,7 +391,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 	t.Parallel()
 	for _, between := range []string{"", "v", "r", "vr", "rv", "rr", "rvrv", "vvrr"} {
 		synctest.Test(t, func(t *testing.T) {
-			d, ctx := turntest.New(t), context.Background()
+			d, ctx := testbed.New(t), context.Background()
 			bind := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 				return kid.RunChild(ctx, "quick", workflow.ChildOptions{WorkflowID: "c"})
 			})}
@@ -424,7 +424,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 				}
 			}
 			time.Sleep(2 * time.Hour)
-			d.Drain(ctx, func(string) *turntest.Process { return p })
+			d.Drain(ctx, func(string) *testbed.Process { return p })
 			children := 0
 			for _, run := range d.Runs("c") {
 				if run.State.Started != nil && run.State.Started.Parent != nil {
@@ -462,7 +462,7 @@ func (withholding) Send(context.Context, string, ...queue.Message) error {
 }
 
 // makeVoidOf puts a void run after the latest one.
-func makeVoidOf(t *testing.T, d *turntest.Deployment, workflowID string, bind []workflow.Registration) {
+func makeVoidOf(t *testing.T, d *testbed.Deployment, workflowID string, bind []workflow.Registration) {
 	t.Helper()
 	d.Ports.Log, d.Ports.Queue = refusing{d.Store}, d.Queue
 	p := d.Idle(executor.Options{}, append(bind, workflow.Bind(expType, runExp), expFlaky)...)
@@ -505,7 +505,7 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 		for _, number := range []int{1, 2, 3, 9} {
 			t.Run(fmt.Sprint(name, number), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					d, ctx := turntest.New(t), context.Background()
+					d, ctx := testbed.New(t), context.Background()
 					for event := range int64(12) {
 						a := left
 						a.Workflow, a.Run, a.Event, a.Number, a.Body = "w", 1, event+1, number<<20, body
@@ -539,7 +539,7 @@ func TestUnreadableTimers(t *testing.T) {
 	nap := workflow.Declare[time.Duration, string]("nap")
 	for _, n := range []int{1, 99, 100, 250} {
 		synctest.Test(t, func(t *testing.T) {
-			d, ctx := turntest.New(t), context.Background()
+			d, ctx := testbed.New(t), context.Background()
 			timers := &hiddenTimers{Timers: d.Store, hidden: map[string]bool{}}
 			d.Ports.Timers = timers
 			p := d.Start(executor.Options{}, workflow.Bind(nap, func(ctx workflow.Context, d time.Duration) (string, error) {
@@ -618,7 +618,7 @@ func (h *hiddenTimers) PutTimers(ctx context.Context, timers []store.Timer) erro
 func TestSweepReportsUnreadableTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), t.Context()
+		d, ctx := testbed.New(t), t.Context()
 		p := d.Idle(executor.Options{}, counters()...)
 		junk := store.Timer{ID: "junk", Due: time.Now(), Body: []byte{history.Sealed, 1, 2, 3}}
 		if err := d.Store.PutTimers(ctx, []store.Timer{junk}); err != nil {
@@ -680,10 +680,10 @@ func TestDeletionGoesOnUnderAStart(t *testing.T) {
 				}
 				deleteAllExpired(d)
 			}
-			_, other = turntest.Counter.Start(ctx, cleaner.Client, "w", 1, workflow.StartOptions{})
+			_, other = testbed.Counter.Start(ctx, cleaner.Client, "w", 1, workflow.StartOptions{})
 		}}
 		slow := d.Idle(executor.Options{}, bind...)
-		_, err := turntest.Counter.Start(ctx, slow.Client, "w", 2, workflow.StartOptions{})
+		_, err := testbed.Counter.Start(ctx, slow.Client, "w", 2, workflow.StartOptions{})
 		oneIsOpen(t, d, other, err)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -67,7 +67,7 @@ func TestFailUpdate(t *testing.T) {
 }
 
 func playFailUpdate(t *testing.T, how string, cold bool) {
-	d, ctx := turntest.New(t), context.Background()
+	d, ctx := testbed.New(t), context.Background()
 	var o executor.Options
 	if cold {
 		o.CacheEntries = -1

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -175,7 +175,7 @@ var (
 )
 
 // faultScenario plays the workflow through, as callers who try again would, and returns all that they saw.
-func faultScenario(t *testing.T, p *turntest.Process) (seen []string) {
+func faultScenario(t *testing.T, p *testbed.Process) (seen []string) {
 	t.Helper()
 	ctx := context.Background()
 	note := func(what string, v any, err error) {
@@ -211,7 +211,7 @@ func faultScenario(t *testing.T, p *turntest.Process) (seen []string) {
 func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		ports := &faulty{Ports: d.Ports, number: number, fault: f}
 		d.Ports = executor.Ports{Log: ports, Attempts: ports, Timers: ports, Lister: d.Store, Rates: ports, Queue: ports}
 		registrations := []workflow.Registration{workflow.Bind(faultType, faultRun), faultOnce, faultFlaky}
@@ -251,21 +251,21 @@ func TestEveryWriteFails(t *testing.T) {
 // A start whose put is refused, or whose handler panics, leaves none of the workflow's code behind: all that began to run has been unwound.
 func TestStartsThatFailLeaveNoCode(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []turntest.Hook{turntest.Faults["throttle"](), func(func() error) error { panic("the adapter has a mistake") }} {
+	for _, fault := range []testbed.Hook{testbed.Faults["throttle"](), func(func() error) error { panic("the adapter has a mistake") }} {
 		synctest.Test(t, func(t *testing.T) { failStarts(t, fault) })
 	}
 }
 
-func failStarts(t *testing.T, fault turntest.Hook) {
+func failStarts(t *testing.T, fault testbed.Hook) {
 	var began, ended int
-	d := turntest.New(t)
+	d := testbed.New(t)
 	hooks := d.Hook()
 	p := d.Start(executor.Options{}, workflow.Bind(parent, func(ctx workflow.Context, _ string) (string, error) {
 		began++
 		defer func() { ended++ }()
 		return "", workflow.Sleep(ctx, time.Hour)
 	}))
-	hooks.Always(turntest.OnPut, fault)
+	hooks.Always(testbed.OnPut, fault)
 	for range 5 {
 		func() {
 			defer func() { _ = recover() }() // as an HTTP server does

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -24,22 +24,22 @@ func (deafLog) Append(context.Context, ...store.Item) error { return store.ErrUn
 func TestFenceAfterAnEarlierRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		var said turntest.Warnings
+		d := testbed.New(t)
+		var said testbed.Warnings
 		p := d.Start(executor.Options{Logger: said.Logger()}, counters()...)
 		closeRun(t, p, "w")
 		log := d.Ports.Log
 		d.Ports.Log = deafLog{log}
 		deaf := d.Idle(executor.Options{}, counters()...)
 		d.Ports.Log = log
-		if _, err := turntest.Counter.Start(t.Context(), deaf.Client, "w", 1, workflow.StartOptions{StartDelay: time.Second}); err == nil {
+		if _, err := testbed.Counter.Start(t.Context(), deaf.Client, "w", 1, workflow.StartOptions{StartDelay: time.Second}); err == nil {
 			t.Fatal("a start succeeded whose put was never made")
 		}
 		time.Sleep(5 * time.Minute)
 		if text := said.Take(); strings.Contains(text, "panicked") || !strings.Contains(text, "fenced") {
 			t.Errorf("the processes said:\n%s", text)
 		}
-		if _, err := turntest.Counter.Start(t.Context(), p.Client, "w", 2, workflow.StartOptions{}); err != nil {
+		if _, err := testbed.Counter.Start(t.Context(), p.Client, "w", 2, workflow.StartOptions{}); err != nil {
 			t.Errorf("a start after the void run: %v", err)
 		}
 		p.Stop()
@@ -73,8 +73,8 @@ func TestCopiesUpToTheFence(t *testing.T) {
 	t.Parallel()
 	for grace, most := range map[time.Duration]int64{10 * time.Second: 5, time.Minute: 13, 5 * time.Minute: 20, time.Hour: 31} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
-			var said turntest.Warnings
+			d := testbed.New(t)
+			var said testbed.Warnings
 			var sent atomic.Int64
 			d.Ports.Queue = countedQueue{d.Ports.Queue, &sent}
 			p := d.Start(executor.Options{Logger: said.Logger(), Grace: grace}, counters()...)
@@ -86,7 +86,7 @@ func TestCopiesUpToTheFence(t *testing.T) {
 			begun := time.Now()
 			go func() {
 				defer close(ended)
-				_, _ = turntest.Counter.Start(t.Context(), frozen.Client, "w", 1, workflow.StartOptions{StartDelay: time.Second})
+				_, _ = testbed.Counter.Start(t.Context(), frozen.Client, "w", 1, workflow.StartOptions{StartDelay: time.Second})
 			}()
 			synctest.Wait()
 			own := sent.Load()

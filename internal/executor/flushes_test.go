@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
-	"github.com/seed-41655fb1/weft/proof/turntest/ondisk"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -54,7 +54,7 @@ func TestFlushes(t *testing.T) {
 }
 
 // run runs a workflow to its end.
-func run(t *testing.T, p *turntest.Process, steps workflow.Type[int, int], n int) {
+func run(t *testing.T, p *testbed.Process, steps workflow.Type[int, int], n int) {
 	t.Helper()
 	started, err := steps.Start(t.Context(), p.Client, fmt.Sprint("steps-", n), n)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -25,7 +25,7 @@ import (
 var beating = workflow.Declare[workflow.None, string]("beating")
 
 // pulse is a deployment with a workflow that runs one activity, and ends as it does; a signal cancels it.
-func pulse(t *testing.T, o activity.Options, code func(context.Context) (string, error)) (*turntest.Deployment, []workflow.Registration) {
+func pulse(t *testing.T, o activity.Options, code func(context.Context) (string, error)) (*testbed.Deployment, []workflow.Registration) {
 	act := activity.New("beat", func(ctx context.Context, _ activity.None) (string, error) { return code(ctx) }, o)
 	stop := workflow.NewSignal[workflow.None]("stop")
 	run := workflow.Bind(beating, func(ctx workflow.Context, _ workflow.None) (string, error) {
@@ -41,17 +41,17 @@ func pulse(t *testing.T, o activity.Options, code func(context.Context) (string,
 		}
 		return result, err
 	})
-	return turntest.New(t), []workflow.Registration{run, act}
+	return testbed.New(t), []workflow.Registration{run, act}
 }
 
-func startPulse(t *testing.T, p *turntest.Process) {
+func startPulse(t *testing.T, p *testbed.Process) {
 	t.Helper()
 	if a := p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"beating"}`); a.Status != http.StatusCreated {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 }
 
-func outcomeOf(t *testing.T, p *turntest.Process) string {
+func outcomeOf(t *testing.T, p *testbed.Process) string {
 	t.Helper()
 	result, err := beating.Get(p.Client, "a").Result(t.Context())
 	return fmt.Sprint(result, " ", err)
@@ -179,7 +179,7 @@ func TestHeartbeatCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var costs []meter.Cost
-		var p *turntest.Process
+		var p *testbed.Process
 		d, all := pulse(t, activity.Options{StartToClose: time.Hour}, func(ctx context.Context) (string, error) {
 			time.Sleep(time.Second) // the meter counts the whole process: nothing else runs when a heartbeat does
 			for range 7 {
@@ -245,7 +245,7 @@ func TestActivitiesThatNobodyRan(t *testing.T) {
 }
 
 // messages takes the messages of a queue that can be received now.
-func messages(t *testing.T, d *turntest.Deployment, name string) (all []*engine.Message) {
+func messages(t *testing.T, d *testbed.Deployment, name string) (all []*engine.Message) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)
 	if err != nil {
@@ -262,12 +262,12 @@ func messages(t *testing.T, d *turntest.Deployment, name string) (all []*engine.
 }
 
 // typed counts the events of a type in the first run of the workflow a.
-func typed(d *turntest.Deployment, typ history.Type) int {
+func typed(d *testbed.Deployment, typ history.Type) int {
 	types := []history.Type{}
 	for _, c := range d.Runs("a")[0].Log {
 		for _, e := range c.Events() {
 			types = append(types, e.Type())
 		}
 	}
-	return turntest.Count(types, typ)
+	return testbed.Count(types, typ)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/activity"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -28,7 +28,7 @@ func TestAttemptWithTheLongestLimits(t *testing.T) {
 					return s, nil
 				}, o)
 				long := workflow.Declare[string, string]("longest")
-				p := turntest.One(t, same, workflow.Bind(long, func(ctx workflow.Context, s string) (string, error) { return same.Run(ctx, s) }))
+				p := testbed.One(t, same, workflow.Bind(long, func(ctx workflow.Context, s string) (string, error) { return same.Run(ctx, s) }))
 				run, err := long.Start(t.Context(), p.Client, "a", "x")
 				if err != nil {
 					t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -31,7 +31,7 @@ func TestHungHandlerSentTwice(t *testing.T) {
 		return 0, workflow.Await(ctx, func() bool { return back })
 	})
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.New(t).Start(executor.Options{}, code)
+		p := testbed.New(t).Start(executor.Options{}, code)
 		if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 			t.Fatal(err)
 		}

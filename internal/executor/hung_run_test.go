@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/deliveries"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -27,10 +27,10 @@ var (
 	stubbornSteps = workflow.NewSignal[workflow.None]("step")
 )
 
-// stubbornScene calls fn with a process in which the workflow "w" is open. Its handlers take as long as their input says. It counts the
+// stubbornTestbed calls fn with a process in which the workflow "w" is open. Its handlers take as long as their input says. It counts the
 // signals that it has received, and completes a minute after its start or later with that number. active is how many handlers run, and
 // ran how many have.
-func stubbornScene(t *testing.T, fn func(t *testing.T, p *turntest.Process, active, ran *atomic.Int32)) {
+func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32)) {
 	t.Parallel()
 	var active, ran atomic.Int32
 	nap := func(d time.Duration) {
@@ -57,7 +57,7 @@ func stubbornScene(t *testing.T, fn func(t *testing.T, p *turntest.Process, acti
 		return n, workflow.Sleep(ctx, time.Second) // it receives what has come with the timer
 	})
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.New(t).Start(executor.Options{}, code)
+		p := testbed.New(t).Start(executor.Options{}, code)
 		if _, err := stubborn.Start(t.Context(), p.Client, "w", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func stubbornScene(t *testing.T, fn func(t *testing.T, p *turntest.Process, acti
 
 // A query has a second. One that hangs blocks its run: further queries and updates are refused at once, and no handler runs.
 func TestQueryThatHangs(t *testing.T) {
-	stubbornScene(t, func(t *testing.T, p *turntest.Process, _, ran *atomic.Int32) {
+	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, _, ran *atomic.Int32) {
 		for i := range 100 {
 			began, want := time.Now(), time.Duration(0)
 			if i == 0 {
@@ -97,7 +97,7 @@ func TestQueryThatHangs(t *testing.T) {
 // While the code of a run hangs, what needs no code works at once, and what signals and timers bring is kept and acted upon when the
 // code has come back. Other runs are not held up.
 func TestRunBesideItsHungCode(t *testing.T) {
-	stubbornScene(t, func(t *testing.T, p *turntest.Process, active, ran *atomic.Int32) {
+	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32) {
 		ctx := t.Context()
 		if _, err := p.Service.Update(ctx, "w", "", "hang", api.UpdateRequest{Input: []byte("7200000000000")}); !errors.Is(err, refusal.NotReady) {
 			t.Fatal(err)
@@ -149,7 +149,7 @@ func TestEndOfARunThatHangs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stubbornScene(t, func(t *testing.T, p *turntest.Process, _, _ *atomic.Int32) {
+			stubbornTestbed(t, func(t *testing.T, p *testbed.Process, _, _ *atomic.Int32) {
 				if _, err := p.Service.Update(t.Context(), "w", "", "hang", api.UpdateRequest{Input: []byte("20000000000")}); !errors.Is(err, refusal.NotReady) {
 					t.Fatal(err)
 				}
@@ -188,7 +188,7 @@ func TestLocalActivityThatHangs(t *testing.T) {
 		return local.Run(ctx, workflow.None{})
 	})
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.New(t).Start(executor.Options{}, code, local)
+		p := testbed.New(t).Start(executor.Options{}, code, local)
 		if _, err := flow.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 			t.Fatal(err)
 		}

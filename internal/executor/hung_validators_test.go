@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -24,9 +24,9 @@ var (
 	broken  = workflow.NewUpdate[int, int]("broken")
 )
 
-// hangingScene plays with a process that has one run, w: the validator of its update "hanging" does not come back, and the handler of
+// hangingTestbed plays with a process that has one run, w: the validator of its update "hanging" does not come back, and the handler of
 // "healthy" takes as long as its input says. That of "broken" takes a second, and panics.
-func hangingScene(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
+func hangingTestbed(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 	t.Parallel()
 	broke := &atomic.Int32{}
 	code := workflow.Bind(hangs, func(ctx workflow.Context, _ workflow.None) (int, error) {
@@ -48,7 +48,7 @@ func hangingScene(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 		return 0, workflow.Await(ctx, func() bool { return false })
 	})
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := &hangingProcess{t: t, broke: broke, hooks: d.Hook(), Process: d.Start(executor.Options{}, code)}
 		if _, err := hangs.Start(t.Context(), p.Client, "w", workflow.None{}); err != nil {
 			t.Fatal(err)
@@ -61,8 +61,8 @@ func hangingScene(t *testing.T, fn func(t *testing.T, p *hangingProcess)) {
 
 type hangingProcess struct {
 	t *testing.T
-	*turntest.Process
-	hooks *turntest.Hooks
+	*testbed.Process
+	hooks *testbed.Hooks
 	group sync.WaitGroup
 	broke *atomic.Int32 // how often the handler of "broken" has run
 }
@@ -96,7 +96,7 @@ func (p *hangingProcess) hang(n int) {
 // However many updates are sent whose validator hangs, one validator runs. Every caller is answered in time, those of other updates at
 // once, with the reason. The run goes on when the validator has come back.
 func TestOthersBesideValidatorsThatHang(t *testing.T) {
-	hangingScene(t, func(t *testing.T, p *hangingProcess) {
+	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.hang(64)
 		p.group.Wait()
 		for range 20 {
@@ -118,7 +118,7 @@ func TestOthersBesideValidatorsThatHang(t *testing.T) {
 
 // So it is if all of them wait behind another update, and are taken along together.
 func TestValidatorsThatHangTogether(t *testing.T) {
-	hangingScene(t, func(t *testing.T, p *hangingProcess) {
+	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.group.Go(func() { _, _, _ = p.send(healthy.Name(), "", "100000000") })
 		synctest.Wait()
 		p.hang(64)
@@ -127,7 +127,7 @@ func TestValidatorsThatHangTogether(t *testing.T) {
 
 // An update that was taken along and is to be carried out alone is not, if its caller's time is over by then. Nobody waits for it.
 func TestCallerGoneBeforeHisUpdateIsGivenBack(t *testing.T) {
-	hangingScene(t, func(t *testing.T, p *hangingProcess) {
+	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		for i := range 2 { // the second waits behind the first, and will take along who waits behind it
 			p.group.Go(func() {
 				if _, _, err := p.send(broken.Name(), fmt.Sprint("b", i), "1"); !errors.Is(err, refusal.NotReady) {
@@ -153,7 +153,7 @@ func TestCallerGoneBeforeHisUpdateIsGivenBack(t *testing.T) {
 
 // If a store panics under a batch, the updates that were taken along are answered with an unknown outcome.
 func TestPanicUnderUpdatesTakenAlong(t *testing.T) {
-	hangingScene(t, func(t *testing.T, p *hangingProcess) {
+	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		p.group.Go(func() { _, _, _ = p.send(healthy.Name(), "first", "1000000000") })
 		synctest.Wait()
 		panicked := make(chan any, 1)
@@ -168,8 +168,8 @@ func TestPanicUnderUpdatesTakenAlong(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		p.hooks.Next(turntest.OnPut, func(put func() error) error { return put() })
-		p.hooks.Next(turntest.OnPut, func(func() error) error { panic("the store has a defect") })
+		p.hooks.Next(testbed.OnPut, func(put func() error) error { return put() })
+		p.hooks.Next(testbed.OnPut, func(func() error) error { panic("the store has a defect") })
 		p.group.Wait()
 		if <-panicked == nil {
 			t.Error("the panic of the store is gone")

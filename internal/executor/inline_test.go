@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -39,7 +39,7 @@ func TestInlineOfTheNextRun(t *testing.T) {
 			return inline.Run(ctx, "of the next run")
 		}
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			p := d.Start(executor.Options{}, workflow.Bind(lap, run), quick)
 			started, err := lap.Start(t.Context(), p.Client, "w", -1)
 			if err != nil {
@@ -91,7 +91,7 @@ func (d *deaf) Send(ctx context.Context, name string, messages ...queue.Message)
 func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		look := func() {}
 		chain := workflow.Declare[int, string]("chain")
 		first := activity.New("first", func(context.Context, int) (string, error) { return "1", nil })

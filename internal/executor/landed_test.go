@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -39,21 +39,21 @@ func runLanding(ctx workflow.Context, generation int) (int, error) {
 	return 0, workflow.Await(ctx, func() bool { return false })
 }
 
-// landingScene plays with a process that runs no task by itself.
-func landingScene(t *testing.T, fn func(t *testing.T, p *turntest.Process, hooks *turntest.Hooks)) {
+// landingTestbed plays with a process that runs no task by itself.
+func landingTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		hooks := d.Hook()
 		p := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding))
 		fn(t, p, hooks)
-		hooks.Always(turntest.OnPut, nil)
+		hooks.Always(testbed.OnPut, nil)
 	})
 }
 
 // refuseAfter has all puts fail after the next n.
-func refuseAfter(hooks *turntest.Hooks, n int) {
-	hooks.Always(turntest.OnPut, func(put func() error) error {
+func refuseAfter(hooks *testbed.Hooks, n int) {
+	hooks.Always(testbed.OnPut, func(put func() error) error {
 		if n--; n >= 0 {
 			return put()
 		}
@@ -64,12 +64,12 @@ func refuseAfter(hooks *turntest.Hooks, n int) {
 // An update that is in the log is answered with its outcome, whatever becomes of those that were carried out with it. So is one with the
 // same id.
 func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
-	landingScene(t, func(t *testing.T, p *turntest.Process, hooks *turntest.Hooks) {
+	landingTestbed(t, func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks) {
 		if _, err := landing.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
 		var group sync.WaitGroup
-		hooks.Next(turntest.OnRead, func(read func() error) error { time.Sleep(time.Second); return read() })
+		hooks.Next(testbed.OnRead, func(read func() error) error { time.Sleep(time.Second); return read() })
 		group.Go(func() { _, _, _, _ = p.Service.History(t.Context(), "w", "", 1) }) // the updates wait behind it
 		synctest.Wait()
 		refuseAfter(hooks, 1)
@@ -98,7 +98,7 @@ func TestUpdateThatHasLandedIsNotCalledBusy(t *testing.T) {
 // If a start is in the log, nobody is told that nothing was written, although its update was not carried out. The request that is sent
 // again finds its run.
 func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
-	landingScene(t, func(t *testing.T, p *turntest.Process, hooks *turntest.Hooks) {
+	landingTestbed(t, func(t *testing.T, p *testbed.Process, hooks *testbed.Hooks) {
 		send := func() (*api.UpdateResponse, error) {
 			return p.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{
 				UpdateID: "u", Input: []byte("7"), Start: &api.StartRequest{Type: "landing", RequestID: "r", Input: []byte("0"), IDConflictPolicy: "fail"},
@@ -119,11 +119,11 @@ func TestStartThatHasLandedIsNotCalledBusy(t *testing.T) {
 func TestStartThatLosesARaceAfterwards(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		hooks := d.Hook()
 		p, other := d.Idle(executor.Options{}, workflow.Bind(landing, runLanding)), d.Idle(executor.Options{}, workflow.Bind(landing, runLanding))
-		hooks.Next(turntest.OnPut, func(put func() error) error { return put() })
-		hooks.Next(turntest.OnPut, func(put func() error) error {
+		hooks.Next(testbed.OnPut, func(put func() error) error { return put() })
+		hooks.Next(testbed.OnPut, func(put func() error) error {
 			if a, err := other.Service.Update(t.Context(), "w", "", "end", api.UpdateRequest{Input: []byte("0")}); err != nil {
 				t.Errorf("%+v, %v", a, err)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -51,7 +51,7 @@ func lateCode() []workflow.Registration {
 }
 
 // notes counts the signals in all runs of a workflow.
-func notes(d *turntest.Deployment, id string) (n int) {
+func notes(d *testbed.Deployment, id string) (n int) {
 	for _, run := range d.Runs(id) {
 		for _, c := range run.Log {
 			for _, e := range c.Events() {
@@ -73,29 +73,29 @@ func TestLostMessagesOfTheLastTask(t *testing.T) {
 		receiver string // what is started before
 		kinds    []engine.MessageKind
 		lost     int
-		check    func(t *testing.T, d *turntest.Deployment)
+		check    func(t *testing.T, d *testbed.Deployment)
 	}{
-		{"signals", "waits", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *turntest.Deployment) {
+		{"signals", "waits", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if n := notes(d, "h"); n != 1 {
 				t.Errorf("the signal arrived %d times", n)
 			}
 		}},
-		{"signals", "continues", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *turntest.Deployment) {
+		{"signals", "continues", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if n := notes(d, "h"); n != 1 {
 				t.Errorf("the signal arrived %d times", n)
 			}
 		}},
-		{"cancels", "waits", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *turntest.Deployment) {
+		{"cancels", "waits", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if status := d.Runs("h")[0].State.Status; status != history.Canceled {
 				t.Errorf("the receiver is %v", status)
 			}
 		}},
-		{"starts", "", []engine.MessageKind{engine.SettleChild}, 1, func(t *testing.T, d *turntest.Deployment) {
+		{"starts", "", []engine.MessageKind{engine.SettleChild}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if n := len(d.Runs("h")); n != 1 {
 				t.Errorf("the child was started %d times", n)
 			}
 		}},
-		{"signals a child", "", []engine.MessageKind{engine.ReachOut, engine.SettleChild}, 2, func(t *testing.T, d *turntest.Deployment) {
+		{"signals a child", "", []engine.MessageKind{engine.ReachOut, engine.SettleChild}, 2, func(t *testing.T, d *testbed.Deployment) {
 			if n := notes(d, "h"); n != 1 {
 				t.Errorf("the signal arrived %d times", n)
 			}

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -105,19 +105,19 @@ func diaryCode(tokens *[]string) []workflow.Registration {
 	}
 }
 
-// longScene is a deployment with a diary that has a log which is too long to be kept.
-type longScene struct {
+// longTestbed is a deployment with a diary that has a log which is too long to be kept.
+type longTestbed struct {
 	*testing.T
-	d      *turntest.Deployment
-	p      *turntest.Process
+	d      *testbed.Deployment
+	p      *testbed.Process
 	read   *readBytes
 	code   []workflow.Registration
 	tokens []string
 }
 
-func newLongScene(t *testing.T) *longScene {
+func newLongTestbed(t *testing.T) *longTestbed {
 	t.Helper()
-	s := &longScene{T: t, d: turntest.New(t)}
+	s := &longTestbed{T: t, d: testbed.New(t)}
 	s.read = &readBytes{Log: s.d.Ports.Log}
 	s.d.Ports.Log = s.read
 	s.code = diaryCode(&s.tokens)
@@ -133,7 +133,7 @@ func newLongScene(t *testing.T) *longScene {
 }
 
 // restart has another process in the place of the one that runs.
-func (s *longScene) restart() {
+func (s *longTestbed) restart() {
 	s.Helper()
 	if s.p != nil {
 		s.p.Stop()
@@ -141,7 +141,7 @@ func (s *longScene) restart() {
 	s.p = s.d.Start(executor.Options{LogBytes: diaryLog}, s.code...)
 }
 
-func (s *longScene) say(word string, o ...client.SignalOptions) {
+func (s *longTestbed) say(word string, o ...client.SignalOptions) {
 	s.Helper()
 	if err := diaryWord.Send(s.Context(), s.p.Client, "a", word, o...); err != nil {
 		s.Fatal(err)
@@ -149,7 +149,7 @@ func (s *longScene) say(word string, o ...client.SignalOptions) {
 }
 
 // cheap calls an operation, and fails the test if it reads more than a few commits, or the run's log is kept after it.
-func (s *longScene) cheap(name string, operation func() error) {
+func (s *longTestbed) cheap(name string, operation func() error) {
 	s.Helper()
 	before := s.read.n.Load()
 	if err := operation(); err != nil {
@@ -162,14 +162,14 @@ func (s *longScene) cheap(name string, operation func() error) {
 }
 
 // wantTrimmed fails the test if the process keeps more commits than the last ones.
-func (s *longScene) wantTrimmed(name string) {
+func (s *longTestbed) wantTrimmed(name string) {
 	s.Helper()
 	if kept, all := s.p.Service.KeptCommits("a"); all < diaryWords || kept > 10 {
 		s.Errorf("%s: %d of %d commits are kept, want the last ones", name, kept, all)
 	}
 }
 
-func (s *longScene) wantSum(want int) {
+func (s *longTestbed) wantSum(want int) {
 	s.Helper()
 	if got, err := diarySum.Ask(s.Context(), s.p.Client, "a", workflow.None{}); err != nil || got != want {
 		s.Errorf("the sum is %d, %v, want %d", got, err, want)
@@ -177,7 +177,7 @@ func (s *longScene) wantSum(want int) {
 }
 
 // operations are signals, an update with an activity, a query, a timer and a child, each of which reads a few commits.
-func (s *longScene) operations(sum int) int {
+func (s *longTestbed) operations(sum int) int {
 	s.Helper()
 	ctx := s.Context()
 	s.cheap("query", func() error { s.wantSum(sum); return nil })
@@ -204,7 +204,7 @@ func (s *longScene) operations(sum int) int {
 }
 
 // wantHistory holds the pages of the history to the log.
-func (s *longScene) wantHistory() {
+func (s *longTestbed) wantHistory() {
 	s.Helper()
 	var got []api.HistoryEvent
 	pages, token := 0, ""
@@ -232,7 +232,7 @@ func (s *longScene) wantHistory() {
 func TestALongLogIsNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLongScene(t)
+		s := newLongTestbed(t)
 		s.wantTrimmed("the words")
 		sum := s.operations(diaryBytes)
 		s.wantHistory()
@@ -273,7 +273,7 @@ func TestResetOfARunWhoseLogIsNotKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newLongScene(t)
+				s := newLongTestbed(t)
 				s.wantTrimmed("the words")
 				if _, err := s.p.Reset(t.Context(), "a", reset.options); err != nil {
 					t.Fatal(err)
@@ -294,7 +294,7 @@ func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 		t.Run(fmt.Sprintf("cold=%v", cold), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newLongScene(t)
+				s := newLongTestbed(t)
 				s.say("once", client.SignalOptions{RequestID: "once"})
 				s.say("next")
 				s.wantSum(diaryBytes + 4)
@@ -323,7 +323,7 @@ func TestAfterARunWhoseLogIsNotKept(t *testing.T) {
 func TestQueryOfAnEarlierRunWithALongLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLongScene(t)
+		s := newLongTestbed(t)
 		first := s.d.Runs("a")[0].State.RunID
 		s.say("next")
 		s.say("word")
@@ -356,12 +356,12 @@ func TestStartAfterARunWithALongLogThatVanishes(t *testing.T) {
 			t.Run(fmt.Sprintf("slot=%d,paged=%v", slot, paged), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					s := newLongScene(t)
+					s := newLongTestbed(t)
 					if err := s.p.Service.Terminate(t.Context(), "a", "", ""); err != nil {
 						t.Fatal(err)
 					}
 					time.Sleep(3 * time.Hour) // nothing of it is recent
-					items, err := turntest.Items(t.Context(), s.d.Ports.Log, "a")
+					items, err := testbed.Items(t.Context(), s.d.Ports.Log, "a")
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -400,7 +400,7 @@ func (l failingLog) Forward(ctx context.Context, from store.Key, limit int) (sto
 func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newLongScene(t)
+		s := newLongTestbed(t)
 		s.say("next")
 		for range diaryWords {
 			s.say(strings.Repeat("x", 500))
@@ -410,7 +410,7 @@ func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 		}
 		time.Sleep(3 * time.Hour) // nothing of it is recent
 		runs := s.d.Runs("a")
-		items, err := turntest.Items(t.Context(), s.d.Ports.Log, "a")
+		items, err := testbed.Items(t.Context(), s.d.Ports.Log, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -439,9 +439,9 @@ var (
 	hangingLogAdd = workflow.NewUpdate[workflow.None, int]("long.add")
 )
 
-// hangingLogScene calls fn with a process that keeps nothing of the workflow "a", whose log is too long to be kept. Its code counts the words
+// hangingLogTestbed calls fn with a process that keeps nothing of the workflow "a", whose log is too long to be kept. Its code counts the words
 // that it receives, and calls stop when it has so many.
-func hangingLogScene(t *testing.T, at int, stop func(), fn func(t *testing.T, d *turntest.Deployment, p *turntest.Process)) {
+func hangingLogTestbed(t *testing.T, at int, stop func(), fn func(t *testing.T, d *testbed.Deployment, p *testbed.Process)) {
 	synctest.Test(t, func(t *testing.T) {
 		var stops atomic.Bool
 		code := workflow.Bind(hangingLog, func(ctx workflow.Context, _ workflow.None) (int, error) {
@@ -457,7 +457,7 @@ func hangingLogScene(t *testing.T, at int, stop func(), fn func(t *testing.T, d 
 				}
 			}
 		})
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{LogBytes: diaryLog}, code)
 		if _, err := hangingLog.Start(t.Context(), p.Client, "a", workflow.None{}); err != nil {
 			t.Fatal(err)
@@ -483,16 +483,16 @@ func hangingLogScene(t *testing.T, at int, stop func(), fn func(t *testing.T, d 
 // says where the code hangs.
 func TestCodeThatHangsInALongLog(t *testing.T) {
 	t.Parallel()
-	for name, wants := range map[string]func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error){
-		"query": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+	for name, wants := range map[string]func(ctx context.Context, d *testbed.Deployment, p *testbed.Process) (*failure.Failure, error){
+		"query": func(ctx context.Context, _ *testbed.Deployment, p *testbed.Process) (*failure.Failure, error) {
 			_, err := p.Service.Query(ctx, "a", "", "long.sum", nil)
 			return refusedFailure(err)
 		},
-		"update": func(ctx context.Context, _ *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+		"update": func(ctx context.Context, _ *testbed.Deployment, p *testbed.Process) (*failure.Failure, error) {
 			_, err := p.Service.Update(ctx, "a", "", "long.add", api.UpdateRequest{})
 			return refusedFailure(err)
 		},
-		"signal": func(ctx context.Context, d *turntest.Deployment, p *turntest.Process) (*failure.Failure, error) {
+		"signal": func(ctx context.Context, d *testbed.Deployment, p *testbed.Process) (*failure.Failure, error) {
 			err := diaryWord.Send(ctx, p.Client, "a", "word")
 			return d.Runs("a")[0].Last().Task.Failure, err
 		},
@@ -501,13 +501,13 @@ func TestCodeThatHangsInALongLog(t *testing.T) {
 			t.Run(fmt.Sprintf("%s,at=%d", name, at), func(t *testing.T) {
 				t.Parallel()
 				var hung atomic.Int32
-				hangingLogScene(t, at, func() { hung.Add(1); time.Sleep(time.Hour) }, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+				hangingLogTestbed(t, at, func() { hung.Add(1); time.Sleep(time.Hour) }, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 					began := time.Now()
 					f, err := wants(t.Context(), d, p)
 					if took := time.Since(began); err != nil || took != 10*time.Second || hung.Load() != 1 {
 						t.Errorf("answered after %v, with %d attempts that hang: %v; want one, and 10s", took, hung.Load(), err)
 					}
-					if f == nil || f.Kind != failure.KindDeadlock || !strings.Contains(f.Stack, "hangingLogScene") {
+					if f == nil || f.Kind != failure.KindDeadlock || !strings.Contains(f.Stack, "hangingLogTestbed") {
 						t.Errorf("the failure is %+v; want a deadlock with the place at which the code hangs", f)
 					}
 				})

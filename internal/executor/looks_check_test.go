@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -28,10 +28,10 @@ var (
 )
 
 // checkedProcess starts a process that checks validators, with one run of code, w. Each line that it logs goes to warnings.
-func checkedProcess(t *testing.T, o executor.Options, warnings *turntest.Warnings, code workflow.Registration) *tallied {
+func checkedProcess(t *testing.T, o executor.Options, warnings *testbed.Warnings, code workflow.Registration) *tallied {
 	t.Helper()
 	o.CheckLooks, o.Logger = 100, warnings.Logger()
-	w := &tallied{t, turntest.New(t).Start(o, code, lookTell, lookLocal)}
+	w := &tallied{t, testbed.New(t).Start(o, code, lookTell, lookLocal)}
 	w.start("w")
 	return w
 }
@@ -122,7 +122,7 @@ func TestCodeThatVaries(t *testing.T) {
 			t.Parallel()
 			for range 40 {
 				synctest.Test(t, func(t *testing.T) {
-					var warnings turntest.Warnings
+					var warnings testbed.Warnings
 					w := checkedProcess(t, executor.Options{}, &warnings, test.code())
 					a := w.p.Do(http.MethodPost, "/v1/workflows/w/updates/add", `{"input":1,"waitFor":"accepted"}`)
 					if a.Status >= 300 {
@@ -183,7 +183,7 @@ func TestWhatImpureLooksShowIn(t *testing.T) {
 					}))
 					return 0, workflow.Await(ctx, func() bool { return false })
 				})
-				w := checkedProcess(t, executor.Options{}, &turntest.Warnings{}, code)
+				w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, code)
 				w.add(-1, http.StatusUnprocessableEntity)
 				if body := w.add(1, http.StatusConflict); !strings.Contains(body, `the validator of update \"add\" changes the workflow's state`) {
 					t.Error(body)
@@ -233,7 +233,7 @@ func TestFoundLooksAreLogged(t *testing.T) {
 					}))
 					return 0, workflow.Await(ctx, func() bool { return false })
 				})
-				var warnings turntest.Warnings
+				var warnings testbed.Warnings
 				w := checkedProcess(t, executor.Options{}, &warnings, code)
 				w.add(-1, http.StatusUnprocessableEntity)
 				a := w.p.Do(http.MethodPost, "/v1/workflows/w/updates/add", `{"updateId":"u","input":1}`)
@@ -259,7 +259,7 @@ func TestImpureLooksOfOneUpdate(t *testing.T) {
 			}))
 			return 0, workflow.Await(ctx, func() bool { return false })
 		})
-		w := checkedProcess(t, executor.Options{}, &turntest.Warnings{}, code)
+		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, code)
 		for _, test := range []struct {
 			input  string
 			status int
@@ -282,7 +282,7 @@ func TestChecksThatCompareNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0
-		w := checkedProcess(t, executor.Options{}, &turntest.Warnings{}, tally(&began, func(sum *int) { *sum += 100 }))
+		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, tally(&began, func(sum *int) { *sum += 100 }))
 		for i := range 150 {
 			id := fmt.Sprint("w", i)
 			w.start(id)
@@ -299,7 +299,7 @@ func TestChecksThatTakeLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0
-		w := checkedProcess(t, executor.Options{}, &turntest.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			began++
 			time.Sleep(6 * time.Second) //weftvet:ignore time a long calculation
 			tallyAdd.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(notNegative))
@@ -321,7 +321,7 @@ func TestCheckThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
-		w := checkedProcess(t, executor.Options{}, &turntest.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			if began.Add(1) == 2 { // by the first check
 				time.Sleep(time.Hour) //weftvet:ignore time it hangs, as it must not
 			}
@@ -363,7 +363,7 @@ func oneCheckAtATime(t *testing.T, always bool, want int) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		began, now, most, checks := map[string]int{}, 0, 0, 0
-		w := checkedProcess(t, executor.Options{CheckAlways: always}, &turntest.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		w := checkedProcess(t, executor.Options{CheckAlways: always}, &testbed.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			mu.Lock() //weftvet:ignore channel it is for a moment
 			id := workflow.InfoOf(ctx).WorkflowID
 			began[id]++
@@ -405,7 +405,7 @@ func TestLargeRunsAreNotChecked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0
-		w := checkedProcess(t, executor.Options{}, &turntest.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
+		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, workflow.Bind(tallies, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			began++
 			workflow.SideEffect(ctx, func() string { return strings.Repeat("x", 200<<10) })
 			tallyAdd.Handle(ctx, func(ctx workflow.Context, n int) (int, error) {
@@ -433,7 +433,7 @@ func TestLooksThatAreRecordedHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0
-		w := checkedProcess(t, executor.Options{}, &turntest.Warnings{}, tally(&began, func(*int) {}))
+		w := checkedProcess(t, executor.Options{}, &testbed.Warnings{}, tally(&began, func(*int) {}))
 		for range 600 {
 			w.p.Do(http.MethodPost, "/v1/workflows/w/queries/sum", "")
 		}
@@ -468,7 +468,7 @@ func TestLaterLooksAreChecked(t *testing.T) {
 				return 0, workflow.Await(ctx, func() bool { return false })
 			})
 			synctest.Test(t, func(t *testing.T) {
-				p := turntest.New(t).Start(executor.Options{CheckLooks: checks}, code, lookTell)
+				p := testbed.New(t).Start(executor.Options{CheckLooks: checks}, code, lookTell)
 				if test.start == "" {
 					p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
 				}

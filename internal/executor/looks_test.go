@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -57,7 +57,7 @@ func (w *tallied) add(n, status int) string {
 // tallied is a process with one run of tally.
 type tallied struct {
 	t *testing.T
-	p *turntest.Process
+	p *testbed.Process
 }
 
 // cost is what fn costs.
@@ -75,7 +75,7 @@ func (w *tallied) cost(fn func()) meter.Cost {
 func TestRefusalsKeepTheInstance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		began, again := 0, 0
 		w := &tallied{t, d.Start(executor.Options{}, tally(&began, func(*int) {}))}
 		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
@@ -107,7 +107,7 @@ func TestUseKeepsARunKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0
-		w := &tallied{t, turntest.New(t).Start(executor.Options{}, tally(&began, func(*int) {}))}
+		w := &tallied{t, testbed.New(t).Start(executor.Options{}, tally(&began, func(*int) {}))}
 		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
 		for range 6 {
 			time.Sleep(50 * time.Minute)
@@ -141,7 +141,7 @@ func TestRefusalsAskNoCondition(t *testing.T) {
 				return asked > 5
 			})
 		})
-		w := &tallied{t, turntest.New(t).Start(executor.Options{}, code)}
+		w := &tallied{t, testbed.New(t).Start(executor.Options{}, code)}
 		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
 		first := asked
 		for range 10 {
@@ -182,7 +182,7 @@ func TestImpureLooks(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began := 0
-				w := &tallied{t, turntest.New(t).Start(executor.Options{CheckLooks: 10}, tally(&began, c.before))}
+				w := &tallied{t, testbed.New(t).Start(executor.Options{CheckLooks: 10}, tally(&began, c.before))}
 				w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
 				c.script(w)
 				if body := w.add(1, http.StatusConflict); !strings.Contains(body, c.want) {
@@ -198,7 +198,7 @@ func TestPureLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0
-		w := &tallied{t, turntest.New(t).Start(executor.Options{CheckLooks: 10}, tally(&began, func(*int) {}))}
+		w := &tallied{t, testbed.New(t).Start(executor.Options{CheckLooks: 10}, tally(&began, func(*int) {}))}
 		w.p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"tally"}`)
 		for range 30 {
 			w.add(1, http.StatusOK)

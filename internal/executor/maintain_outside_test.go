@@ -10,12 +10,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // awaitingApproval starts a run whose activity goes on outside, where nobody ever completes it. asked counts its attempts.
-func awaitingApproval(t *testing.T, o activity.Options) (d *turntest.Deployment, result func() error, asked *atomic.Int32) {
+func awaitingApproval(t *testing.T, o activity.Options) (d *testbed.Deployment, result func() error, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
 	ask := activity.New("ask", func(ctx context.Context, _ int) (string, error) {

@@ -13,20 +13,20 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // maintained is a deployment whose processes go through all runs once a day.
-func maintained(t *testing.T) *turntest.Deployment {
-	d := turntest.New(t)
+func maintained(t *testing.T) *testbed.Deployment {
+	d := testbed.New(t)
 	d.Ports.Scanner = d.Store
 	return d
 }
 
-func purge(d *turntest.Deployment) {
+func purge(d *testbed.Deployment) {
 	for _, name := range []string{queue.Activities, queue.Timers, queue.Workflow} {
 		d.Queue.Purge(name)
 		d.Queue.Purge(queue.DeadLetters(name))
@@ -120,7 +120,7 @@ func TestNothingIsSentAgain(t *testing.T) {
 	messages := map[bool]int64{}
 	for _, maintains := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			if maintains {
 				d.Ports.Scanner = d.Store
 			}
@@ -222,7 +222,7 @@ func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
 			p := d.Idle(executor.Options{CheckEvery: day, CacheEntries: -1}, counters()...)
 			for i := range runs {
 				id := fmt.Sprint("w", i)
-				if _, err := turntest.Counter.Start(t.Context(), p.Client, id, 10_000, workflow.StartOptions{}); err != nil {
+				if _, err := testbed.Counter.Start(t.Context(), p.Client, id, 10_000, workflow.StartOptions{}); err != nil {
 					t.Fatal(err)
 				}
 				if a := p.Do(http.MethodPost, "/v1/workflows/"+id+"/updates/nap", `{"input":"1m","waitFor":"accepted"}`); a.Status >= 300 {
@@ -285,7 +285,7 @@ func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		reads := &failingReads{Log: d.Store}
 		d.Ports.Log = reads
 		p := d.Idle(executor.Options{CacheEntries: -1}, lostRegistrations("build-1")...)

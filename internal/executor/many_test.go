@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -139,7 +139,7 @@ func TestManyCoroutines(t *testing.T) {
 				code := workflow.Bind(many, func(ctx workflow.Context, n int) (int, error) {
 					return way(ctx, n)
 				})
-				p := turntest.New(t).Start(executor.Options{}, code)
+				p := testbed.New(t).Start(executor.Options{}, code)
 				run, err := many.Start(t.Context(), p.Client, "w", *coroutines)
 				if err != nil {
 					t.Fatal(err)
@@ -171,7 +171,7 @@ func TestTooManyConditions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100 // n²/2 questions, and some
-		d := turntest.New(t)
+		d := testbed.New(t)
 		code := workflow.Bind(many, oneByOne)
 		first := d.Start(executor.Options{Engine: engine.Options{MaxConditions: n * n / 4}}, code)
 		_, err := many.Start(t.Context(), first.Client, "w", n)

@@ -10,19 +10,19 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // watched is a deployment of which a sink is told.
 type watched struct {
 	t    *testing.T
-	d    *turntest.Deployment
-	p    *turntest.Process
-	told *turntest.Observed
+	d    *testbed.Deployment
+	p    *testbed.Process
+	told *testbed.Observed
 }
 
 func watch(t *testing.T, build string) *watched {
-	w := &watched{t: t, d: turntest.New(t), told: &turntest.Observed{}}
+	w := &watched{t: t, d: testbed.New(t), told: &testbed.Observed{}}
 	w.deploy(build)
 	return w
 }
@@ -31,7 +31,7 @@ func (w *watched) deploy(build string) {
 	if w.p != nil {
 		w.p.Stop()
 	}
-	w.p = w.d.Start(executor.Options{Build: build, Observe: observe.New(w.told)}, turntest.Workload(build)...)
+	w.p = w.d.Start(executor.Options{Build: build, Observe: observe.New(w.told)}, testbed.Workload(build)...)
 }
 
 // post sends a request, and what it and its messages set off has to be told as these lines.
@@ -110,12 +110,12 @@ func TestStuckTasksAreTold(t *testing.T) {
 func TestLostRacesAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{t: t, d: turntest.New(t), told: &turntest.Observed{}}
+		w := &watched{t: t, d: testbed.New(t), told: &testbed.Observed{}}
 		hooks := w.d.Hook()
 		w.deploy("build-1")
-		other := w.d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+		other := w.d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		w.post("", `{"workflowId":"a","type":"counter"}`, "task start normal 1, 4 events, committed")
-		hooks.Next(turntest.OnPut, func(put func() error) error {
+		hooks.Next(testbed.OnPut, func(put func() error) error {
 			other.Do(http.MethodPost, "/v1/workflows/a/updates/add", `{"input":1}`)
 			return put()
 		})

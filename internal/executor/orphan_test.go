@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -222,11 +222,11 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 				if lost := q.lose(false); lost != 4 {
 					t.Fatalf("%d messages are lost, want two starts and two close policies", lost)
 				}
-				d.DrainFor(t.Context(), time.Hour, func(string) *turntest.Process { return other })
+				d.DrainFor(t.Context(), time.Hour, func(string) *testbed.Process { return other })
 				if err := frozen.Service.Handle(t.Context(), executor.Delivery{Message: &start, Received: 1}); err != nil {
 					t.Fatal(err)
 				}
-				d.DrainFor(t.Context(), time.Hour, func(string) *turntest.Process { return other })
+				d.DrainFor(t.Context(), time.Hour, func(string) *testbed.Process { return other })
 				if told, err := other.Client.Describe(t.Context(), "k1", ""); err != nil || told.Status != history.Terminated {
 					t.Errorf("the child of %s is %+v, %v", run.RunID, told, err)
 				}
@@ -250,14 +250,14 @@ func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
 			two, err := second.Get(ctx)
 			return one + ", " + two, err
 		}
-		d := turntest.New(t)
+		d := testbed.New(t)
 		q := &forgetful{Sender: d.Ports.Queue, kinds: []engine.MessageKind{engine.ReportChild}}
 		d.Ports.Queue = q
 		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}
 		frozen, other := d.Idle(executor.Options{}, registrations...), d.Idle(executor.Options{}, registrations...)
 		drain := func() {
 			t.Helper()
-			d.DrainFor(t.Context(), time.Hour, func(string) *turntest.Process { return other })
+			d.DrainFor(t.Context(), time.Hour, func(string) *testbed.Process { return other })
 		}
 		if _, err := parent.Start(t.Context(), frozen.Client, "p", ""); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -34,14 +34,14 @@ func TestPanicInThePutOfTwoRuns(t *testing.T) {
 		return chain.ContinueAsNew(ctx, generation+1)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		hooks := d.Hook()
 		p := d.Start(executor.Options{}, code)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"w","type":"chain","input":0}`)
-		send := func(input string) *turntest.Answer {
+		send := func(input string) *testbed.Answer {
 			return p.Do(http.MethodPost, "/v1/workflows/w/updates/turnOver", `{"input":`+input+`}`)
 		}
-		hooks.Next(turntest.OnPut, func(func() error) error { panic("the store has a defect") })
+		hooks.Next(testbed.OnPut, func(func() error) error { panic("the store has a defect") })
 		func() {
 			defer func() {
 				if recover() == nil {

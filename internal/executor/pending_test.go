@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -60,7 +60,7 @@ func (all *tokens) count() int {
 }
 
 // pendingPulse starts a workflow whose activity goes on outside.
-func pendingPulse(t *testing.T, o activity.Options) (*turntest.Deployment, *turntest.Process, *tokens) {
+func pendingPulse(t *testing.T, o activity.Options) (*testbed.Deployment, *testbed.Process, *tokens) {
 	t.Helper()
 	all := &tokens{}
 	d, registrations := pulse(t, o, all.take)
@@ -400,15 +400,15 @@ func TestCompletedWhoseAnswerIsLost(t *testing.T) {
 		p := d.Start(executor.Options{}, registrations...)
 		startPulse(t, p)
 		synctest.Wait()
-		hooks.Next(turntest.OnPut, turntest.Faults["lose-answer"]())
+		hooks.Next(testbed.OnPut, testbed.Faults["lose-answer"]())
 		if err := outside.Complete(t.Context(), p.Client, all.at(0), "found"); err != nil {
 			t.Fatal(err)
 		}
-		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
+		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]())
 		if err := outside.Complete(t.Context(), p.Client, all.at(0), "found"); err != nil {
 			t.Error(err)
 		}
-		hooks.Always(turntest.OnPut, nil)
+		hooks.Always(testbed.OnPut, nil)
 		if got := outcomeOf(t, p); got != "found <nil>" || typed(d, history.TypeActivityTaskCompleted) != 1 {
 			t.Error(got)
 		}

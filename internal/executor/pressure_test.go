@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -68,7 +68,7 @@ func TestCacheIsBoundedByMeasuredMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m countedMemory
 		var smallClosed atomic.Int64
-		p := turntest.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
+		p := testbed.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
 		start := func(id string, n int64) {
 			t.Helper()
 			if _, err := kept.Start(t.Context(), p.Client, id, n); err != nil {
@@ -102,7 +102,7 @@ func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m countedMemory
 		var smallClosed atomic.Int64
-		p := turntest.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
+		p := testbed.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
 		for i := range 20 {
 			m.take(20 << 20) // a request's, between activations
 			if _, err := kept.Start(t.Context(), p.Client, fmt.Sprint(i), 1<<10); err != nil {
@@ -126,7 +126,7 @@ func TestOthersWaitWhileMemoryIsRelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m countedMemory
 		var smallClosed, answered atomic.Int64
-		p := turntest.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
+		p := testbed.New(t).Start(executor.Options{CacheBytes: budget, Memory: &m}, keeps(&m, &smallClosed))
 		m.slow = make(chan struct{})
 		for i := range 5 {
 			go func() {

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -24,7 +24,7 @@ import (
 
 // paced is a deployment whose default task queue has a rate, and what its activities did.
 type paced struct {
-	*turntest.Deployment
+	*testbed.Deployment
 	t     *testing.T
 	rate  limits.Rate
 	epoch time.Time
@@ -39,7 +39,7 @@ type paced struct {
 var pacedType = workflow.Declare[int, []string]("paced")
 
 func newPaced(t *testing.T, perSecond float64, burst int) *paced {
-	return &paced{Deployment: turntest.New(t), t: t, rate: limits.Rate{PerSecond: perSecond, Burst: burst}, epoch: time.Now()}
+	return &paced{Deployment: testbed.New(t), t: t, rate: limits.Rate{PerSecond: perSecond, Burst: burst}, epoch: time.Now()}
 }
 
 // registrations are a workflow that starts so many activities at once, each with these options.
@@ -94,7 +94,7 @@ func (d *paced) take() *engine.Message {
 }
 
 // start starts a workflow of so many activities.
-func (d *paced) start(p *turntest.Process, id string, n int) workflow.Run[[]string] {
+func (d *paced) start(p *testbed.Process, id string, n int) workflow.Run[[]string] {
 	d.t.Helper()
 	run, err := pacedType.Start(d.t.Context(), p.Client, id, n)
 	if err != nil {
@@ -192,7 +192,7 @@ func TestRateAfterAnOutage(t *testing.T) {
 		away := d.Idle(d.options(), d.registrations(activity.Options{})...)
 		run := d.start(away, "a", activities)
 		for d.Queue.Ready(queue.Activities) { // all get their slots, and one begins
-			d.DrainFor(t.Context(), 0, func(string) *turntest.Process { return away })
+			d.DrainFor(t.Context(), 0, func(string) *testbed.Process { return away })
 		}
 		time.Sleep(time.Hour)
 		d.Start(d.options(), d.registrations(activity.Options{})...)
@@ -257,7 +257,7 @@ func TestRateOfWhatIsDeliveredAgain(t *testing.T) {
 		if err := p.Service.Handle(t.Context(), executor.Delivery{Message: message, Received: 9}); err != nil {
 			t.Fatal(err)
 		}
-		d.Drain(t.Context(), func(string) *turntest.Process { return p })
+		d.Drain(t.Context(), func(string) *testbed.Process { return p })
 		if ran := d.result(run); ran != 1 || len(d.begun) != 1 {
 			t.Errorf("%d ran, in %d attempts", ran, len(d.begun))
 		}
@@ -296,7 +296,7 @@ func TestRateOfCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d.Drain(t.Context(), func(string) *turntest.Process { return p })
+		d.Drain(t.Context(), func(string) *testbed.Process { return p })
 		if ran := d.result(run); ran != 1 {
 			t.Errorf("%d ran", ran)
 		}
@@ -344,7 +344,7 @@ func TestRateWithoutTheStore(t *testing.T) {
 		d := newPaced(t, 1, 1)
 		away := &awayRates{Rates: d.Ports.Rates, until: time.Now().Add(time.Minute)}
 		d.Ports.Rates = away
-		var warnings turntest.Warnings
+		var warnings testbed.Warnings
 		o := d.options()
 		o.Logger = warnings.Logger()
 		p := d.Start(o, d.registrations(activity.Options{Retry: activity.Retry{MaxAttempts: 1}})...)
@@ -377,7 +377,7 @@ func TestRateAndInline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newPaced(t, 1, 1)
-		p := d.Start(d.options(), turntest.Workload("build-2")...)
+		p := d.Start(d.options(), testbed.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"courier","input":[{"name":"one"},{"name":"two"},{"name":"three"}]}`)
 		time.Sleep(1900 * time.Millisecond)
 		if got := resultText(p); strings.Contains(got, "did three") {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -18,8 +18,8 @@ import (
 func TestRefusedForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var said turntest.Warnings
-		d := turntest.New(t)
+		var said testbed.Warnings
+		d := testbed.New(t)
 		hooks := d.Hook()
 		p := d.Start(executor.Options{Logger: said.Logger()}, workflow.Bind(relayType, runRelay))
 		if _, err := relayType.Start(t.Context(), p.Client, "w", 0); err != nil {
@@ -27,7 +27,7 @@ func TestRefusedForLong(t *testing.T) {
 		}
 		said.Take()
 		id := "other"
-		hooks.Always(turntest.OnPut, func(func() error) error { return errors.New("the disk is full") })
+		hooks.Always(testbed.OnPut, func(func() error) error { return errors.New("the disk is full") })
 		for range 60 * 60 {
 			if _, err := p.Service.Start(t.Context(), api.StartRequest{WorkflowID: &id, Type: "relay", Input: []byte("0")}); err == nil {
 				t.Fatal("a start was answered whose put was refused")
@@ -37,7 +37,7 @@ func TestRefusedForLong(t *testing.T) {
 			}
 			time.Sleep(time.Second) // of the bubble's clock
 		}
-		hooks.Always(turntest.OnPut, nil)
+		hooks.Always(testbed.OnPut, nil)
 		for range 2 {
 			if _, err := relayAdd.Call(t.Context(), p.Client, "w", 1); err != nil {
 				t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -22,9 +22,9 @@ import (
 // process that has just begun; warm, the one that has done everything before.
 type bench struct {
 	t     *testing.T
-	d     *turntest.Deployment
+	d     *testbed.Deployment
 	cold  bool
-	last  *turntest.Process
+	last  *testbed.Process
 	total meter.Meter
 	units units
 	rows  []row
@@ -61,23 +61,23 @@ func (u *units) Backward(ctx context.Context, workflow string, before, until sto
 }
 
 func newBench(t *testing.T, cold bool) *bench {
-	b := &bench{t: t, d: turntest.New(t), cold: cold}
+	b := &bench{t: t, d: testbed.New(t), cold: cold}
 	b.units.Log = b.d.Store
 	b.d.Ports.Log = &b.units
 	return b
 }
 
-func (b *bench) process() *turntest.Process {
+func (b *bench) process() *testbed.Process {
 	if b.last == nil || b.cold {
 		if b.last != nil {
 			b.last.Stop()
 		}
-		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow}, append(turntest.Workload("build-2"), brood()...)...)
+		b.last = b.d.Idle(executor.Options{Rate: rateOfSlow}, append(testbed.Workload("build-2"), brood()...)...)
 	}
 	return b.last
 }
 
-func (b *bench) do(method, target, body string) *turntest.Answer {
+func (b *bench) do(method, target, body string) *testbed.Answer {
 	b.t.Helper()
 	a := b.process().DoWith(b.total.Counting(b.t.Context()), method, "/v1/workflows"+target, body)
 	if a.Status >= 400 && a.Status != http.StatusUnprocessableEntity {
@@ -87,7 +87,7 @@ func (b *bench) do(method, target, body string) *turntest.Answer {
 }
 
 func (b *bench) drain() {
-	b.d.Drain(b.total.Counting(context.Background()), func(string) *turntest.Process { return b.process() })
+	b.d.Drain(b.total.Counting(context.Background()), func(string) *testbed.Process { return b.process() })
 }
 
 // measure counts an operation, and reports one that costs more than its budget.
@@ -244,7 +244,7 @@ func (b *bench) schedule(reads int64) {
 
 // next delivers what is due within a time.
 func (b *bench) next(within time.Duration) {
-	b.d.DrainFor(b.total.Counting(context.Background()), within, func(string) *turntest.Process { return b.process() })
+	b.d.DrainFor(b.total.Counting(context.Background()), within, func(string) *testbed.Process { return b.process() })
 }
 
 // chains measures runs that follow each other by themselves. The put that closes one opens the next: two items.
@@ -393,7 +393,7 @@ func (b *bench) longHistories(reads int64) {
 
 // grow adds commits to a run's log, with a process of its own.
 func (b *bench) grow(id string, commits int) {
-	p := b.d.Idle(executor.Options{}, turntest.Workload("build-2")...)
+	p := b.d.Idle(executor.Options{}, testbed.Workload("build-2")...)
 	defer p.Stop()
 	for range commits {
 		if a := p.Do(http.MethodPost, "/v1/workflows"+id+"/signals/poke", ""); a.Status != http.StatusAccepted {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/seed-41655fb1/weft/proof/awstest"
-	"github.com/seed-41655fb1/weft/proof/turntest/awspath"
+	"github.com/seed-41655fb1/weft/proof/testbed/awspath"
 )
 
 // TestUpdateCasesOnAWS plays the scripts of TestUpdateCases on the AWS path: through the handlers of the functions, with
@@ -45,8 +45,8 @@ func onAWS(t *testing.T, folder string, scripts []string) {
 		for _, name := range played {
 			t.Run(server.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				scenes := awspath.Scenes(awspath.DynamoDB(client, awspath.NewTable(t, client)))
-				playAgain(t, filepath.Join("testdata", folder, name), scenes)
+				beds := awspath.Testbeds(awspath.DynamoDB(client, awspath.NewTable(t, client)))
+				playAgain(t, filepath.Join("testdata", folder, name), beds)
 			})
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seed-41655fb1/weft/proof/turntest"
-	"github.com/seed-41655fb1/weft/proof/turntest/ondisk"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/proof/testbed/ondisk"
 )
 
 // cases are the update cases, by section. They are played by the scripts in testdata/cases: the command case begins each on
@@ -72,25 +72,25 @@ func TestUpdateCasesOnDisk(t *testing.T) {
 // scripts are the files of the scripts.
 func scripts(t *testing.T) []string {
 	t.Helper()
-	paths := turntest.Scripts(t, "testdata")
+	paths := testbed.Scripts(t, "testdata")
 	if want := len(cases) + len(seedRows) + len(features); len(paths) != want {
 		t.Fatalf("there are %d scripts, want %d", len(paths), want)
 	}
 	return paths
 }
 
-// playAgain plays the scripts of a file on other scenes than those that wrote what it expects: -rewrite has no say here.
-func playAgain(t *testing.T, path string, scenes func(testing.TB, turntest.Args) turntest.Scene) {
+// playAgain plays the scripts of a file on other testbeds than those that wrote what it expects: -rewrite has no say here.
+func playAgain(t *testing.T, path string, beds func(testing.TB, testbed.Args) testbed.Testbed) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := turntest.NewScript(t, scenes)
+	script := testbed.NewScript(t, beds)
 	defer script.Close()
 	datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
 		t.Helper()
-		if got := script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
+		if got := script.Play(d.Cmd, testbed.ArgsOf(d.CmdArgs), d.Input); got != d.Expected {
 			t.Errorf("%s of %s: %s\n%s\ncame to\n%s\nexpected\n%s", d.Pos, path, d.Cmd, strings.TrimSpace(d.Input), got, d.Expected)
 		}
 		return d.Expected
@@ -99,10 +99,10 @@ func playAgain(t *testing.T, path string, scenes func(testing.TB, turntest.Args)
 
 // play plays the scripts of a file in a bubble.
 func play(t *testing.T, path string) {
-	script := turntest.NewScript(t, turntest.NewBubble)
+	script := testbed.NewScript(t, testbed.NewBubble)
 	defer script.Close()
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-		return script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input)
+		return script.Play(d.Cmd, testbed.ArgsOf(d.CmdArgs), d.Input)
 	})
 }
 

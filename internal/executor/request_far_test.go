@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -23,7 +23,7 @@ func TestTimersThatNeverFire(t *testing.T) {
 		return "fired", workflow.Select(ctx, workflow.OnTimer(until, nil))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{}, workflow.Bind(waiter, wait))
 		for _, until := range []string{"2200-01-01T00:00:00Z", "2300-01-01T00:00:00Z", "2600-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z"} {
 			id := until[:4]

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // FuzzMessage hands any message about a run to its handlers. Whatever it says, the log stays one that an engine wrote, it
@@ -30,9 +30,9 @@ func FuzzMessage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, slot uint32, event int64, attempt int, due, sent int64, seen uint32, named bool, result uint8, received int) {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
-			p := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
-			post := func(target, body string) *turntest.Answer {
+			d := testbed.New(t)
+			p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
+			post := func(target, body string) *testbed.Answer {
 				return p.Do(http.MethodPost, "/v1/workflows"+target, body)
 			}
 			post("", `{"workflowId":"a","type":"counter"}`)
@@ -77,7 +77,7 @@ func resultOf(form uint8, event int64) *history.Event {
 }
 
 // handle hands a message over as it comes out of a queue. What the handler returns is its own business.
-func handle(t *testing.T, p *turntest.Process, m *engine.Message, received int) {
+func handle(t *testing.T, p *testbed.Process, m *engine.Message, received int) {
 	t.Helper()
 	body, err := history.EncodeBody(m)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -18,8 +18,8 @@ import (
 func TestAnActivityUpdatesItsOwnWorkflow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		var p *turntest.Process
+		d := testbed.New(t)
+		var p *testbed.Process
 		own := workflow.Declare[workflow.None, int]("own")
 		note := workflow.NewUpdate[int, int]("note")
 		work := workflow.NewUpdate[int, int]("work")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -57,7 +57,7 @@ func garble(ctx workflow.Context, how string) (string, error) {
 func TestTextsThatAreNotUTF8(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		registrations := []workflow.Registration{workflow.Bind(garbler, garble), garbledAct}
 		p := d.Start(executor.Options{Build: garbled}, registrations...)
 		post := func(target, body string) { p.Do(http.MethodPost, "/v1/workflows"+target, body) }
@@ -79,7 +79,7 @@ func TestTextsThatAreNotUTF8(t *testing.T) {
 }
 
 // readAll reads all that there is about workflows; each answer is checked to be JSON in UTF-8.
-func readAll(t *testing.T, p *turntest.Process, ids []string) {
+func readAll(t *testing.T, p *testbed.Process, ids []string) {
 	t.Helper()
 	for _, id := range ids {
 		for _, what := range []string{"", "/result", "/history", "/updates/fail"} {

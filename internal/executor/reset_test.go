@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -24,8 +24,8 @@ import (
 func TestResetOfALongHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Start(executor.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Start(executor.Options{MaxCommit: 2000}, testbed.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter","input":1000}`)
 		update := func(name, input string) {
 			p.Do(http.MethodPost, "/v1/workflows/a/updates/"+name, `{"waitFor":"accepted","input":`+input+`}`)
@@ -67,8 +67,8 @@ func TestResetOfALongHistory(t *testing.T) {
 func TestResetOfALargeStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Start(executor.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Start(executor.Options{MaxCommit: 2000}, testbed.Workload("build-2")...)
 		a := p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter","input":1000,"memo":{"note":"`+strings.Repeat("x", 1500)+`"}}`)
 		if a.Status != http.StatusCreated {
 			t.Fatalf("start: %d %s", a.Status, a.Body)
@@ -93,8 +93,8 @@ func TestResetOfALargeStart(t *testing.T) {
 func TestResetThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Start(executor.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Start(executor.Options{MaxCommit: 2000}, testbed.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"counter","input":1000}`)
 		for range 60 {
 			p.Do(http.MethodPost, "/v1/workflows/a/updates/add", `{"input":1}`)
@@ -118,7 +118,7 @@ func TestResetThatIsTooLarge(t *testing.T) {
 func TestResetKeepsRandomNumbers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		dice, rolls := workflow.Declare[workflow.None, workflow.None]("dice"), workflow.NewUpdate[workflow.None, int64]("roll")
 		p := d.Start(executor.Options{}, workflow.Bind(dice, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 			rolls.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (int64, error) { return workflow.Random(ctx).Int64(), nil })
@@ -144,7 +144,7 @@ func TestResetKeepsRandomNumbers(t *testing.T) {
 }
 
 // events lists the events of a workflow's latest run, as ids and types.
-func events(d *turntest.Deployment, id string) (list []string) {
+func events(d *testbed.Deployment, id string) (list []string) {
 	runs := d.Runs(id)
 	for _, c := range runs[len(runs)-1].Log {
 		for _, e := range c.Events() {
@@ -158,8 +158,8 @@ func events(d *turntest.Deployment, id string) (list []string) {
 func TestResetOfAPinnedRunIsListed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Start(executor.Options{Build: "build-2"}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Start(executor.Options{Build: "build-2"}, testbed.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"pinned","input":1}`)
 		for _, move := range []string{`{"unpin":true}`, `{}`} {
 			if a := p.Do(http.MethodPost, "/v1/workflows/a/move", move); a.Status != http.StatusOK {
@@ -189,8 +189,8 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 func TestResetOfWhatALongHistoryShows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Start(executor.Options{MaxCommit: 2000}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Start(executor.Options{MaxCommit: 2000}, testbed.Workload("build-2")...)
 		p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"shower","input":"","searchAttributes":{"Region":{"keyword":"at first"}}}`)
 		for n := range 30 {
 			p.Do(http.MethodPost, "/v1/workflows/a/updates/show", fmt.Sprintf(`{"input":{"amount":%d,"note":"note %d"}}`, n, n))
@@ -211,9 +211,9 @@ func TestResetOfWhatALongHistoryShows(t *testing.T) {
 		var list api.ListResponse
 		p.Do(http.MethodGet, "/v1/workflows/a", "").Into(t, &now)
 		p.Do(http.MethodGet, "/v1/workflows?status=running", "").Into(t, &list)
-		amount, _ := turntest.Amount.Of(now.SearchAttributes)
-		region, _ := turntest.Region.Of(now.SearchAttributes)
-		if note, _ := turntest.Note.Of(now.Memo); amount < 15 || amount > 28 || note != fmt.Sprint("note ", amount) || region != "at first" {
+		amount, _ := testbed.Amount.Of(now.SearchAttributes)
+		region, _ := testbed.Region.Of(now.SearchAttributes)
+		if note, _ := testbed.Note.Of(now.Memo); amount < 15 || amount > 28 || note != fmt.Sprint("note ", amount) || region != "at first" {
 			t.Errorf("described: %+v", now.WorkflowSummary)
 		}
 		if len(list.Workflows) != 1 || cmp.Diff(list.Workflows[0], now.WorkflowSummary) != "" {
@@ -238,7 +238,7 @@ func TestResetIsKept(t *testing.T) {
 			_, err := enough.Receive(ctx)
 			return "waited", err
 		}
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{}, workflow.Bind(waiting, run))
 		_, err := waiting.Start(t.Context(), p.Client, "w", workflow.None{}, workflow.StartOptions{ExecutionTimeout: whole, Retry: &workflow.Retry{}})
 		if err != nil {

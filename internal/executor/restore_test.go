@@ -10,13 +10,13 @@ import (
 
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store/memory"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // backUp returns a store with what that of a deployment holds now.
-func backUp(t *testing.T, d *turntest.Deployment) *memory.Store {
+func backUp(t *testing.T, d *testbed.Deployment) *memory.Store {
 	t.Helper()
 	ctx := context.Background()
 	to := memory.New(memory.Options{Violation: func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }})
@@ -48,9 +48,9 @@ func backUp(t *testing.T, d *turntest.Deployment) *memory.Store {
 }
 
 // restored is a deployment on a back-up, with the queues of another one.
-func restored(t *testing.T, from *turntest.Deployment, table *memory.Store) *turntest.Deployment {
+func restored(t *testing.T, from *testbed.Deployment, table *memory.Store) *testbed.Deployment {
 	t.Helper()
-	d := turntest.New(t)
+	d := testbed.New(t)
 	d.Store, d.Queue = table, from.Queue
 	d.Ports = executor.Ports{Log: table, Attempts: table, Timers: table, Lister: table, Scanner: table, Queue: from.Queue}
 	return d
@@ -68,7 +68,7 @@ func TestRestore(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					d := maintained(t)
 					p := d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)
-					start := func(p *turntest.Process, id string) {
+					start := func(p *testbed.Process, id string) {
 						t.Helper()
 						if _, err := lostType.Start(t.Context(), p.Client, id, 3, workflow.StartOptions{StartDelay: 5 * time.Second}); err != nil {
 							t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -62,7 +62,7 @@ func TestAResultIsKept(t *testing.T) {
 		for _, most := range []int{0, 1} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					d := &tries{Deployment: turntest.New(t), t: t}
+					d := &tries{Deployment: testbed.New(t), t: t}
 					q, log := &choosy{Sender: d.Ports.Queue, names: map[string]bool{}}, &silent{Log: d.Ports.Log}
 					d.Ports.Queue, d.Ports.Log = q, log
 					ran := 0
@@ -147,7 +147,7 @@ func TestResultsAreSentTogether(t *testing.T) {
 	const activities = 40
 	for _, refuses := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			q := &slowQueue{Sender: d.Ports.Queue, refuses: refuses}
 			d.Ports.Queue = q
 			var ran atomic.Int32
@@ -185,7 +185,7 @@ func TestResultsAreSentTogether(t *testing.T) {
 				})
 			}
 			handlers.Wait()
-			d.Drain(t.Context(), func(string) *turntest.Process { return p })
+			d.Drain(t.Context(), func(string) *testbed.Process { return p })
 			if result, err := run.Result(t.Context()); err != nil || result != "done" || ran.Load() != activities {
 				t.Errorf("%q, %v, after %d attempts", result, err, ran.Load())
 			}
@@ -200,9 +200,9 @@ func TestResultsAreSentTogether(t *testing.T) {
 func TestASenderOfResultsThatGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		d.Ports.Queue = &slowQueue{Sender: d.Ports.Queue}
-		p := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+		p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		var senders sync.WaitGroup
 		send := func(id string, limit time.Duration) {
 			senders.Go(func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestResultsFromDeadLettersTakeTheTimerQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Idle(executor.Options{LongTimer: time.Minute})
 		result := history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 5})
 		m := &engine.Message{Kind: engine.TakeResult, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{}), EventID: 5, Attempt: 1, Result: &result}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/activity"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -68,7 +68,7 @@ func TestSendsAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
+				d := testbed.New(t)
 				g := &gathered{Sender: d.Ports.Queue, until: 5, all: make(chan struct{}), fails: func(name string) error {
 					if name == test.fails {
 						return errors.New("not now")
@@ -102,7 +102,7 @@ func TestTooEarlyStaysTheSameSending(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{10 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			sleeper := workflow.Declare[int, string]("sleeper")
 			p := d.Idle(executor.Options{}, workflow.Bind(sleeper, func(ctx workflow.Context, _ int) (string, error) {
 				return "", workflow.Sleep(ctx, time.Minute)

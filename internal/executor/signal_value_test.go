@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -44,8 +44,8 @@ func listen(ctx workflow.Context, first time.Duration) (got []string, err error)
 // A signal whose value does not decode is refused once the code has asked for signals of its name: nothing is written.
 func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), context.Background()
-		var log turntest.Warnings
+		d, ctx := testbed.New(t), context.Background()
+		var log testbed.Warnings
 		o := executor.Options{Logger: log.Logger()}
 		p, cold := d.Start(o, workflow.Bind(listener, listen)), d.Idle(o, workflow.Bind(listener, listen))
 		if _, err := listener.Start(ctx, p.Client, "w", 0, workflow.StartOptions{}); err != nil {
@@ -84,8 +84,8 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 // nobody asks for is there, too.
 func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), context.Background()
-		var log turntest.Warnings
+		d, ctx := testbed.New(t), context.Background()
+		var log testbed.Warnings
 		p := d.Start(executor.Options{Logger: log.Logger()}, workflow.Bind(listener, listen))
 		if _, err := listener.Start(ctx, p.Client, "w", time.Minute, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 		},
 		Commands: []history.Event{history.Of(&history.TimerStarted{FireAt: fireAt})},
 	}}
-	turntest.ReplayRun(t, types.Workflow("listener"), "w", commits)
+	testbed.ReplayRun(t, types.Workflow("listener"), "w", commits)
 }
 
 // A signal that no code has asked for counts in a metric: once for its name, while one of the name is unread. One that the code asks for
@@ -158,7 +158,7 @@ func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 func TestUnhandledSignalsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, told := turntest.New(t), &turntest.Observed{}
+		d, told := testbed.New(t), &testbed.Observed{}
 		p := d.Start(executor.Options{Observe: observe.New(told)}, workflow.Bind(listener, listen))
 		if _, err := listener.Start(t.Context(), p.Client, "w", 0, workflow.StartOptions{}); err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 // Signals that a run has not received when it continues as new are those of the next run, and are not shown twice.
 func TestUnreadSignalsOfARunThatContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.One(t, workflow.Bind(relayType, runRelay))
+		p := testbed.One(t, workflow.Bind(relayType, runRelay))
 		ctx := context.Background()
 		first, err := relayType.Start(ctx, p.Client, "w", 0, workflow.StartOptions{})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -69,7 +69,7 @@ func TestLargestPayloadsEverywhere(t *testing.T) {
 			t.Run(fmt.Sprintf("bucket %v, cached %d", bucket, cached), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					d, most := turntest.New(t), engine.MaxPayload
+					d, most := testbed.New(t), engine.MaxPayload
 					if bucket {
 						d.Offload()
 						most = 5 << 20

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -148,7 +148,7 @@ func TestLargestPayloadsMeet(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
+				d := testbed.New(t)
 				p := d.Start(executor.Options{}, meetings()...)
 				defer d.Replay(meetings()...)
 				defer p.Stop()
@@ -158,12 +158,12 @@ func TestLargestPayloadsMeet(t *testing.T) {
 					t.Errorf("%d bytes, %v", len(got), err)
 				}
 				events, err := p.History(t.Context(), "a")
-				if n := turntest.Count(events, history.TypeWorkflowTaskFailed); err != nil || n > 0 {
+				if n := testbed.Count(events, history.TypeWorkflowTaskFailed); err != nil || n > 0 {
 					t.Errorf("%d tasks failed, %v", n, err)
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {
-				p := turntest.One(t, meetings()...)
+				p := testbed.One(t, meetings()...)
 				_, err := way(t.Context(), p.Client, strings.Repeat("x", engine.MaxPayload-1))
 				if err == nil || !strings.Contains(err.Error(), "262144") || !strings.Contains(err.Error(), "WEFT_BUCKET") {
 					t.Errorf("one byte more: %v", err)
@@ -220,7 +220,7 @@ func TestLargeFanOut(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				const n = 2000
-				d := turntest.New(t)
+				d := testbed.New(t)
 				registrations := []workflow.Registration{workflow.Bind(fan, code), meetNap}
 				p := d.Start(executor.Options{MaxCommit: 40 << 10, Engine: engine.Options{MaxStarts: 300}}, registrations...)
 				defer d.Replay(registrations...)
@@ -287,7 +287,7 @@ func TestLargeThingsOfOneTask(t *testing.T) {
 			t.Run(fmt.Sprint(kind, " ", cached), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					d := turntest.New(t)
+					d := testbed.New(t)
 					p := d.Start(executor.Options{CacheEntries: cached}, registrations...)
 					defer d.Replay(registrations...)
 					defer p.Stop()
@@ -320,7 +320,7 @@ func TestLargeThingsOfOneTask(t *testing.T) {
 						t.Errorf("%d bytes, %.200v", len(got), err)
 					}
 					events, err := p.History(t.Context(), "a")
-					if n := turntest.Count(events, history.TypeWorkflowTaskFailed); err != nil || n > 0 {
+					if n := testbed.Count(events, history.TypeWorkflowTaskFailed); err != nil || n > 0 {
 						t.Errorf("%d tasks failed, %v", n, err)
 					}
 				})

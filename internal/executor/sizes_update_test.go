@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -38,7 +38,7 @@ func playUpdateThatEnds(t *testing.T, waits bool, size, cache int) {
 		}
 		return text, err
 	})
-	d := turntest.New(t)
+	d := testbed.New(t)
 	p := d.Start(executor.Options{CacheEntries: cache}, code)
 	defer d.Replay(code)
 	defer p.Stop()
@@ -60,22 +60,22 @@ func playUpdateThatEnds(t *testing.T, waits bool, size, cache int) {
 func TestLargeUpdateAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		hooks := d.Hook()
-		p := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+		p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		if a := p.Do(http.MethodPost, "/v1/workflows", `{"workflowId":"a","type":"bulky"}`); a.Status != http.StatusCreated {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		echo := func(id string) *turntest.Answer {
+		echo := func(id string) *testbed.Answer {
 			return p.Do(http.MethodPost, "/v1/workflows/a/updates/echo", fmt.Sprintf(`{"updateId":%q,"input":%q}`, id, strings.Repeat("x", 195<<10)))
 		}
 		if a := echo("u1"); a.Status != http.StatusOK && a.Status != http.StatusAccepted {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		hooks.Next(turntest.OnPut, func(do func() error) error { return do() })
-		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]()) // that task is not put
+		hooks.Next(testbed.OnPut, func(do func() error) error { return do() })
+		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]()) // that task is not put
 		p.Do(http.MethodPost, "/v1/workflows/a/reset", `{"to":"firstTask"}`)
-		hooks.Always(turntest.OnPut, nil)
+		hooks.Always(testbed.OnPut, nil)
 		if runs := d.Runs("a"); len(runs) != 2 || runs[1].State.Pending != history.PendingTask {
 			t.Fatalf("%d runs, the last one waits for %v", len(runs), runs[len(runs)-1].State.Pending)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -76,7 +76,7 @@ func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
+				d := testbed.New(t)
 				p := d.Start(executor.Options{CacheEntries: -1, Engine: engine.Options{MaxStarts: 2}}, registrations...)
 				defer d.Replay(registrations...)
 				defer p.Stop()
@@ -123,7 +123,7 @@ func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 			err = workflow.Await(ctx, func() bool { return done == n })
 			return done, err
 		})}
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{CacheEntries: -1, MaxCommit: most}, registrations...)
 		defer d.Replay(registrations...)
 		defer p.Stop()
@@ -137,7 +137,7 @@ func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 			t.Errorf("%d, %v", got, err)
 		}
 		events, err := p.History(t.Context(), "a")
-		if failed := turntest.Count(events, history.TypeWorkflowTaskFailed); err != nil || failed > 0 {
+		if failed := testbed.Count(events, history.TypeWorkflowTaskFailed); err != nil || failed > 0 {
 			t.Errorf("%d tasks failed, %v", failed, err)
 		}
 	})
@@ -173,7 +173,7 @@ func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 					_, err := started.Get(ctx)
 					return strings.Join(all, " "), err
 				})}
-				d := turntest.New(t)
+				d := testbed.New(t)
 				p := d.Start(executor.Options{CacheEntries: entries, MaxCommit: 40 << 10}, registrations...)
 				defer d.Replay(registrations...)
 				defer p.Stop()
@@ -191,7 +191,7 @@ func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 					t.Errorf("%d functions were called again", again)
 				}
 				events, err := p.History(t.Context(), "a")
-				if failed := turntest.Count(events, history.TypeWorkflowTaskFailed); err != nil || failed > 0 {
+				if failed := testbed.Count(events, history.TypeWorkflowTaskFailed); err != nil || failed > 0 {
 					t.Errorf("%d tasks failed, %v", failed, err)
 				}
 			})

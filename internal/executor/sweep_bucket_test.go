@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -92,9 +92,9 @@ func largeTimers(t *testing.T, timers store.Timers, n, size int) {
 }
 
 // behindABucket is a deployment with a bucket, and what its processes send.
-func behindABucket(t *testing.T) (*turntest.Deployment, *bucket, *spy, *turntest.Process, store.Timers) {
+func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.Process, store.Timers) {
 	t.Helper()
-	d := turntest.New(t)
+	d := testbed.New(t)
 	b := &bucket{Blobs: blobmemory.New(nil)}
 	sealer := seal.New(seal.Options{Blobs: b, Log: slog.New(slog.DiscardHandler)})
 	p := &spy{Sender: d.Queue, sent: map[string]int{}}
@@ -104,7 +104,7 @@ func behindABucket(t *testing.T) (*turntest.Deployment, *bucket, *spy, *turntest
 }
 
 // sweeps are n sweeps, a minute apart, each with the time of a Lambda invocation.
-func sweeps(t *testing.T, p *turntest.Process, n int) (sent int, last error) {
+func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	for range n {
 		ctx, cancel := context.WithTimeout(t.Context(), 53*time.Second)
 		began := time.Now()
@@ -133,7 +133,7 @@ func TestSweepPastAQueueThatIsGone(t *testing.T) {
 		t.Run(fmt.Sprint(bad), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
+				d := testbed.New(t)
 				d.Ports.Queue = &picky{Sender: d.Queue, refuses: func(id string) bool { return strings.HasPrefix(id, "bad") }, err: queue.ErrInvalid}
 				p := d.Idle(executor.Options{}, counters()...)
 				keep(t, d.Store, "bad", bad)
@@ -239,7 +239,7 @@ func TestSweepWithASlowBucket(t *testing.T) {
 // A page of timers has as many as memory allows, however small they are stored.
 func TestPageOfCompressedTimers(t *testing.T) {
 	t.Parallel()
-	d := turntest.New(t)
+	d := testbed.New(t)
 	timers := seal.New(seal.Options{Blobs: blobmemory.New(nil), Compress: true}).Timers(d.Store)
 	body := bytes.Repeat([]byte("x"), 5<<20)
 	for i := range 60 {

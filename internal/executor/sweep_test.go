@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -83,7 +83,7 @@ func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d, ctx := turntest.New(t), t.Context()
+				d, ctx := testbed.New(t), t.Context()
 				sender := &picky{Sender: d.Queue, refuses: func(id string) bool { return strings.HasPrefix(id, "bad") }, err: c.err}
 				d.Ports.Queue = sender
 				p := d.Idle(executor.Options{}, counters()...)
@@ -113,7 +113,7 @@ func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 func TestSweepInAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, ctx := turntest.New(t), t.Context()
+		d, ctx := testbed.New(t), t.Context()
 		down := true
 		sender := &picky{Sender: d.Queue, refuses: func(string) bool { return down }, err: errNoRight, takes: 2 * time.Second}
 		d.Ports.Queue = sender

@@ -10,12 +10,12 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
 // reporting starts a workflow that does one job on the task queue reports, which may have so many attempts.
-func reporting(t *testing.T, p *turntest.Process, job string, times int) {
+func reporting(t *testing.T, p *testbed.Process, job string, times int) {
 	t.Helper()
 	a := p.Do(http.MethodPost, "/v1/workflows", fmt.Sprintf(`{"workflowId":"a","type":"courier","input":[{%s,"queue":"reports","times":%d}]}`, job, times))
 	if a.Status != http.StatusCreated {
@@ -24,7 +24,7 @@ func reporting(t *testing.T, p *turntest.Process, job string, times int) {
 }
 
 // resultText is what the workflow a came to.
-func resultText(p *turntest.Process) string {
+func resultText(p *testbed.Process) string {
 	return string(p.Do(http.MethodGet, "/v1/workflows/a/result", "").Body)
 }
 
@@ -37,8 +37,8 @@ func TestTaskQueueOfWhatFollows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
-				p := d.Idle(executor.Options{}, turntest.Workload("build-2")...)
+				d := testbed.New(t)
+				p := d.Idle(executor.Options{}, testbed.Workload("build-2")...)
 				reporting(t, p, `"fails":1,"name":"`+strings.Repeat("x", size)+`"`, 0)
 				first := messages(t, d, reports)[0]
 				if large := first.Activity == nil; large != (size > 32<<10) {
@@ -59,7 +59,7 @@ func TestTaskQueueOfWhatFollows(t *testing.T) {
 				if n := d.Queue.Len(queue.Activities) + d.Queue.Len(queue.Timers); n != 0 {
 					t.Errorf("%d messages elsewhere", n)
 				}
-				d.Drain(t.Context(), func(string) *turntest.Process { return p })
+				d.Drain(t.Context(), func(string) *testbed.Process { return p })
 				if got := resultText(p); !strings.Contains(got, `"did xxx`) {
 					t.Error(got)
 				}
@@ -73,10 +73,10 @@ func TestTaskQueueOfWhatFollows(t *testing.T) {
 func TestTaskQueueThatIsTakenAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		var warnings turntest.Warnings
-		with := d.Idle(executor.Options{}, turntest.Workload("build-2")...)
-		without := d.Idle(executor.Options{Logger: warnings.Logger(), Engine: engine.Options{TaskQueues: []string{"slow"}}}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		var warnings testbed.Warnings
+		with := d.Idle(executor.Options{}, testbed.Workload("build-2")...)
+		without := d.Idle(executor.Options{Logger: warnings.Logger(), Engine: engine.Options{TaskQueues: []string{"slow"}}}, testbed.Workload("build-2")...)
 		reporting(t, with, `"name":"x","fails":1`, 2)
 		for _, m := range messages(t, d, queue.ForTasks("reports")) {
 			for range 2 { // twice: it was delivered again
@@ -101,7 +101,7 @@ func TestTaskQueueThatIsTakenAway(t *testing.T) {
 		if sent, err := with.Service.Sweep(t.Context()); err != nil || sent != 1 {
 			t.Fatalf("%d, %v", sent, err)
 		}
-		d.Drain(t.Context(), func(string) *turntest.Process { return with })
+		d.Drain(t.Context(), func(string) *testbed.Process { return with })
 		if got := resultText(with); !strings.Contains(got, `"did x"`) {
 			t.Error(got)
 		}
@@ -112,15 +112,15 @@ func TestTaskQueueThatIsTakenAway(t *testing.T) {
 func TestTaskQueueThatIsAdded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		before := d.Start(executor.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		before := d.Start(executor.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, testbed.Workload("build-2")...)
 		reporting(t, before, `"name":"x"`, 0)
 		time.Sleep(time.Minute)
 		if got := string(before.Do(http.MethodGet, "/v1/workflows/a", "").Body); !strings.Contains(got, "WEFT_TASK_QUEUES") {
 			t.Errorf("what it waits for is not told: %s", got)
 		}
 		before.Stop()
-		after := d.Start(executor.Options{}, turntest.Workload("build-2")...)
+		after := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 		time.Sleep(15 * time.Minute)
 		if got := resultText(after); !strings.Contains(got, `"did x"`) {
 			t.Error(got)
@@ -134,8 +134,8 @@ func TestTaskQueueAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const runs = 9
-		d := turntest.New(t)
-		p := d.Start(executor.Options{}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		p := d.Start(executor.Options{}, testbed.Workload("build-2")...)
 		begun := time.Now()
 		for i := range runs {
 			p.Do(http.MethodPost, "/v1/workflows", fmt.Sprintf(`{"workflowId":"w%d","type":"courier","input":[{"name":"x","for":"1h","queue":"slow","times":1}]}`, i))
@@ -157,9 +157,9 @@ func TestTaskQueueAtOnce(t *testing.T) {
 func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		with := d.Idle(executor.Options{}, turntest.Workload("build-2")...)
-		without := d.Idle(executor.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, turntest.Workload("build-2")...)
+		d := testbed.New(t)
+		with := d.Idle(executor.Options{}, testbed.Workload("build-2")...)
+		without := d.Idle(executor.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, testbed.Workload("build-2")...)
 		reporting(t, with, `"name":"x"`, 0)
 		first := messages(t, d, queue.ForTasks("reports"))[0]
 		second := *first
@@ -193,11 +193,11 @@ func TestActivitiesThatNobodyServes(t *testing.T) {
 }
 
 func serveNobody(t *testing.T, limit string, has bool) {
-	d := turntest.New(t)
-	with := d.Idle(executor.Options{}, turntest.Workload("build-2")...)
+	d := testbed.New(t)
+	with := d.Idle(executor.Options{}, testbed.Workload("build-2")...)
 	p := with
 	if !has {
-		p = d.Idle(executor.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, turntest.Workload("build-2")...)
+		p = d.Idle(executor.Options{Engine: engine.Options{TaskQueues: []string{"slow"}}}, testbed.Workload("build-2")...)
 	}
 	reporting(t, with, `"name":"x",`+limit, 0)
 	first := messages(t, d, queue.ForTasks("reports"))[0]

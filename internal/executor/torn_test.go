@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
@@ -105,64 +105,64 @@ func runRelay(ctx workflow.Context, n int) (int, error) {
 // tearing are the puts that close a run and open another, each with how many items it has at least.
 var tearing = map[string]struct {
 	items int
-	do    func(p *turntest.Process) error
+	do    func(p *testbed.Process) error
 }{
-	"continue as new": {2, func(p *turntest.Process) error { return relayNote.Send(context.Background(), p.Client, "w", "lap") }},
-	"retry":           {2, func(p *turntest.Process) error { return relayNote.Send(context.Background(), p.Client, "w", "fail") }},
-	"replace": {2, func(p *turntest.Process) error {
+	"continue as new": {2, func(p *testbed.Process) error { return relayNote.Send(context.Background(), p.Client, "w", "lap") }},
+	"retry":           {2, func(p *testbed.Process) error { return relayNote.Send(context.Background(), p.Client, "w", "fail") }},
+	"replace": {2, func(p *testbed.Process) error {
 		_, err := relayType.Start(context.Background(), p.Client, "w", 0, workflow.StartOptions{IDConflictPolicy: "terminateExisting"})
 		return err
 	}},
-	"reset": {4, func(p *turntest.Process) error {
+	"reset": {4, func(p *testbed.Process) error {
 		_, err := p.Service.Reset(context.Background(), "w", "", api.ResetRequest{To: "lastTask", RequestID: "reset"})
 		return err
 	}},
 }
 
 // asking are requests to a workflow that is open at every moment. Each returns an error if it was answered wrongly.
-var asking = map[string]func(ctx context.Context, p *turntest.Process, first history.RunID) error{
-	"signal": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+var asking = map[string]func(ctx context.Context, p *testbed.Process, first history.RunID) error{
+	"signal": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		return relayNote.Send(ctx, p.Client, "w", "x")
 	},
-	"update": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+	"update": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		_, err := relayAdd.Call(ctx, p.Client, "w", 1, workflow.CallOptions{ID: "new"})
 		return err
 	},
-	"cancel": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+	"cancel": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		return p.Client.Cancel(ctx, "w", "", "enough")
 	},
-	"query": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+	"query": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		_, err := relaySum.Ask(ctx, p.Client, "w", workflow.None{})
 		return err
 	},
-	"describe": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+	"describe": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		what, err := p.Client.Describe(ctx, "w", "")
 		if err == nil && what.Status != history.Running {
 			err = fmt.Errorf("the run is %s", what.Status)
 		}
 		return err
 	},
-	"describe the first run": func(ctx context.Context, p *turntest.Process, first history.RunID) error {
+	"describe the first run": func(ctx context.Context, p *testbed.Process, first history.RunID) error {
 		_, err := p.Client.Describe(ctx, "w", string(first))
 		return err
 	},
-	"start": func(ctx context.Context, p *turntest.Process, _ history.RunID) error {
+	"start": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		_, err := relayType.Start(ctx, p.Client, "w", 0, workflow.StartOptions{})
 		if errors.Is(err, refusal.AlreadyOpen) {
 			return nil
 		}
 		return fmt.Errorf("a second start was answered %w", err)
 	},
-	"poll of the first run": func(ctx context.Context, p *turntest.Process, first history.RunID) error {
+	"poll of the first run": func(ctx context.Context, p *testbed.Process, first history.RunID) error {
 		_, err := p.Service.PollUpdate(ctx, "w", first, "known", 5*time.Second) // a poll that does not wait gives a read one second
 		return err
 	},
 }
 
-// tornScene is a relay with an update, a signal and a few commits in its first run, and two processes.
-func tornScene(t *testing.T, hide int) (log *tornLog, a, b *turntest.Process, first history.RunID) {
+// tornTestbed is a relay with an update, a signal and a few commits in its first run, and two processes.
+func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, first history.RunID) {
 	t.Helper()
-	d := turntest.New(t)
+	d := testbed.New(t)
 	log = &tornLog{Log: d.Store, hide: hide}
 	d.Ports.Log = log
 	bind := workflow.Bind(relayType, runRelay)
@@ -193,7 +193,7 @@ func TestReadsOfTransactionsInParts(t *testing.T) {
 				t.Run(fmt.Sprintf("%s/%s/%d", put, name, hide), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) {
-						log, a, b, first := tornScene(t, hide)
+						log, a, b, first := tornTestbed(t, hide)
 						var answer error
 						answered := make(chan struct{})
 						log.applied = func() {
@@ -226,7 +226,7 @@ func TestRequestsTwiceBesideTransactionsInParts(t *testing.T) {
 	t.Parallel()
 	for hide := range 2 {
 		synctest.Test(t, func(t *testing.T) {
-			log, a, b, _ := tornScene(t, hide)
+			log, a, b, _ := tornTestbed(t, hide)
 			ctx := context.Background()
 			before := 13 // an update and 12 signals
 			answered := make(chan struct{})
@@ -263,7 +263,7 @@ func TestTransactionsThatStayInParts(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", put, hide), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					log, a, b, _ := tornScene(t, hide)
+					log, a, b, _ := tornTestbed(t, hide)
 					again := func() error {
 						_, err := b.Service.Signal(context.Background(), "w", "", relayNote.Name(), api.SignalRequest{Input: []byte(`"x"`), RequestID: "r-3"})
 						return err
@@ -291,7 +291,7 @@ func TestTransactionsThatStayInParts(t *testing.T) {
 func TestRepairAfterHalfOfATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		log := &tornLog{Log: d.Store, hide: 1}
 		d.Ports.Log = log
 		laps := workflow.Declare[int, string]("laps")
@@ -337,7 +337,7 @@ func TestRepairAfterHalfOfATransaction(t *testing.T) {
 func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		laps, child := workflow.Declare[int, string]("laps"), workflow.Declare[int, string]("child")
 		network := &deaf{Sender: d.Ports.Queue}
 		step := activity.New("step", func(context.Context, int) (string, error) {
@@ -384,13 +384,13 @@ func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 }
 
 // deliverActivity has a process handle one message of the activities, and deletes it if that succeeds.
-func deliverActivity(t *testing.T, d *turntest.Deployment, p *turntest.Process, received int) error {
+func deliverActivity(t *testing.T, d *testbed.Deployment, p *testbed.Process, received int) error {
 	t.Helper()
 	return deliver(t, d, p, queue.Activities, received)
 }
 
 // deliver is deliverActivity for any queue.
-func deliver(t *testing.T, d *turntest.Deployment, p *turntest.Process, from string, received int) error {
+func deliver(t *testing.T, d *testbed.Deployment, p *testbed.Process, from string, received int) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -416,7 +416,7 @@ func TestStartBesideHalfOfAStart(t *testing.T) {
 	for test := range 4 {
 		hide, fenced := test%2, test >= 2
 		synctest.Test(t, func(t *testing.T) {
-			d, ctx := turntest.New(t), context.Background()
+			d, ctx := testbed.New(t), context.Background()
 			for range 3 {
 				makeVoid(t, d, "w")
 			}
@@ -446,12 +446,12 @@ func TestStartBesideHalfOfAStart(t *testing.T) {
 				}
 				go func() {
 					defer close(answered)
-					_, second = turntest.Counter.Start(ctx, b.Client, "w", 2, workflow.StartOptions{})
+					_, second = testbed.Counter.Start(ctx, b.Client, "w", 2, workflow.StartOptions{})
 				}()
 				time.Sleep(time.Second)
 				log.reveal()
 			}
-			if _, err := turntest.Counter.Start(ctx, a.Client, "w", 1, workflow.StartOptions{}); err != nil {
+			if _, err := testbed.Counter.Start(ctx, a.Client, "w", 1, workflow.StartOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			<-answered
@@ -467,7 +467,7 @@ func TestStartBesideHalfOfAStart(t *testing.T) {
 func TestHalfOfAnOldTransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log, a, b, _ := tornScene(t, 1)
+		log, a, b, _ := tornTestbed(t, 1)
 		log.applied = func() {}
 		if err := relayNote.Send(context.Background(), a.Client, "w", "lap"); err != nil {
 			t.Fatal(err)
@@ -485,7 +485,7 @@ func TestHalfOfAnOldTransaction(t *testing.T) {
 func TestCommitsAfterAnOpeningInParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log, a, b, _ := tornScene(t, 1)
+		log, a, b, _ := tornTestbed(t, 1)
 		ctx := context.Background()
 		log.applied = func() {}
 		if err := relayNote.Send(ctx, a.Client, "w", "lap"); err != nil {
@@ -541,7 +541,7 @@ func TestReplacementOfAnEarlierVersion(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", name, hide), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					log, a, b, first := tornScene(t, max(hide, 0))
+					log, a, b, first := tornTestbed(t, max(hide, 0))
 					old := &oldLog{Log: log.Log, t: t}
 					log.Log = old
 					if hide >= 0 {
@@ -573,7 +573,7 @@ func TestReplacementOfAnEarlierVersion(t *testing.T) {
 func TestHalfOfAReplacementOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		log, a, b, first := tornScene(t, 1)
+		log, a, b, first := tornTestbed(t, 1)
 		log.Log = &oldLog{Log: log.Log, t: t}
 		log.applied = func() {
 			began := time.Now()

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -22,11 +22,11 @@ import (
 var errLostAnswer = errors.New("the connection was closed")
 
 // builds is a deployment with a run p that is pinned to build-1, and the processes of two builds.
-func builds(t *testing.T) (d *turntest.Deployment, one, two *turntest.Process) {
+func builds(t *testing.T) (d *testbed.Deployment, one, two *testbed.Process) {
 	t.Helper()
-	d = turntest.New(t)
-	one = d.Idle(executor.Options{Build: "build-1"}, turntest.Workload("build-1")...)
-	two = d.Idle(executor.Options{Build: "build-2"}, turntest.Workload("build-2")...)
+	d = testbed.New(t)
+	one = d.Idle(executor.Options{Build: "build-1"}, testbed.Workload("build-1")...)
+	two = d.Idle(executor.Options{Build: "build-2"}, testbed.Workload("build-2")...)
 	do(t, one, "POST", "/v1/workflows", `{"workflowId":"p","type":"pinned"}`, "p")
 	return d, one, two
 }
@@ -121,7 +121,7 @@ func TestForwardedMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, one, two := builds(t)
 		do(t, two, "POST", "/v1/workflows", `{"workflowId":"q","type":"pinned"}`, "q")
-		nap := func(p *turntest.Process, id, update string) {
+		nap := func(p *testbed.Process, id, update string) {
 			do(t, p, "POST", "/v1/workflows/"+id+"/updates/nap", `{"updateId":"`+update+`","input":"1m","waitFor":"accepted"}`, "accepted")
 		}
 		nap(one, "p", "n1")

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/apitest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -38,7 +38,7 @@ func recorded(t testing.TB, name string) object {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // function is the function of a role in a process.
-func function(t testing.TB, role Role, p *turntest.Process, o Options) *Function {
+func function(t testing.TB, role Role, p *testbed.Process, o Options) *Function {
 	t.Helper()
 	if o.Log == nil {
 		o.Log = quiet()
@@ -69,9 +69,9 @@ func invoke[T any](ctx context.Context, t *testing.T, f *Function, event object)
 }
 
 // process is a deployment with one process that knows these workflows and activities.
-func process(t testing.TB, registrations ...workflow.Registration) (*turntest.Deployment, *turntest.Process) {
+func process(t testing.TB, registrations ...workflow.Registration) (*testbed.Deployment, *testbed.Process) {
 	t.Helper()
-	d := turntest.New(t)
+	d := testbed.New(t)
 	return d, d.Idle(executor.Options{}, registrations...)
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/examples/fanout"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -71,7 +71,7 @@ func failures(t *testing.T, f *Function, event object) (places []string) {
 
 // mapping plays the event source mapping of a queue: it receives what is there, has it handled, and deletes what is done
 // with.
-func mapping(t *testing.T, d *turntest.Deployment, f *Function, name string) {
+func mapping(t *testing.T, d *testbed.Deployment, f *Function, name string) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)
 	if err != nil {
@@ -89,7 +89,7 @@ func mapping(t *testing.T, d *turntest.Deployment, f *Function, name string) {
 }
 
 // drain plays the mappings of a deployment until its queues are empty.
-func drain(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+func drain(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 	t.Helper()
 	consumers := map[string]*Function{
 		queue.Activities: function(t, Activity, p, Options{}),
@@ -115,7 +115,7 @@ func drain(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
 }
 
 // take receives all messages of a queue that are visible.
-func take(t *testing.T, d *turntest.Deployment, name string) (all []queue.Delivery) {
+func take(t *testing.T, d *testbed.Deployment, name string) (all []queue.Delivery) {
 	t.Helper()
 	for d.Queue.Ready(name) {
 		deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)
@@ -127,7 +127,7 @@ func take(t *testing.T, d *turntest.Deployment, name string) (all []queue.Delive
 	return all
 }
 
-func remove(t *testing.T, d *turntest.Deployment, name string, deliveries ...queue.Delivery) {
+func remove(t *testing.T, d *testbed.Deployment, name string, deliveries ...queue.Delivery) {
 	t.Helper()
 	for _, gone := range deliveries {
 		if err := d.Queue.Delete(t.Context(), name, gone.Receipt); err != nil {
@@ -143,7 +143,7 @@ func want(t *testing.T, what string, got []string, places ...string) {
 	}
 }
 
-func do(t *testing.T, p *turntest.Process, method, target, body string, text string) {
+func do(t *testing.T, p *testbed.Process, method, target, body string, text string) {
 	t.Helper()
 	if a := p.Do(method, target, body); a.Status >= http.StatusBadRequest || !strings.Contains(string(a.Body), text) {
 		t.Fatalf("%s %s: %d %s, want %q", method, target, a.Status, a.Body, text)
@@ -169,7 +169,7 @@ func TestSequence(t *testing.T) {
 func TestQueueThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, p := process(t, turntest.Workload("build-1")...)
+		d, p := process(t, testbed.Workload("build-1")...)
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"a","type":"courier","input":[{"queue":"reports"}]}`, "a")
 		name := queue.ForTasks("reports")
 		messages := take(t, d, name)
@@ -206,7 +206,7 @@ func TestFanOut(t *testing.T) {
 
 // books starts workflows of three pages each, makes all attempts, and returns their results as they are in the workflow
 // queue, by workflow.
-func books(t *testing.T, d *turntest.Deployment, p *turntest.Process, ids ...string) map[string][]queue.Delivery {
+func books(t *testing.T, d *testbed.Deployment, p *testbed.Process, ids ...string) map[string][]queue.Delivery {
 	t.Helper()
 	f := function(t, Activity, p, Options{})
 	for _, id := range ids {
@@ -415,7 +415,7 @@ func TestSweep(t *testing.T) {
 		}
 		drain(t, d, p)
 		fired, err := p.History(t.Context(), "cart-1")
-		if err != nil || turntest.Count(fired, history.TypeTimerFired) != 1 {
+		if err != nil || testbed.Count(fired, history.TypeTimerFired) != 1 {
 			t.Errorf("%v, %v", fired, err)
 		}
 		if d.Queue.Ready(queue.Timers) {

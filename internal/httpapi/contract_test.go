@@ -6,7 +6,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // TestContract plays the scripts in testdata/scripts: requests, and the answers to them, word by word. Rewrite them with
@@ -20,9 +20,9 @@ func TestContract(t *testing.T) {
 }
 
 func play(t *testing.T, path string) {
-	script := turntest.NewScript(t, turntest.NewBubble)
+	script := testbed.NewScript(t, testbed.NewBubble)
 	defer script.Close()
 	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-		return script.Play(d.Cmd, turntest.ArgsOf(d.CmdArgs), d.Input)
+		return script.Play(d.Cmd, testbed.ArgsOf(d.CmdArgs), d.Input)
 	})
 }

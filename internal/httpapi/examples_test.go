@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/apitest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -82,35 +82,35 @@ var afterwards = []step{
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		s := story{t: t, all: operations(t), told: map[string]bool{}}
 		hooks := d.Hook()
 		s.tell(d.Idle(executor.Options{}, cart.Registrations()...), shopping...)
 		s.tellOfTrouble(d)
-		s.tellOfBuilds(turntest.New(t))
+		s.tellOfBuilds(testbed.New(t))
 		s.tell(d.Start(executor.Options{}, cart.Registrations()...), afterwards...)
 		s.tellOfActivities(d)
-		hooks.Always(turntest.OnRead, turntest.Faults["throttle"]())
-		hooks.Always(turntest.OnPut, turntest.Faults["throttle"]())
+		hooks.Always(testbed.OnRead, testbed.Faults["throttle"]())
+		hooks.Always(testbed.OnPut, testbed.Faults["throttle"]())
 		p := d.Idle(executor.Options{}, cart.Registrations()...)
 		s.tell(p, step{"describeWorkflow", "/cart-42", "", "", 503, "busy"})
 		s.tell(p, step{"startWorkflow", "", "cart", "", 503, "busy"})
-		hooks.Always(turntest.OnRead, nil)
-		hooks.Always(turntest.OnPut, turntest.Faults["lose-request"]())
+		hooks.Always(testbed.OnRead, nil)
+		hooks.Always(testbed.OnPut, testbed.Faults["lose-request"]())
 		s.tell(p, step{"startWorkflow", "", "", `{"type":"cart"}`, 503, "outcomeUnknown"})
 		s.isWhole()
 	})
 }
 
 // tellOfTrouble plays a deployment whose code fails, and what else is refused because of the state of a run.
-func (s *story) tellOfTrouble(d *turntest.Deployment) {
+func (s *story) tellOfTrouble(d *testbed.Deployment) {
 	broken := workflow.Bind(cart.Workflow, func(ctx workflow.Context, in cart.Start) (cart.Receipt, error) { panic("not today") })
 	s.tell(d.Idle(executor.Options{Build: "build-2"}, broken),
 		step{"queryWorkflow", "/cart-42/queries/cart", "", "", 409, "notReady"},
 		step{"updateWorkflow", "/cart-42/updates/addItem", "", `{"input":{"sku":"cup","quantity":1}}`, 409, "notReady"})
 	var few executor.Options
 	few.Engine.Limits.UpdatesInFlight, few.Engine.Limits.UpdatesInTotal = 1, 2
-	p := d.Idle(few, append(turntest.Workload("build-1"), cart.Registrations()...)...)
+	p := d.Idle(few, append(testbed.Workload("build-1"), cart.Registrations()...)...)
 	p.Do(http.MethodPost, workflows, `{"workflowId":"cart-45","type":"cart","input":{"owner":"ada"}}`)
 	p.Do(http.MethodPost, workflows+"/cart-45/updates/addItem", `{"input":{"sku":"tea","quantity":1}}`)
 	p.Do(http.MethodPost, workflows+"/cart-45/updates/checkout", `{"waitFor":"accepted"}`)
@@ -123,8 +123,8 @@ func (s *story) tellOfTrouble(d *turntest.Deployment) {
 }
 
 // tellOfBuilds plays a run that is pinned to a build, and moved to another.
-func (s *story) tellOfBuilds(d *turntest.Deployment) {
-	process := func(build string) *turntest.Process {
+func (s *story) tellOfBuilds(d *testbed.Deployment) {
+	process := func(build string) *testbed.Process {
 		return d.Idle(executor.Options{Build: build}, workflow.Bind(cart.Workflow, cart.Run, workflow.BindOptions{Pinned: true}))
 	}
 	process("build-1").Do(http.MethodPost, workflows, `{"workflowId":"cart-42","type":"cart"}`)
@@ -135,7 +135,7 @@ func (s *story) tellOfBuilds(d *turntest.Deployment) {
 }
 
 // tellOfActivities plays activities that are completed from outside.
-func (s *story) tellOfActivities(d *turntest.Deployment) {
+func (s *story) tellOfActivities(d *testbed.Deployment) {
 	taken := make(chan string, 1)
 	approve := activity.New("approve", func(ctx context.Context, _ activity.None) (string, error) {
 		token, err := activity.Token(ctx)
@@ -174,7 +174,7 @@ type story struct {
 	token string
 }
 
-func (s *story) tell(p *turntest.Process, steps ...step) {
+func (s *story) tell(p *testbed.Process, steps ...step) {
 	s.t.Helper()
 	for _, step := range steps {
 		for _, o := range s.all {
@@ -185,7 +185,7 @@ func (s *story) tell(p *turntest.Process, steps ...step) {
 	}
 }
 
-func (s *story) compare(p *turntest.Process, o *apitest.Operation, step step) {
+func (s *story) compare(p *testbed.Process, o *apitest.Operation, step step) {
 	s.t.Helper()
 	body := step.body
 	if sent, ok := o.Sent[step.send]; ok {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // FuzzRequest sends anything to the handler. Whatever it is, the answer is one of the API's, and a refusal changes
@@ -69,14 +69,14 @@ var parameters = []string{
 }
 
 // ask asks a deployment with some runs, and checks what holds of every answer.
-func ask(t *testing.T, r *http.Request) *turntest.Answer {
-	d := turntest.New(t)
-	p := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+func ask(t *testing.T, r *http.Request) *testbed.Answer {
+	d := testbed.New(t)
+	p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 	start(t, p, `{"workflowId":"a","type":"counter"}`)
 	p.Do(http.MethodPost, workflows+"/a/updates/add", `{"updateId":"u1","input":1}`)
 	start(t, p, `{"workflowId":"closed","type":"sleeper","input":"0s"}`)
 	before := d.Snapshot()
-	a := turntest.Ask(t, p.Handler, r)
+	a := testbed.Ask(t, p.Handler, r)
 	var problem struct{ Type string }
 	_ = json.Unmarshal(a.Body, &problem) // an answer has another form
 	wrote := a.Cost.Writes+a.Cost.Lost+a.Cost.Messages != 0

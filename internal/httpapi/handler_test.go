@@ -13,23 +13,23 @@ import (
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 const workflows = "/v1/workflows"
 
 // bubble calls fn in a bubble, with a deployment and a process that handles messages.
-func bubble(t *testing.T, fn func(t *testing.T, d *turntest.Deployment, p *turntest.Process)) {
+func bubble(t *testing.T, fn func(t *testing.T, d *testbed.Deployment, p *testbed.Process)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
-		p := d.Start(executor.Options{}, turntest.Workload("build-1")...)
+		d := testbed.New(t)
+		p := d.Start(executor.Options{}, testbed.Workload("build-1")...)
 		fn(t, d, p)
 		d.CheckReplay(p)
 	})
 }
 
-func start(t *testing.T, p *turntest.Process, body string) *api.StartResponse {
+func start(t *testing.T, p *testbed.Process, body string) *api.StartResponse {
 	t.Helper()
 	a := p.Do(http.MethodPost, workflows, body)
 	if a.Status != http.StatusCreated {
@@ -41,7 +41,7 @@ func start(t *testing.T, p *turntest.Process, body string) *api.StartResponse {
 }
 
 // refused sends a request that is to be refused and to change nothing, from a store dump to the queues.
-func refused(t *testing.T, d *turntest.Deployment, p *turntest.Process, method, target, body string, status int) {
+func refused(t *testing.T, d *testbed.Deployment, p *testbed.Process, method, target, body string, status int) {
 	t.Helper()
 	before := d.Snapshot()
 	a := p.Do(method, target, body)
@@ -67,7 +67,7 @@ var postings = map[string]string{
 
 // Every request that takes a body refuses one that is not an object of its fields, each once, in UTF-8, and nothing else.
 func TestMalformedBodies(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		for target, good := range postings {
 			for _, bad := range []string{`,"nonsense":1`, `,"input":1,"input":2`, ",\"input\":\"\xff\"", `,`, `}`, `} {}`, `}]`, `} ` + "\x00"} {
@@ -83,7 +83,7 @@ func TestMalformedBodies(t *testing.T) {
 
 // A query string that has what the endpoint does not know is refused: what is misspelt would otherwise select all there is.
 func TestQueryStrings(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		for _, target := range []string{"?runID=x", "?runId=x&runId=y", "?wait=1s", "?%zz", "/result?wait=1s&wait=2s"} {
 			refused(t, d, p, http.MethodGet, workflows+"/a"+target, "", http.StatusBadRequest)
@@ -98,7 +98,7 @@ func TestQueryStrings(t *testing.T) {
 
 // A body of the limit is read, and one byte more is not; where the input ends and only blanks follow, too.
 func TestBodyLimit(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		a := p.Do(http.MethodPost, workflows, strings.Repeat(" ", httpapi.MaxBody+1))
 		if !strings.Contains(string(a.Body), "an input may have 262144") || !strings.Contains(string(a.Body), "--large-payloads") {
@@ -120,7 +120,7 @@ func TestBodyLimit(t *testing.T) {
 
 // An input of the limit is taken, and one byte more is not, whatever would become of it. Reasons have a limit of their own.
 func TestPayloadLimit(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		most, mostReason := executor.Defaults().MaxPayload, 4<<10
 		text := func(n int) string { return `"` + strings.Repeat("x", n-2) + `"` }
@@ -150,7 +150,7 @@ func TestPayloadLimit(t *testing.T) {
 // What makes the workflow write more than a commit may hold is written in several; an activity that starts with the same input as the
 // run is such a thing.
 func TestCommitLimit(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		name := strings.Repeat("x", 200<<10)
 		job := `{"name":"` + name + `"}`
 		start(t, p, `{"workflowId":"b","type":"parallel","input":[`+job+`]}`)
@@ -171,7 +171,7 @@ func TestCommitLimit(t *testing.T) {
 
 // JSON is taken as deep as its answers can still be read, and no deeper.
 func TestDeepJSON(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		signal := func(depth int) string {
 			return `{"input":` + strings.Repeat("[", depth) + `"[[\"{"` + strings.Repeat("]", depth) + `}`
@@ -193,14 +193,14 @@ func TestDeepJSON(t *testing.T) {
 
 // A poll returns as soon as it happens: the bubble's clock says when that is.
 func TestWaitsEndWhenItHappens(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
-		other := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
+		other := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		start(t, p, `{"workflowId":"a","type":"sleeper","input":"7s"}`)
 		start(t, p, `{"workflowId":"b","type":"counter"}`)
 		p.Do(http.MethodPost, workflows+"/b/updates/nap", `{"updateId":"u1","input":"7s","waitFor":"accepted"}`)
 		began := time.Now()
 		for _, test := range []struct {
-			p      *turntest.Process
+			p      *testbed.Process
 			target string
 			atMost time.Duration
 		}{
@@ -223,7 +223,7 @@ func TestWaitsEndWhenItHappens(t *testing.T) {
 
 // A caller who goes away ends the wait, and nothing else: what was accepted stays, and what is being done is done.
 func TestCallersWhoGoAway(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

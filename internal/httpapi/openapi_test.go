@@ -19,7 +19,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/proof/apitest"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 
 // The document is served as it is.
 func TestDocumentIsServed(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		a := p.Do(http.MethodGet, "/v1/openapi.yaml", "")
 		if a.Status != http.StatusOK || string(a.Body) != string(httpapi.OpenAPI) || a.Header.Get("Content-Type") != "application/yaml" {
 			t.Errorf("%d %v, %d bytes", a.Status, a.Header, len(a.Body))
@@ -142,7 +142,7 @@ func TestDocumentHasWhatScriptsShow(t *testing.T) {
 		datadriven.Walk(t, scripts, func(t *testing.T, path string) {
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd == "request" {
-					note(t, shown, turntest.ParseRequests(d.Input)[0], d.Expected)
+					note(t, shown, testbed.ParseRequests(d.Input)[0], d.Expected)
 				}
 				return d.Expected
 			})
@@ -167,7 +167,7 @@ var (
 )
 
 // note notes the outcome of a request in a script: what it says last, after what happened meanwhile.
-func note(t *testing.T, shown map[string]bool, r turntest.Request, expected string) {
+func note(t *testing.T, shown map[string]bool, r testbed.Request, expected string) {
 	t.Helper()
 	answers := answerLine.FindAllStringSubmatchIndex(expected, -1)
 	u, err := url.Parse(r.Target)
@@ -204,7 +204,7 @@ func (l newer) Backward(ctx context.Context, workflow string, before, until stor
 
 // Every operation on a run that a newer version wrote says that it is not ready.
 func TestNewerRuns(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		first := start(t, p, `{"workflowId":"a","type":"counter"}`)
 		waiting := start(t, p, `{"workflowId":"w","type":"waiter"}`)
 		synctest.Wait()
@@ -213,7 +213,7 @@ func TestNewerRuns(t *testing.T) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		d.Ports.Log = newer{d.Store}
-		old := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+		old := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 		for _, o := range operations(t) {
 			if slices.Contains(o.Outcomes(), "409 urn:weft:problem:not-ready") {
 				target := strings.NewReplacer("{workflowId}", "a", "{update}", "add", "{signal}", "poke", "{query}", "sum", "{scheduleId}", "s").Replace(o.Path)
@@ -226,7 +226,7 @@ func TestNewerRuns(t *testing.T) {
 					target += "?runId=" + string(first.RunID)
 				}
 				if strings.HasSuffix(o.ID, "Activity") {
-					body = `{"token":"` + turntest.Pass(string(waiting.RunID)) + `"}`
+					body = `{"token":"` + testbed.Pass(string(waiting.RunID)) + `"}`
 				}
 				if a := old.Do(o.Method, target, body); a.Status != http.StatusConflict {
 					t.Errorf("%s: %d %s", o.ID, a.Status, a.Body)
@@ -246,13 +246,13 @@ func (throttled) ListRuns(context.Context, store.Filter, string, int) ([]store.S
 
 // A deployment may keep no list, and its list may be busy.
 func TestNoList(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, _ *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, _ *testbed.Process) {
 		for _, c := range []struct {
 			lister store.Lister
 			status int
 		}{{nil, http.StatusNotFound}, {throttled{}, http.StatusServiceUnavailable}} {
 			d.Ports.Lister = c.lister
-			p := d.Idle(executor.Options{}, turntest.Workload("build-1")...)
+			p := d.Idle(executor.Options{}, testbed.Workload("build-1")...)
 			refused(t, d, p, http.MethodGet, workflows, "", c.status)
 			refused(t, d, p, http.MethodGet, "/v1/schedules", "", c.status)
 		}

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // A page of a history fits into an answer of Lambda, which takes 6 MB, however large the events are. The pages have every event once.
 func TestHistoryPagesAreBoundedByBytes(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		input, err := json.Marshal(strings.Repeat(`"`, 100<<10)) // 200 KiB of JSON, and twice that in a JSON string
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // ends brings the run of a workflow into a state.
@@ -23,7 +23,7 @@ var ends = map[history.Status]struct{ start, method, then, body string }{
 }
 
 // become starts a workflow and brings its run into a state.
-func become(t *testing.T, p *turntest.Process, id string, s history.Status) *api.StartResponse {
+func become(t *testing.T, p *testbed.Process, id string, s history.Status) *api.StartResponse {
 	t.Helper()
 	how := ends[s]
 	run := start(t, p, `{"workflowId":"`+id+`",`+how.start+`}`)
@@ -39,7 +39,7 @@ func become(t *testing.T, p *turntest.Process, id string, s history.Status) *api
 	return run
 }
 
-func status(t *testing.T, p *turntest.Process, id string, run history.RunID) string {
+func status(t *testing.T, p *testbed.Process, id string, run history.RunID) string {
 	t.Helper()
 	var d struct{ Status string }
 	p.Do(http.MethodGet, fmt.Sprintf("%s/%s?runId=%s", workflows, id, run), "").Into(t, &d)
@@ -65,7 +65,7 @@ func policyOutcome(s history.Status, reuse, conflict string) (code int, problem 
 
 // All policies against a run in each state.
 func TestStartPolicies(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		for s := range ends {
 			for i, reuse := range []string{"", "allowDuplicate", "allowDuplicateFailedOnly", "rejectDuplicate"} {
 				for j, conflict := range []string{"", "fail", "useExisting", "terminateExisting"} {
@@ -76,7 +76,7 @@ func TestStartPolicies(t *testing.T) {
 	})
 }
 
-func checkPolicy(t *testing.T, d *turntest.Deployment, p *turntest.Process, id string, s history.Status, reuse, conflict string) {
+func checkPolicy(t *testing.T, d *testbed.Deployment, p *testbed.Process, id string, s history.Status, reuse, conflict string) {
 	t.Helper()
 	before := become(t, p, id, s)
 	body := fmt.Sprintf(`{"workflowId":%q,"type":"counter","idReusePolicy":%q,"idConflictPolicy":%q}`, id, reuse, conflict)
@@ -107,7 +107,7 @@ type page struct {
 	NextPageToken string
 }
 
-func getPage(t *testing.T, p *turntest.Process, target string) (pg page) {
+func getPage(t *testing.T, p *testbed.Process, target string) (pg page) {
 	t.Helper()
 	a := p.Do(http.MethodGet, target, "")
 	if a.Status != http.StatusOK {
@@ -119,7 +119,7 @@ func getPage(t *testing.T, p *turntest.Process, target string) (pg page) {
 
 // A history comes in pages of 1,000 events. What happens between two pages (more events, another run) does not disturb.
 func TestHistoryPages(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		start(t, p, `{"workflowId":"a","type":"counter"}`)
 		signal := func(n int) {
 			for range n {
@@ -156,7 +156,7 @@ func TestHistoryPages(t *testing.T) {
 
 // A page token that no history returned.
 func TestHistoryTokens(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		run := string(start(t, p, `{"workflowId":"a","type":"counter"}`).RunID)
 		for token, want := range map[string]int{
 			"x": 400, "/": 400, "/5": 400, run: 400, run + "/": 400, run + "/0": 400, run + "/-1": 400, run + "/x": 400,
@@ -175,7 +175,7 @@ func TestHistoryTokens(t *testing.T) {
 
 // The list comes in pages of 100 runs, those started last first. Runs that start between two pages do not disturb.
 func TestListPages(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		for i := range 230 {
 			typ := `"counter"`
 			if i%2 == 0 {
@@ -209,7 +209,7 @@ func TestListPages(t *testing.T) {
 // A page token goes on with the list that it came from, however that is asked for, and with no other: that would leave out
 // runs, and say nothing.
 func TestPageTokenOfAnotherList(t *testing.T) {
-	bubble(t, func(t *testing.T, d *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, d *testbed.Deployment, p *testbed.Process) {
 		for range 101 {
 			start(t, p, `{"type":"counter"}`)
 		}
@@ -236,7 +236,7 @@ func TestPageTokenOfAnotherList(t *testing.T) {
 
 // Every answer is JSON that names its fields as the contract does; no page is null where there is nothing.
 func TestEmptyList(t *testing.T) {
-	bubble(t, func(t *testing.T, _ *turntest.Deployment, p *turntest.Process) {
+	bubble(t, func(t *testing.T, _ *testbed.Deployment, p *testbed.Process) {
 		var got map[string]json.RawMessage
 		p.Do(http.MethodGet, workflows, "").Into(t, &got)
 		if string(got["workflows"]) != "[]" || len(got) != 1 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-41655fb1/weft/client"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -28,7 +28,7 @@ func TestTheLimitIsTheRuns(t *testing.T) {
 	const n = 300 << 10
 	with := func(large bool, do func(c *client.Client)) {
 		t.Helper()
-		s, err := Open(turntest.Registry(t, workflow.Bind(repeat, repeating)), Options{Dir: dir, LargePayloads: large})
+		s, err := Open(testbed.Registry(t, workflow.Bind(repeat, repeating)), Options{Dir: dir, LargePayloads: large})
 		if err != nil {
 			t.Fatal(err)
 		}

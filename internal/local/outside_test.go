@@ -16,7 +16,7 @@ import (
 	"github.com/seed-41655fb1/weft/embedded"
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -61,7 +61,7 @@ func TestBackend(t *testing.T) {
 	}
 	with := func(do func(s *Server, c *client.Client)) {
 		t.Helper()
-		s, err := Open(turntest.Registry(t, cart.Registrations()...), Options{
+		s, err := Open(testbed.Registry(t, cart.Registrations()...), Options{
 			Dir: dir, Backend: open, LargePayloads: true, Auth: true, TaskQueues: map[string]limits.TaskQueue{"reports": {}},
 		})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples"
 	"github.com/seed-41655fb1/weft/localstack/faults"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -24,7 +24,7 @@ func registry(t *testing.T) *engine.Registry {
 	for _, registrations := range examples.Registrations() {
 		all = append(all, registrations...)
 	}
-	return turntest.Registry(t, append(all, faults.Registrations()...)...)
+	return testbed.Registry(t, append(all, faults.Registrations()...)...)
 }
 
 // open reports whether a workflow has not ended, by the last commit of its log.
@@ -98,7 +98,7 @@ func (d *deployment) audit(t *testing.T, types *engine.Registry, k *talk) {
 			}
 		}
 		signals += count(r, history.TypeWorkflowExecutionSignaled)
-		turntest.ReplayRun(t, types.Workflow(s.Started.WorkflowType), k.id, r.Log)
+		testbed.ReplayRun(t, types.Workflow(s.Started.WorkflowType), k.id, r.Log)
 	}
 	last := runs[len(runs)-1].State
 	for _, id := range k.accepted {

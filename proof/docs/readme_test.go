@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/examples/tickets"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 func readFile(t *testing.T, path string) string {
@@ -91,7 +91,7 @@ func asks(t *testing.T, document string, least int) {
 		t.Fatalf("%s has %d requests", document, len(requests))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.One(t, tickets.Registrations()...)
+		p := testbed.One(t, tickets.Registrations()...)
 		for _, r := range requests {
 			target, body, want := r[1], r[2], r[3]
 			method := http.MethodGet

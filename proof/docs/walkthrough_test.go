@@ -14,7 +14,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/examples/cart"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -31,7 +31,7 @@ func TestWalkThroughOfAnUpdate(t *testing.T) {
 		t.Errorf("the walk-through has %d functions, more than %d", len(want), mostFrames)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		stacks := &stackRecorder{Log: d.Ports.Log}
 		d.Ports.Log = stacks
 		p := d.Start(executor.Options{}, workflow.Bind(cart.Workflow, cart.Run), cart.Reserve, cart.Charge)

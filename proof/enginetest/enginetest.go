@@ -17,13 +17,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/bridge"
 	"github.com/seed-41655fb1/weft/internal/replay"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
 // TB is the part of testing.TB that a harness needs.
 type TB interface {
-	turntest.Reporter
+	testbed.Reporter
 	Fatalf(format string, args ...any)
 	Cleanup(func())
 }
@@ -73,7 +73,7 @@ func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harn
 	}
 	t.Cleanup(func() {
 		s.drop()
-		turntest.ReplayRun(t, s.code, WorkflowID, s.Run.Log)
+		testbed.ReplayRun(t, s.code, WorkflowID, s.Run.Log)
 	})
 	return s
 }

@@ -1,7 +1,7 @@
 // Package scale simulates the quotas of AWS under Weft's load, second by second: which limit is met first, what passes by then, and how
 // long work waits. docs/scale.md has its tables; a test holds them to each other.
 //
-// What a step needs is counted on the protocol itself (package turntest), and not written down here. What AWS allows stands in Quotas,
+// What a step needs is counted on the protocol itself (package testbed), and not written down here. What AWS allows stands in Quotas,
 // each with its source, as AWS documented it on 2026-11-23. Two things are estimates: how long an invocation takes, and that load is even
 // but for what Load says.
 package scale

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/proof/measured"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -71,12 +71,12 @@ func ofAStep(t *testing.T) (d Demand) {
 	const steps = 3
 	synctest.Test(t, func(t *testing.T) {
 		code := measured.Registrations()
-		deployment := turntest.New(t)
+		deployment := testbed.New(t)
 		deployment.Ports.Log, deployment.Ports.Queue = log{deployment.Ports.Log, &d}, sender{deployment.Ports.Queue, &d}
 		if _, err := measured.Steps.Start(t.Context(), deployment.Idle(executor.Options{}, code...).Client, "w", steps); err != nil {
 			t.Fatal(err)
 		}
-		deployment.Drain(t.Context(), func(string) *turntest.Process { return deployment.Idle(executor.Options{}, code...) })
+		deployment.Drain(t.Context(), func(string) *testbed.Process { return deployment.Idle(executor.Options{}, code...) })
 	})
 	return Demand{
 		Writes: d.Writes / steps, Reads: d.Reads / steps, ListRows: d.ListRows / steps,

@@ -35,7 +35,7 @@ const (
 
 var (
 	executors = []string{"internal/turn", "internal/executor"}
-	runs      = []string{"engine", "internal", "client", "workflow", "proof/sim", "proof/turntest"}
+	runs      = []string{"engine", "internal", "client", "workflow", "proof/sim", "proof/testbed"}
 )
 
 // The rules of words. Those of lengths are in width.go.

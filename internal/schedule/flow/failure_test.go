@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -27,7 +27,7 @@ func TestPauseOnFailureAfterOutage(t *testing.T) {
 		client.OverlapAllowAll: {4, 0}, client.OverlapCancel: {2, 2}, client.OverlapTerminate: {2, 2},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			defer d.Replay(all...)
 			p := d.Start(executor.Options{}, all...)
 			o := workflow.ScheduleOptions{Every: []client.Every{{Interval: 10 * time.Minute}}, Overlap: overlap, PauseOnFailure: true}

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -41,7 +41,7 @@ func describe(t *testing.T, s client.Schedule) *client.ScheduleDescription {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{}, registrations()...)
 		defer d.Replay(registrations()...)
 		defer p.Stop()
@@ -76,7 +76,7 @@ func TestRefused(t *testing.T) {
 func TestNextWhileOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.One(t, registrations()...)
+		p := testbed.One(t, registrations()...)
 		s, err := job.Schedule(t.Context(), p.Client, "s", "5h", workflow.ScheduleOptions{Cron: []string{"@hourly"}})
 		if err != nil {
 			t.Fatal(err)
@@ -96,7 +96,7 @@ func TestNextWhileOpen(t *testing.T) {
 func TestDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, registrations()...)
+		ctx, p := t.Context(), testbed.One(t, registrations()...)
 		s, err := job.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@daily"}})
 		if err == nil {
 			_, err = s.Describe(ctx)
@@ -117,7 +117,7 @@ func TestContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []client.Overlap{client.OverlapSkip, client.OverlapBufferAll, client.OverlapAllowAll, client.OverlapTerminate} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			p := d.Start(executor.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
 			defer d.Replay(registrations()...)
 			defer p.Stop()
@@ -145,7 +145,7 @@ func TestContinuesAsNewBetweenRuns(t *testing.T) {
 	t.Parallel()
 	for _, overlap := range []client.Overlap{client.OverlapBufferOne, client.OverlapBufferAll} {
 		synctest.Test(t, func(t *testing.T) {
-			d := turntest.New(t)
+			d := testbed.New(t)
 			p := d.Start(executor.Options{Engine: engine.Options{SuggestAfterEvents: 40}}, registrations()...)
 			defer d.Replay(registrations()...)
 			defer p.Stop()
@@ -172,7 +172,7 @@ func TestContinuesAsNewBetweenRuns(t *testing.T) {
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{}, registrations()...)
 		o := workflow.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}, Overlap: client.OverlapBufferAll, CatchUpWindow: 150 * time.Minute}
 		if _, err := job.Schedule(t.Context(), p.Client, "s", "", o); err != nil {
@@ -196,7 +196,7 @@ func TestOutage(t *testing.T) {
 func TestPauseWhileOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, p := t.Context(), turntest.One(t, registrations()...)
+		ctx, p := t.Context(), testbed.One(t, registrations()...)
 		o := workflow.ScheduleOptions{Every: []client.Every{{Interval: time.Hour}}, Overlap: client.OverlapBufferAll}
 		s, err := job.Schedule(ctx, p.Client, "s", "150m", o)
 		if err != nil {
@@ -227,7 +227,7 @@ func TestPauseWhileOpen(t *testing.T) {
 func TestMomentsOfASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := turntest.One(t, registrations()...)
+		p := testbed.One(t, registrations()...)
 		every := []client.Every{{Interval: time.Minute}, {Interval: time.Minute, Offset: 500 * time.Millisecond}}
 		longest := strings.Repeat("x", 215) // what is longer is refused
 		o := workflow.ScheduleOptions{Every: every, Overlap: client.OverlapAllowAll, WorkflowID: longest}
@@ -263,7 +263,7 @@ func TestRetry(t *testing.T) {
 			}
 			return 0, workflow.NewError("bad", "not yet")
 		})}
-		ctx, p := t.Context(), turntest.One(t, all...)
+		ctx, p := t.Context(), testbed.One(t, all...)
 		s, err := bad.Schedule(ctx, p.Client, "s", workflow.None{}, workflow.ScheduleOptions{
 			Every: []client.Every{{Interval: time.Hour}}, PauseOnFailure: true, Retry: &client.Retry{InitialInterval: 5 * time.Minute},
 		})
@@ -288,7 +288,7 @@ func TestRetry(t *testing.T) {
 func TestShown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, tenant, note := turntest.New(t), workflow.NewAttribute[string]("Tenant"), workflow.NewMemo[string]("note")
+		d, tenant, note := testbed.New(t), workflow.NewAttribute[string]("Tenant"), workflow.NewMemo[string]("note")
 		p := d.Start(executor.Options{Engine: engine.Options{SuggestAfterEvents: 20}}, registrations()...)
 		defer p.Stop()
 		o := workflow.ScheduleOptions{
@@ -314,7 +314,7 @@ func TestShown(t *testing.T) {
 }
 
 // handle has a process handle those of the delayed messages that are due that are wanted, and reports how many that were.
-func handle(t *testing.T, d *turntest.Deployment, p *turntest.Process, wanted func(*engine.Message) bool) (handled int) {
+func handle(t *testing.T, d *testbed.Deployment, p *testbed.Process, wanted func(*engine.Message) bool) (handled int) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Timers, queue.MaxBatch)
 	for _, delivery := range deliveries {
@@ -338,7 +338,7 @@ func TestEndBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	for overlap, want := range map[client.Overlap]history.Status{client.OverlapCancel: history.Canceled, client.OverlapTerminate: history.Terminated} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, d := t.Context(), turntest.New(t)
+			ctx, d := t.Context(), testbed.New(t)
 			p := d.Idle(executor.Options{}, registrations()...)
 			o := workflow.ScheduleOptions{Every: []client.Every{{Interval: 24 * time.Hour}}, Overlap: overlap}
 			s, err := job.Schedule(ctx, p.Client, "s", "10h", o)

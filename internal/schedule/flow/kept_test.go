@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/api"
 	"github.com/seed-41655fb1/weft/internal/replay"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
 // kept are histories of schedules, by file in testdata, and how many runs each has started. The version at commit f7d88970 recorded them.
@@ -18,7 +18,7 @@ var kept = map[string]int{"allow-all-v1.json": 10, "buffer-one-v1.json": 4, "ski
 // A schedule whose history an earlier version has recorded goes on with the code of today: it replays, with the same commands.
 func TestKeptHistories(t *testing.T) {
 	t.Parallel()
-	code := turntest.Registry(t, registrations()...).Workflow("weft.schedule")
+	code := testbed.Registry(t, registrations()...).Workflow("weft.schedule")
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) != len(kept) {
 		t.Fatalf("%d files, %v", len(files), err)

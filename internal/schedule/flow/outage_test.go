@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/executor"
-	"github.com/seed-41655fb1/weft/proof/turntest"
+	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -34,7 +34,7 @@ func TestLongOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				d := turntest.New(t)
+				d := testbed.New(t)
 				p := d.Start(executor.Options{}, registrations()...)
 				began := time.Now()
 				_, err := job.Schedule(t.Context(), p.Client, "s", test.input, workflow.ScheduleOptions{
@@ -83,7 +83,7 @@ func TestOutageInSmallCommits(t *testing.T) {
 			t.Run(string(overlap)+" "+takes, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					d, o := turntest.New(t), executor.Options{MaxCommit: 16 << 10}
+					d, o := testbed.New(t), executor.Options{MaxCommit: 16 << 10}
 					p := d.Start(o, registrations()...)
 					began := time.Now()
 					every := []client.Every{{Interval: time.Second}}
@@ -131,7 +131,7 @@ func TestOutageInSmallCommits(t *testing.T) {
 func TestPauseDuringCatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := turntest.New(t)
+		d := testbed.New(t)
 		p := d.Start(executor.Options{}, registrations()...)
 		_, err := job.Schedule(t.Context(), p.Client, "s", "", workflow.ScheduleOptions{
 			Every: []client.Every{{Interval: time.Second}}, Overlap: client.OverlapAllowAll,

@@ -1,0 +1,166 @@
+package testbed
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/queue"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// endOfTime is later than anything is due.
+var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Workflows are the ids of the workflows that have runs, sorted.
+func (d *Deployment) Workflows() []string {
+	d.t.Helper()
+	var ids []string
+	for token := ""; ; {
+		runs, next, err := d.kept.ListRuns(context.Background(), store.Filter{}, token, 1000)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for _, r := range runs {
+			ids = append(ids, r.Workflow)
+		}
+		if next == "" {
+			slices.Sort(ids)
+			return slices.Compact(ids)
+		}
+		token = next
+	}
+}
+
+// Snapshot is all that the store and the queues hold, byte by byte, for comparison with another snapshot.
+func (d *Deployment) Snapshot() string {
+	d.t.Helper()
+	var b strings.Builder
+	for _, id := range d.Workflows() {
+		last := uint32(0)
+		for _, item := range d.items(id) {
+			fmt.Fprintf(&b, "%v %x %v %x\n", item.Key, item.Commit, item.Expires, item.Body)
+			last = item.Run
+		}
+		attempts, err := d.kept.ReadAttempts(context.Background(), id, last)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%+v\n", attempts)
+	}
+	timers, err := d.kept.DueTimers(context.Background(), endOfTime, 1<<20)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	fmt.Fprintf(&b, "%+v\n", timers)
+	for _, name := range queue.All(TaskQueues...) {
+		fmt.Fprintln(&b, name, d.Queue.Len(name), d.Queue.Len(queue.DeadLetters(name)))
+	}
+	return b.String()
+}
+
+// Runs returns the runs of a workflow as its log has them; see RunsOf.
+func (d *Deployment) Runs(workflowID string) []*engine.Run {
+	d.t.Helper()
+	return RunsOf(d.t, workflowID, d.items(workflowID))
+}
+
+func (d *Deployment) items(workflowID string) []store.Item {
+	d.t.Helper()
+	log := store.Log(d.kept)
+	if d.sealer != nil {
+		log = d.sealer.Log(log)
+	}
+	items, err := Items(context.Background(), log, workflowID)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return items
+}
+
+// Items are all items that a log has of a workflow, in its order.
+func Items(ctx context.Context, log store.Log, workflowID string) (items []store.Item, err error) {
+	for before, more := (store.Key{}), true; more; {
+		var page store.Page
+		if page, err = log.Backward(ctx, workflowID, before, store.Key{}, 0); err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if more = page.More && len(page.Items) > 0; more {
+			before = items[len(items)-1].Key
+		}
+	}
+	slices.Reverse(items)
+	return items, nil
+}
+
+// RunsOf returns the runs of a workflow that these items are the log of, in its order. Loading them checks that their
+// events are numbered from 1 without a gap, and that each resolves what was pending.
+func RunsOf(t testing.TB, workflowID string, items []store.Item) []*engine.Run {
+	t.Helper()
+	var runs []*engine.Run
+	for _, item := range items {
+		if n := len(runs); n == 0 || runs[n-1].Number != item.Run {
+			runs = append(runs, engine.NewRun(workflowID, item.Run))
+		}
+		c, err := history.Decode(item.Slot, item.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := runs[len(runs)-1].Append(c, len(item.Body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return runs
+}
+
+// CheckReplay replays all runs with the code of a process; see CheckRun.
+func (d *Deployment) CheckReplay(p *Process) {
+	d.t.Helper()
+	for _, id := range d.Workflows() {
+		for _, run := range d.Runs(id) {
+			CheckRun(d.t, p.registry, p.build, run)
+		}
+	}
+}
+
+// CheckRun replays a run from its first event on with the code of a build, and reports code that does something else than
+// history records. A run whose task fails under the code is expected to fail, and one that other builds had a part in is
+// not run again as new: their validators may have been others.
+func CheckRun(t testing.TB, registry *engine.Registry, build string, run *engine.Run) {
+	t.Helper()
+	CheckPinned(t, run)
+	if run.Void() || run.NotReady(build) != nil {
+		return
+	}
+	code := registry.Workflow(run.State.Started.WorkflowType)
+	otherBuild := func(c *history.Commit) bool { return c.Task != nil && c.Task.Build != build }
+	if !slices.ContainsFunc(run.Log, otherBuild) {
+		ReplayRun(t, code, run.WorkflowID, run.Log)
+		return
+	}
+	if err := replay.Cold(code, run.WorkflowID, run.Log); err != nil {
+		t.Errorf("run %d of %s does not replay: %v", run.Number, run.WorkflowID, err)
+	}
+}
+
+// CheckPinned reports the tasks of a run that another build has run than the one that it was pinned to.
+func CheckPinned(t testing.TB, run *engine.Run) {
+	t.Helper()
+	seen := engine.NewRun(run.WorkflowID, run.Number)
+	for _, c := range run.Log {
+		pinned := seen.Pinned(c)
+		if ran := c.Task != nil && c.Task.Reset == nil; ran && pinned != "" && c.Task.Build != pinned {
+			t.Errorf("run %d of %s is pinned to %s, and %s ran the task of slot %d", run.Number, run.WorkflowID, pinned, c.Task.Build, c.Slot)
+		}
+		if err := seen.Append(c, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

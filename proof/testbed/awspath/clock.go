@@ -1,0 +1,216 @@
+package awspath
+
+import (
+	"context"
+	"crypto/sha256"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Clock is the time of a testbed. It stands still while anything can happen, and moves to the next thing that is due when a
+// test lets it. It is the host.Host of the testbed's processes, and their scheduler: see the package comment.
+type Clock struct {
+	mu      sync.Mutex
+	stopped sync.Cond // running has become 0
+	now     time.Time
+	random  *rand.Rand
+	// running is how many goroutines run that will tell when they wait or end. The test's own is not among them.
+	running int
+	driving bool // the test's goroutine waits for the others
+	waiting []*sleeper
+	limits  []*limited
+	source  source
+}
+
+// source is what brings in something new: messages that become visible, and the schedule.
+type source interface {
+	// deliver begins one thing that can begin now; false where nothing can.
+	deliver() bool
+	// due is when something can begin next, besides what waits for the clock; zero is never.
+	due() time.Time
+}
+
+// sleeper is a goroutine that waits, for the first of these.
+type sleeper struct {
+	until  time.Time
+	wake   <-chan struct{} // nil is never closed
+	ctx    context.Context // nil never ends
+	idle   bool            // only that nothing else can happen now
+	resume chan struct{}
+}
+
+// NewClock returns a clock that stands where that of testing/synctest begins, so that testbeds in both tell the same times. Its
+// random bytes follow from the name of the test: tests that run together must not have runs with the same ids, because what
+// the workload's code notes in memory is noted for a run.
+func NewClock(test string) *Clock {
+	c := &Clock{now: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), random: rand.New(rand.NewChaCha8(sha256.Sum256([]byte(test))))}
+	c.stopped.L = &c.mu
+	return c
+}
+
+// Go has fn run on a goroutine of its own, when the clock lets it. The channel is closed when it has ended.
+func (c *Clock) Go(fn func()) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, done := c.add(&sleeper{until: c.now}), make(chan struct{})
+	go func() {
+		defer c.leave()
+		defer close(done) // also where fn ends the goroutine
+		<-s.resume
+		fn()
+	}()
+	return done
+}
+
+// Await lets things happen, and time pass, until done is closed. Both the test and what runs for it may call it.
+func (c *Clock) Await(done <-chan struct{}) {
+	if c.nested() {
+		c.sleep(&sleeper{until: c.Now().Add(endless), wake: done})
+		return
+	}
+	c.drive(func() bool { return closed(done) }, time.Time{})
+}
+
+// Settle lets everything happen that can happen without time passing.
+func (c *Clock) Settle() {
+	if c.nested() {
+		c.sleep(&sleeper{idle: true})
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.driving = true
+	for c.step() {
+	}
+	c.driving = false
+}
+
+// Sleep lets time pass.
+func (c *Clock) Sleep(d time.Duration) {
+	end := c.Now().Add(d)
+	c.drive(func() bool { return !c.now.Before(end) }, end)
+	c.Settle()
+}
+
+// endless is longer than any script.
+const endless = 10_000 * time.Hour
+
+func (c *Clock) nested() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.driving
+}
+
+// drive lets things happen, and time pass, until done says so; not beyond end, if there is one.
+func (c *Clock) drive(done func() bool, end time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.driving = true
+	for !done() {
+		if !c.step() {
+			c.jump(end)
+		}
+	}
+	c.driving = false
+}
+
+// step lets one thing happen that can happen now, and waits until all that it set off waits or has ended.
+func (c *Clock) step() bool {
+	if i := slices.IndexFunc(c.waiting, c.ready); i >= 0 {
+		c.resume(i)
+		return true
+	}
+	c.mu.Unlock()
+	delivered := c.source.deliver()
+	c.mu.Lock()
+	if delivered {
+		return true
+	}
+	for i, s := range slices.Backward(c.waiting) {
+		if s.idle {
+			c.resume(i)
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Clock) ready(s *sleeper) bool {
+	return !s.idle && (!c.now.Before(s.until) || closed(s.wake) || s.ctx != nil && s.ctx.Err() != nil)
+}
+
+func closed(wake <-chan struct{}) bool {
+	select {
+	case <-wake:
+		return true
+	default:
+		return false
+	}
+}
+
+// resume lets a sleeper go on.
+func (c *Clock) resume(i int) {
+	s := c.waiting[i]
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	c.running++
+	close(s.resume)
+	for c.running > 0 {
+		c.stopped.Wait()
+	}
+}
+
+// jump moves the clock to the next thing that is due.
+func (c *Clock) jump(end time.Time) {
+	c.mu.Unlock()
+	next := c.source.due()
+	c.mu.Lock()
+	consider := func(t time.Time) {
+		if t.After(c.now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, s := range c.waiting {
+		consider(s.until)
+	}
+	for _, l := range c.limits {
+		consider(l.at)
+	}
+	consider(end)
+	if next.IsZero() {
+		panic("awspath: nothing can happen any more, and the test waits for something")
+	}
+	c.now = next
+	c.limits = slices.DeleteFunc(c.limits, func(l *limited) bool { return !c.now.Before(l.at) && l.expire() })
+}
+
+// add puts a sleeper behind the others; c.mu is held.
+func (c *Clock) add(s *sleeper) *sleeper {
+	s.resume = make(chan struct{})
+	c.waiting = append(c.waiting, s)
+	return s
+}
+
+// sleep is how a goroutine that runs waits.
+func (c *Clock) sleep(s *sleeper) {
+	c.mu.Lock()
+	c.add(s)
+	c.stop()
+	c.mu.Unlock()
+	<-s.resume
+}
+
+// leave is how a goroutine that ran ends.
+func (c *Clock) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stop()
+}
+
+// stop counts a goroutine less that runs; c.mu is held.
+func (c *Clock) stop() {
+	if c.running--; c.running == 0 {
+		c.stopped.Signal()
+	}
+}

@@ -1,0 +1,88 @@
+package awspath
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/proof/testbed"
+)
+
+// race has so many processes, each of which knows nothing of the run, send it an update at the same moment. Each request to
+// the store takes as long as it takes there, and up to half as much more. It returns how many tries each update took, and
+// how long it took, both sorted.
+func race(t *testing.T, s *Testbed, rivals int, request time.Duration) (tries []int, took []time.Duration) {
+	t.Helper()
+	defer s.Close()
+	s.Do(1, testbed.Request{Method: http.MethodPost, Target: "/v1/workflows", Body: `{"workflowId":"hot","type":"counter","input":1000000}`})
+	half := func() {
+		d := request/2 + time.Duration(s.clock.ID()[0])*request/1024
+		_ = s.clock.Wait(context.Background(), d, nil) // nothing ends it
+	}
+	slow := func(do func() error) error {
+		half()
+		defer half()
+		return do()
+	}
+	const first = 3 // the process before handles messages
+	for i := range rivals {
+		s.Deploy(first+i, "build-1")
+		s.Hook(first+i, testbed.OnPut, true, slow)
+		s.Hook(first+i, testbed.OnRead, true, slow)
+	}
+	all, begun := make([]*pending, rivals), s.clock.Now()
+	took = make([]time.Duration, rivals)
+	for i := range all {
+		all[i] = s.send(first+i, testbed.Request{
+			Method: http.MethodPost, Target: "/v1/workflows/hot/updates/add", Body: fmt.Sprintf(`{"updateId":"u%d","input":1}`, i),
+		})
+		done := all[i].done
+		s.clock.Go(func() {
+			s.clock.Await(done)
+			took[i] = s.clock.Now().Sub(begun)
+		})
+	}
+	for _, p := range all {
+		s.clock.Await(p.done)
+		if p.answer.Status != http.StatusOK {
+			t.Errorf("an update was answered with %d %s", p.answer.Status, p.answer.Body)
+		}
+		tries = append(tries, int(p.answer.Cost.Lost)+1)
+	}
+	s.clock.Settle()
+	slices.Sort(tries)
+	slices.Sort(took)
+	return tries, took
+}
+
+// Sixty-four processes that send an update to one run at once all get through before the soft limit, whatever the store takes
+// for a request, and no update takes more than ten tries but one in a hundred.
+func TestRivals(t *testing.T) {
+	t.Parallel()
+	for _, request := range []time.Duration{300 * time.Microsecond, time.Millisecond, 5 * time.Millisecond, 25 * time.Millisecond} {
+		t.Run(request.String(), func(t *testing.T) {
+			t.Parallel()
+			const rounds = 3
+			beds := Testbeds(Memory)
+			for _, rivals := range []int{8, 64} {
+				var tries []int
+				var took []time.Duration
+				for range rounds {
+					ofRound, times := race(t, beds(t, nil).(*Testbed), rivals, request)
+					tries, took = append(tries, ofRound...), append(took, times...)
+				}
+				slices.Sort(tries)
+				slices.Sort(took)
+				p99 := tries[len(tries)*99/100]
+				t.Logf("%d rivals: tries p50 %d, p99 %d, most %d; time p50 %v, most %v", rivals, tries[len(tries)/2], p99, tries[len(tries)-1],
+					took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+				if p99 > 10 || took[len(took)-1] > 20*time.Second {
+					t.Errorf("%d rivals need %d tries at p99, and %v", rivals, p99, took[len(took)-1])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,255 @@
+package awspath
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/observe"
+	"github.com/seed-41655fb1/weft/proof/apitest"
+	"github.com/seed-41655fb1/weft/proof/lambdahost"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+)
+
+// Testbed is a testbed on the AWS path. Its methods implement testbed.Testbed.
+type Testbed struct {
+	t         testing.TB
+	clock     *Clock
+	store     Store
+	queue     *queuememory.Queue
+	timers    *timers
+	options   executor.Options
+	processes map[int]*process
+	versions  map[string]*process // those before, by their builds, where they stay; nil where they do not
+	gateway   func(functions lambdahost.Invoker, function string) http.Handler
+	forwarded int
+	told      meter.Cost // what Delivered has told of
+	warnings  testbed.Warnings
+	log       slog.Handler // what gets all that is logged
+}
+
+// Ears are told what happens in testbeds, besides the testbeds themselves.
+type Ears struct {
+	// Observe is told by the services, and Log gets all that is logged; nil is nobody.
+	Observe *observe.Hub
+	Log     slog.Handler
+}
+
+// Testbeds returns the maker of the testbeds of a script, which share a clock. Each has a store of its own. Requests come through
+// an HTTP API, or with the argument gateway=rest through a REST API. With the argument versions the functions hand events to
+// the versions before them. There are ears once at most.
+func Testbeds(open func(t testing.TB, clock func() time.Time) Store, ears ...Ears) func(testing.TB, testbed.Args) testbed.Testbed {
+	var clock *Clock
+	return func(t testing.TB, args testbed.Args) testbed.Testbed {
+		if clock == nil {
+			clock = NewClock(t.Name())
+		}
+		settings := queue.Standard(testbed.TaskQueues...)
+		for name, q := range settings {
+			if _, attempts := queue.IsForTasks(name); attempts {
+				q.Visibility = activityVisibility
+				settings[name] = q
+			}
+		}
+		violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
+		s := &Testbed{
+			t: t, clock: clock, store: open(t, clock.Now), processes: map[int]*process{},
+			queue: queuememory.New(settings, queuememory.Options{Clock: clock.Now, Violation: violation}),
+		}
+		s.timers = newTimers(s.store.Ports.Timers)
+		s.store.Ports.Timers = s.timers
+		t.Cleanup(s.queue.Check)
+		s.options = testbed.OptionsOf(args)
+		if _, stay := args["versions"]; stay {
+			s.versions = map[string]*process{}
+		}
+		s.gateway = lambdahost.Gateway
+		if args["gateway"] == "rest" {
+			s.gateway = lambdahost.RESTGateway
+		}
+		s.log = slog.DiscardHandler
+		if len(ears) > 0 {
+			s.options.Observe, s.log = ears[0].Observe, cmp.Or(ears[0].Log, s.log)
+		}
+		clock.source = s
+		s.Deploy(1, "build-1")
+		s.Deploy(2, "build-1")
+		return s
+	}
+}
+
+// Deploy replaces a process by a new one of a build, when what the one before it was handling has ended. In a testbed with
+// versions that one stays, as the version with its build.
+func (s *Testbed) Deploy(process int, build string) {
+	if before := s.processes[process]; s.versions != nil && before != nil {
+		s.stop(s.versions[before.build])
+		s.versions[before.build] = before
+	} else {
+		s.stop(before)
+	}
+	if process == 1 {
+		s.told = meter.Cost{}
+	}
+	s.processes[process] = s.boot(build)
+	s.clock.Settle()
+}
+
+func (s *Testbed) stop(p *process) {
+	if p == nil {
+		return
+	}
+	p.stopped = true
+	s.clock.drive(func() bool { return p.busy == 0 }, time.Time{})
+	s.clock.Await(s.clock.Go(p.process.Service.Close))
+}
+
+// pending is a request that is being answered. A nil answer is a process that died.
+type pending struct {
+	answer *testbed.Answer
+	done   <-chan struct{}
+}
+
+func (s *Testbed) send(process int, r testbed.Request) *pending {
+	p, handler := &pending{}, apitest.Handler(s.t, s.processes[process])
+	p.done = s.clock.Go(func() {
+		request := httptest.NewRequestWithContext(s.t.Context(), r.Method, r.Target, strings.NewReader(r.Body))
+		p.answer = testbed.Ask(s.t, handler, request)
+	})
+	return p
+}
+
+// Send has a process answer a request, while other things happen.
+func (s *Testbed) Send(process int, r testbed.Request) (wait func() *testbed.Answer) {
+	p := s.send(process, r)
+	s.clock.Settle()
+	return func() *testbed.Answer {
+		s.clock.Await(p.done)
+		s.clock.Settle()
+		return p.answer
+	}
+}
+
+// Do has a process answer a request.
+func (s *Testbed) Do(process int, r testbed.Request) *testbed.Answer {
+	p := s.send(process, r)
+	s.clock.Await(p.done)
+	s.clock.Settle()
+	return p.answer
+}
+
+// Handler is a process for those who send it requests themselves.
+func (s *Testbed) Handler(process int) http.Handler { return s.processes[process] }
+
+// Run calls fn where it may wait by the clock, and returns when it has ended.
+func (s *Testbed) Run(fn func()) { s.clock.Await(s.clock.Go(fn)) }
+
+// World is the clock.
+func (s *Testbed) World() host.Host { return s.clock }
+
+// Together has a process answer requests at once.
+func (s *Testbed) Together(process int, requests []testbed.Request) (answers []*testbed.Answer) {
+	op := testbed.OnPut
+	if requests[0].Method == http.MethodGet {
+		op = testbed.OnRead
+	}
+	held, release := make(chan struct{}), make(chan struct{})
+	s.Hook(process, op, false, func(do func() error) error {
+		close(held)
+		s.clock.Await(release)
+		return do()
+	})
+	all := []*pending{s.send(process, requests[0])}
+	s.clock.Await(held)
+	for _, r := range requests[1:] {
+		all = append(all, s.send(process, r))
+		s.clock.Settle()
+	}
+	close(release)
+	for _, p := range all {
+		s.clock.Await(p.done)
+		answers = append(answers, p.answer)
+	}
+	s.clock.Settle()
+	return answers
+}
+
+// Hook sets a hook of a process.
+func (s *Testbed) Hook(process int, op testbed.Op, always bool, hook testbed.Hook) {
+	if always {
+		s.processes[process].hooks.Always(op, hook)
+	} else {
+		s.processes[process].hooks.Next(op, hook)
+	}
+}
+
+// Sleep lets time pass.
+func (s *Testbed) Sleep(d time.Duration) { s.clock.Sleep(d) }
+
+// Delivered is what the events have cost that were not requests, without reads, since the last call.
+func (s *Testbed) Delivered() meter.Cost {
+	before := s.told
+	s.told = s.processes[1].delivered.Cost()
+	return meter.Cost{
+		Writes: s.told.Writes - before.Writes, Lost: s.told.Lost - before.Lost, Messages: s.told.Messages - before.Messages,
+	}
+}
+
+// Warnings is what the processes have told operators.
+func (s *Testbed) Warnings() string { return s.warnings.Take() }
+
+// Snapshot is all that is stored and sent.
+func (s *Testbed) Snapshot() string {
+	s.t.Helper()
+	stored, err := s.store.Dump(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, m := range mappings {
+		stored += fmt.Sprintln(m.queue, s.queue.Len(m.queue))
+	}
+	return stored
+}
+
+// Now is the time.
+func (s *Testbed) Now() time.Time { return s.clock.Now() }
+
+// Close checks that all runs replay, and lets the clock strike the next hour, as the bubble does.
+func (s *Testbed) Close() {
+	s.checkReplay()
+	for _, p := range s.processes {
+		s.stop(p)
+	}
+	for _, p := range s.versions {
+		s.stop(p)
+	}
+	s.clock.Sleep(s.Now().Truncate(time.Hour).Add(time.Hour).Sub(s.Now()))
+}
+
+// checkReplay replays all runs with the code of process 1.
+func (s *Testbed) checkReplay() {
+	s.t.Helper()
+	ids, err := s.store.Workflows(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p := s.processes[1]
+	for _, id := range ids {
+		items, err := testbed.Items(s.t.Context(), s.store.Ports.Log, id)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, run := range testbed.RunsOf(s.t, id, items) {
+			testbed.CheckRun(s.t, p.registry, p.build, run)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+// Package testbed is a deployment in a test: the real protocol, handler, client and delivery over the in-memory store
+// and queue, which police it. It is made for the bubble of testing/synctest, where time jumps to the next thing that is
+// due as soon as nothing else can happen, so that a test of a day's sleep takes no time and needs no bound on any.
+package testbed
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"testing"
+
+	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
+	"github.com/seed-41655fb1/weft/client"
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/internal/program"
+	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/proof/apitest"
+	"github.com/seed-41655fb1/weft/queue"
+	queuememory "github.com/seed-41655fb1/weft/queue/memory"
+	"github.com/seed-41655fb1/weft/store"
+	storememory "github.com/seed-41655fb1/weft/store/memory"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Deployment is what all processes share: the store and the queues.
+type Deployment struct {
+	t testing.TB
+	// Store is the store, where it is in memory; nil elsewhere.
+	Store *storememory.Store
+	Queue *queuememory.Queue
+	// Ports can be changed before a process is started, to put faults between it and the stores.
+	Ports executor.Ports
+	kept  Stores
+	// sealer offloads large payloads; nil where they are small.
+	sealer *seal.Sealer
+}
+
+// Stores is where a deployment keeps its runs.
+type Stores interface {
+	assembly.Store
+	store.Lister
+}
+
+// New returns a deployment without processes, in memory. At the end of the test the store and the queue are checked.
+func New(t testing.TB) *Deployment {
+	t.Helper()
+	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
+	d := &Deployment{t: t, Store: storememory.New(storememory.Options{Violation: violation})}
+	d.Queue = queuememory.New(queue.Standard(TaskQueues...), queuememory.Options{Violation: violation})
+	d.keepIn(d.Store)
+	t.Cleanup(func() {
+		d.Store.Check()
+		d.Queue.Check()
+	})
+	return d
+}
+
+// Offload has the processes that are started from now on offload large payloads and commits, as with a bucket.
+func (d *Deployment) Offload() { d.sealer = seal.New(seal.Options{Blobs: blobmemory.New(nil)}) }
+
+// Over returns a deployment without processes, over a store and a queue that the caller closes; package ondisk has those on disk.
+func Over(t testing.TB, s Stores, q *queuememory.Queue) *Deployment {
+	d := &Deployment{t: t, Queue: q}
+	d.keepIn(s)
+	return d
+}
+
+func (d *Deployment) keepIn(s Stores) {
+	d.kept = s
+	d.Ports = assembly.PortsOf(s, s, d.Queue)
+	d.Ports.Scanner = nil // the check over all runs changes what things cost
+}
+
+// Process is one process of a deployment: it answers requests and, while it runs, handles messages.
+type Process struct {
+	*client.Client
+	*assembly.Process
+	Handler http.Handler
+	// Meter counts all that the process does: requests, messages and sweeps.
+	Meter    *meter.Meter
+	t        testing.TB
+	build    string
+	registry *engine.Registry
+	stop     func()
+}
+
+// Start starts a process that knows these workflows and activities, and delivers messages to it until it is stopped or
+// the test ends.
+func (d *Deployment) Start(o executor.Options, registrations ...workflow.Registration) *Process {
+	d.t.Helper()
+	p := d.Idle(o, registrations...)
+	p.stop = p.Process.Work(p.Meter.Counting(context.Background()))
+	return p
+}
+
+// Idle starts a process that answers requests and handles no messages.
+func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registration) *Process {
+	d.t.Helper()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Build == "" {
+		o.Build = "build-1"
+	}
+	if o.Engine.TaskQueues == nil {
+		o.Engine.TaskQueues = TaskQueues
+	}
+	registry := Registry(d.t, registrations...)
+	process := assembly.NewProcess(assembly.Config{
+		Ports: d.Ports, Receiver: d.Queue, Registry: registry, Host: host.Machine{}, Codec: d.sealer, Options: o, Concurrency: 16, TaskQueues: atOnce(),
+	})
+	total := &meter.Meter{}
+	handler := counted{apitest.Handler(d.t, process.API), total}
+	p := &Process{
+		Client: client.ForHandler(handler), Process: process, Handler: handler, Meter: total,
+		t: d.t, build: o.Build, registry: registry, stop: process.Service.Close,
+	}
+	d.t.Cleanup(func() { p.Stop() })
+	return p
+}
+
+// Receiver is what processes that are started now receive from.
+func (d *Deployment) Receiver() queue.Receiver {
+	if d.sealer != nil {
+		return d.sealer.Receiver(d.Queue)
+	}
+	return d.Queue
+}
+
+// TaskQueues are the task queues of a deployment, besides the default one.
+var TaskQueues = []string{"reports", "slow"}
+
+// atOnce is how many activities of each task queue a process runs at once.
+func atOnce() map[string]int {
+	all := map[string]int{}
+	for _, name := range TaskQueues {
+		all[name] = 2
+	}
+	return all
+}
+
+// counted adds up the cost of all requests of a handler.
+type counted struct {
+	handler http.Handler
+	total   *meter.Meter
+}
+
+// ServeHTTP serves a request.
+func (c counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.handler.ServeHTTP(w, r.WithContext(c.total.Counting(r.Context())))
+}
+
+// Stop stops a process: what it was doing ends first.
+func (p *Process) Stop() { p.stop() }
+
+// Registry returns a registry of these workflows and activities.
+func Registry(t testing.TB, registrations ...workflow.Registration) *engine.Registry {
+	t.Helper()
+	r, err := program.Registry(registrations...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}

@@ -1,0 +1,51 @@
+package testbed
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/queue"
+)
+
+// Drain delivers messages, one after the other, until there are none: each batch that is handled together to the process
+// that next returns for its queue. It lets time pass where a message is delayed. Nothing sweeps.
+func (d *Deployment) Drain(ctx context.Context, next func(queue string) *Process) {
+	d.t.Helper()
+	d.DrainFor(ctx, time.Until(endOfTime), next)
+}
+
+// DrainFor is Drain for messages that are due within a time.
+func (d *Deployment) DrainFor(ctx context.Context, within time.Duration, next func(queue string) *Process) {
+	d.t.Helper()
+	end := time.Now().Add(within)
+	names := queue.All(TaskQueues...)
+	for {
+		delivered := false
+		for _, name := range names {
+			for d.Queue.Ready(name) {
+				d.deliver(ctx, name, next)
+				delivered = true
+			}
+		}
+		if delivered { // what has come since may be for a queue before
+			continue
+		}
+		at, more := d.Queue.Next()
+		if !more || at.After(end) {
+			return
+		}
+		time.Sleep(time.Until(at))
+	}
+}
+
+func (d *Deployment) deliver(ctx context.Context, name string, next func(string) *Process) {
+	d.t.Helper()
+	deliveries, err := d.Queue.Receive(ctx, name, queue.MaxBatch)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, part := range pump.Split(name, deliveries) {
+		next(name).Worker.Deliver(ctx, name, part)
+	}
+}

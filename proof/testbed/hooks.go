@@ -1,0 +1,86 @@
+package testbed
+
+import (
+	"context"
+	"sync"
+
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Hook stands between a process and its log for one call: do carries the call out.
+type Hook func(do func() error) error
+
+// Op is what a hook stands before.
+type Op uint8
+
+// The calls that hooks can stand before: those that put, and those that read the latest run.
+const (
+	OnPut Op = iota
+	OnRead
+)
+
+// Hooks is a log whose next calls go through hooks.
+type Hooks struct {
+	store.Log
+	mu     sync.Mutex
+	next   map[Op][]Hook
+	always map[Op]Hook
+}
+
+// Next has the next call that has no hook yet go through this one.
+func (h *Hooks) Next(op Op, hook Hook) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.next[op] = append(h.next[op], hook)
+}
+
+// Always has every call without a hook of its own go through this one; nil ends that.
+func (h *Hooks) Always(op Op, hook Hook) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.always[op] = hook
+}
+
+// Append implements store.Log.
+func (h *Hooks) Append(ctx context.Context, items ...store.Item) error {
+	return h.call(OnPut, func() error { return h.Log.Append(ctx, items...) })
+}
+
+// Backward implements store.Log.
+func (h *Hooks) Backward(ctx context.Context, workflow string, before, until store.Key, limit int) (page store.Page, err error) {
+	err = h.call(OnRead, func() error {
+		page, err = h.Log.Backward(ctx, workflow, before, until, limit)
+		return err
+	})
+	return page, err
+}
+
+func (h *Hooks) call(op Op, do func() error) error {
+	if hook := h.take(op); hook != nil {
+		return hook(do)
+	}
+	return do()
+}
+
+func (h *Hooks) take(op Op) Hook {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.next[op]) == 0 {
+		return h.always[op]
+	}
+	hook := h.next[op][0]
+	h.next[op] = h.next[op][1:]
+	return hook
+}
+
+// Hook puts hooks between the log and the processes that are started from now on, until Hook is called again.
+func (d *Deployment) Hook() *Hooks {
+	h := NewHooks(d.kept)
+	d.Ports.Log = h
+	return h
+}
+
+// NewHooks puts hooks, none as yet, before a log.
+func NewHooks(log store.Log) *Hooks {
+	return &Hooks{Log: log, next: map[Op][]Hook{}, always: map[Op]Hook{}}
+}

@@ -1,0 +1,40 @@
+// Package ondisk has the deployments of package testbed on the embedded store and queue, as the local server has them. It is
+// a package of its own so that only the tests which need it compile and link the embedded stores.
+package ondisk
+
+import (
+	"testing"
+
+	"github.com/seed-41655fb1/weft/internal/disk"
+	"github.com/seed-41655fb1/weft/proof/testbed"
+	"github.com/seed-41655fb1/weft/queue"
+	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
+	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
+)
+
+// New returns a deployment without processes, on the embedded store and queue of a directory of its own, and its database.
+func New(t testing.TB) (*testbed.Deployment, *disk.DB) {
+	t.Helper()
+	db, err := disk.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	violation := func(format string, args ...any) { t.Errorf("contract broken: "+format, args...) }
+	q, err := queueembedded.New(db, queue.Standard(testbed.TaskQueues...), queueembedded.Options{Violation: violation})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testbed.Over(t, storeembedded.New(db), q.Queue), db
+}
+
+// NewBubble is testbed.NewBubble over the embedded store and queue.
+func NewBubble(t testing.TB, args testbed.Args) testbed.Testbed {
+	t.Helper()
+	d, _ := New(t)
+	return testbed.NewBubbleOver(t, d, args)
+}

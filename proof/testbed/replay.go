@@ -1,0 +1,136 @@
+package testbed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/replay"
+	"github.com/seed-41655fb1/weft/store"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// One starts a deployment of one process. When the test ends, every run is replayed from its log alone: see Replay.
+func One(t testing.TB, registrations ...workflow.Registration) *Process {
+	t.Helper()
+	d := New(t)
+	t.Cleanup(func() { d.Replay(registrations...) }) // when the process has stopped: what is put off last runs first
+	return d.Start(executor.Options{}, registrations...)
+}
+
+// Replay rebuilds every run of the deployment from its log alone: see ReplayRun.
+func (d *Deployment) Replay(registrations ...workflow.Registration) {
+	d.t.Helper()
+	registry := Registry(d.t, registrations...)
+	for token := ""; ; {
+		page, next, err := d.kept.ListRuns(context.Background(), store.Filter{}, token, 100)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for _, run := range page {
+			ReplayRun(d.t, registry.Workflow(run.Type), run.Workflow, d.Commits(run.Workflow, run.Run))
+		}
+		if token = next; token == "" {
+			return
+		}
+	}
+}
+
+// Reporter is the part of testing.TB that ReplayRun needs.
+type Reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// ReplayRun rebuilds a run from its log alone, three times: as an engine does, which holds the code's commands against the
+// recorded ones; by running each task again as if it were new, which must make the same events, byte for byte; and from its
+// events as JSON, which is how a history is kept in a file. The test fails where the code does not do what the log says.
+func ReplayRun(t Reporter, code *engine.Workflow, workflowID string, commits []*history.Commit) {
+	t.Helper()
+	for _, err := range []error{
+		replay.Cold(code, workflowID, commits), replay.Twice(code, workflowID, commits), exported(code, workflowID, commits),
+	} {
+		if err != nil {
+			t.Errorf("replay of workflow %s: %v", workflowID, err)
+		}
+	}
+}
+
+// exported replays a run from its history as JSON, which has to have the same events, with the same times, in the same batches.
+func exported(code *engine.Workflow, workflowID string, commits []*history.Commit) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	events, _ := api.Events(commits, 1, math.MaxInt, math.MaxInt)
+	file, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: commits[0].RunID, Events: events})
+	if err != nil {
+		return err
+	}
+	var read api.HistoryResponse
+	if err := json.Unmarshal(file, &read); err != nil {
+		return err
+	}
+	run, err := replay.FromEvents(read.WorkflowID, read.RunID, read.Events)
+	if err != nil {
+		return err
+	}
+	again, _ := api.Events(run.Log, 1, math.MaxInt, math.MaxInt)
+	second, err := json.Marshal(api.HistoryResponse{WorkflowID: workflowID, RunID: run.State.RunID, Events: again})
+	if err == nil && string(second) != string(file) {
+		err = fmt.Errorf("the history is\n%s\nand made again from that it is\n%s", file, second)
+	}
+	return errors.Join(err, replay.Cold(code, workflowID, run.Log))
+}
+
+// Commits returns the log of a run, checked as a reader checks it: without gaps in its slots and in the ids of its events.
+func (d *Deployment) Commits(workflowID string, number uint32) []*history.Commit {
+	d.t.Helper()
+	run := engine.NewRun(workflowID, number)
+	for _, item := range d.items(workflowID) {
+		if item.Run != number {
+			continue
+		}
+		c, err := history.Decode(item.Slot, item.Body)
+		if err == nil {
+			err = run.Append(c, len(item.Body))
+		}
+		if err != nil {
+			d.t.Fatalf("workflow %s, run %d, slot %d: %v", workflowID, number, item.Slot, err)
+		}
+	}
+	return run.Log
+}
+
+// History lists the types of the events of a workflow's latest run, in order.
+func (p *Process) History(ctx context.Context, workflowID string) (types []history.Type, err error) {
+	for from := int64(1); ; {
+		events, _, more, err := p.Service.History(ctx, workflowID, "", from)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range events {
+			types = append(types, e.Type)
+			from = e.ID + 1
+		}
+		if !more {
+			return types, nil
+		}
+	}
+}
+
+// Count is how many of the events are of a type.
+func Count(events []history.Type, of history.Type) (n int) {
+	for _, typ := range events {
+		if typ == of {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,293 @@
+package testbed
+
+import (
+	"errors"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/executor/host"
+	"github.com/seed-41655fb1/weft/internal/limits"
+	"github.com/seed-41655fb1/weft/internal/meter"
+	"github.com/seed-41655fb1/weft/store"
+)
+
+// Request is a request of the HTTP API in a script: its first line, as in "POST /v1/workflows", and its body.
+type Request struct{ Method, Target, Body string }
+
+// Testbed is where scripts are played: some processes on one store and its queues. Process 1 also handles messages.
+type Testbed interface {
+	// Deploy replaces a process by a new one of a build. It knows nothing of what the one before it had in memory.
+	Deploy(process int, build string)
+	// Do has a process answer a request, and returns when all that it set off at once has been done. A nil answer is a
+	// process that died.
+	Do(process int, r Request) *Answer
+	// Send has a process answer a request, and returns what waits for that, while other things happen.
+	Send(process int, r Request) (wait func() *Answer)
+	// Together has a process answer requests at once: while the first one's commit, or a GET's read, is on its way, the
+	// others come and wait, in their order.
+	Together(process int, requests []Request) []*Answer
+	// Hook sets a hook for the next call of a process, or for all that come; a nil one ends that.
+	Hook(process int, op Op, always bool, hook Hook)
+	// Handler is a process for those who send it requests themselves, from within Run.
+	Handler(process int) http.Handler
+	// Run calls fn, which may send requests and wait by World.
+	Run(fn func())
+	// World is the clock of the processes.
+	World() host.Host
+	// Sleep lets time pass.
+	Sleep(d time.Duration)
+	// Delivered is what handling messages has cost, without reads, since the last call.
+	Delivered() meter.Cost
+	// Warnings is what the processes have told operators since the last call.
+	Warnings() string
+	// Snapshot is all that is stored and sent, for comparison.
+	Snapshot() string
+	// Now is the time.
+	Now() time.Time
+	// Close checks that all runs replay with the code of process 1, and ends the testbed.
+	Close()
+}
+
+// Bubble is a testbed in a bubble of testing/synctest.
+type Bubble struct {
+	t         testing.TB
+	d         *Deployment
+	options   executor.Options
+	processes map[int]*hooked
+	delivered meter.Cost
+	warnings  Warnings
+	settling  atomic.Bool
+}
+
+type hooked struct {
+	*Process
+	hooks *Hooks
+	asked meter.Meter // what its requests cost
+}
+
+// OptionsOf are the options of a testbed's processes: the arguments inflight, bytes and total bound the updates of a run, and rate
+// is that of the task queue slow.
+func OptionsOf(args Args) (o executor.Options) {
+	l := &o.Engine.Limits
+	l.UpdatesInFlight, _ = strconv.Atoi(args["inflight"]) // 0 is the default
+	l.UpdateBytesInFlight, _ = strconv.Atoi(args["bytes"])
+	l.UpdatesInTotal, _ = strconv.Atoi(args["total"])
+	if text := args["rate"]; text != "" {
+		var rate limits.Rate
+		if err := rate.UnmarshalText([]byte(text)); err != nil {
+			panic(err)
+		}
+		o.Rate = func(taskQueue string) limits.Rate {
+			if taskQueue != "slow" {
+				return limits.Rate{}
+			}
+			return rate
+		}
+	}
+	return o
+}
+
+// NewBubble returns a testbed over the store and the queue in memory, with process 1 on build-1 and process 2, which handles no
+// messages, on the same.
+func NewBubble(t testing.TB, args Args) Testbed { return NewBubbleOver(t, New(t), args) }
+
+// NewBubbleOver is NewBubble over the stores of a given deployment.
+func NewBubbleOver(t testing.TB, d *Deployment, args Args) Testbed {
+	t.Helper()
+	b := &Bubble{t: t, d: d, options: OptionsOf(args), processes: map[int]*hooked{}}
+	b.Deploy(1, "build-1")
+	b.Deploy(2, "build-1")
+	return b
+}
+
+// Close implements Testbed. It lets the clock strike the next hour, so that what follows begins at the same time whatever
+// chance made of the waits before it.
+func (b *Bubble) Close() {
+	b.d.CheckReplay(b.processes[1].Process)
+	for _, p := range b.processes {
+		p.Stop()
+	}
+	time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(time.Hour)))
+}
+
+// Deploy implements Testbed.
+func (b *Bubble) Deploy(process int, build string) {
+	if p := b.processes[process]; p != nil {
+		p.Stop()
+	}
+	hooks := b.d.Hook()
+	o := b.options
+	o.Build, o.Logger = build, b.warnings.Logger()
+	start := b.d.Idle
+	if process == 1 {
+		start = b.d.Start
+		b.delivered = meter.Cost{}
+	}
+	b.processes[process] = &hooked{Process: start(o, Workload(build)...), hooks: hooks}
+	synctest.Wait()
+}
+
+// Do implements Testbed.
+func (b *Bubble) Do(process int, r Request) *Answer {
+	answer := <-b.send(process, r)
+	b.settle()
+	return answer
+}
+
+// settle returns when all goroutines wait for something. A hook may stand in the way of one who waits for that already.
+func (b *Bubble) settle() {
+	if b.settling.CompareAndSwap(false, true) {
+		synctest.Wait()
+		b.settling.Store(false)
+	}
+}
+
+// Send implements Testbed.
+func (b *Bubble) Send(process int, r Request) (wait func() *Answer) {
+	answer := b.send(process, r)
+	b.settle()
+	return func() *Answer {
+		a := <-answer
+		b.settle()
+		return a
+	}
+}
+
+// send sends a request on a goroutine of its own, which dies with the process.
+func (b *Bubble) send(process int, r Request) <-chan *Answer {
+	p, answer := b.processes[process], make(chan *Answer, 1)
+	go func() {
+		defer close(answer)
+		a := p.DoWith(p.asked.Counting(b.t.Context()), r.Method, r.Target, r.Body)
+		answer <- a
+	}()
+	return answer
+}
+
+// Handler implements Testbed.
+func (b *Bubble) Handler(process int) http.Handler {
+	p := b.processes[process]
+	return counted{p.Handler, &p.asked}
+}
+
+// Run implements Testbed.
+func (b *Bubble) Run(fn func()) { fn() }
+
+// World implements Testbed.
+func (b *Bubble) World() host.Host { return host.Machine{} }
+
+// Together implements Testbed.
+func (b *Bubble) Together(process int, requests []Request) []*Answer {
+	held, release := make(chan struct{}), make(chan struct{})
+	op := OnPut
+	if requests[0].Method == http.MethodGet {
+		op = OnRead
+	}
+	b.Hook(process, op, false, func(do func() error) error {
+		close(held)
+		<-release
+		return do()
+	})
+	pending := []<-chan *Answer{b.send(process, requests[0])}
+	<-held
+	for _, r := range requests[1:] {
+		pending = append(pending, b.send(process, r))
+		b.settle()
+	}
+	close(release)
+	var answers []*Answer
+	for _, p := range pending {
+		answers = append(answers, <-p)
+	}
+	b.settle()
+	return answers
+}
+
+// Hook implements Testbed.
+func (b *Bubble) Hook(process int, op Op, always bool, hook Hook) {
+	if always {
+		b.processes[process].hooks.Always(op, hook)
+	} else {
+		b.processes[process].hooks.Next(op, hook)
+	}
+}
+
+// Sleep implements Testbed.
+func (b *Bubble) Sleep(d time.Duration) {
+	time.Sleep(d)
+	b.settle()
+}
+
+// Delivered implements Testbed.
+func (b *Bubble) Delivered() meter.Cost {
+	p := b.processes[1]
+	all, asked, before := p.Meter.Cost(), p.asked.Cost(), b.delivered
+	b.delivered = meter.Cost{
+		Writes: all.Writes - asked.Writes, Lost: all.Lost - asked.Lost, Messages: all.Messages - asked.Messages,
+	}
+	return meter.Cost{
+		Writes: b.delivered.Writes - before.Writes, Lost: b.delivered.Lost - before.Lost,
+		Messages: b.delivered.Messages - before.Messages,
+	}
+}
+
+// Warnings implements Testbed.
+func (b *Bubble) Warnings() string { return b.warnings.Take() }
+
+// Snapshot implements Testbed.
+func (b *Bubble) Snapshot() string { return b.d.Snapshot() }
+
+// Now implements Testbed.
+func (b *Bubble) Now() time.Time { return time.Now() }
+
+// Faults are the hooks that scripts name.
+var Faults = map[string]func() Hook{
+	// The commit lands, and the answer does not come.
+	"lose-answer": func() Hook {
+		return func(put func() error) error {
+			if err := put(); err != nil {
+				return err
+			}
+			return store.ErrUnknown
+		}
+	},
+	// The commit lands, and no answer ever comes.
+	"silence": func() Hook {
+		return func(put func() error) error {
+			_ = put() // a repeat finds itself there
+			return store.ErrUnknown
+		}
+	},
+	// The commit does not land, and no answer comes.
+	"lose-request": func() Hook { return func(func() error) error { return store.ErrUnknown } },
+	// The store refuses: there is no such table, or nobody may write to it.
+	"refuse":   func() Hook { return func(func() error) error { return errors.New("access denied") } },
+	"throttle": func() Hook { return func(func() error) error { return store.ErrThrottled } },
+	// The process dies before the commit.
+	"die": func() Hook {
+		var once sync.Once
+		return func(put func() error) (err error) {
+			once.Do(runtime.Goexit)
+			return put()
+		}
+	},
+}
+
+// ParseRequests reads requests that lines of two dashes separate.
+func ParseRequests(text string) []Request {
+	var all []Request
+	for part := range strings.SplitSeq(text, "\n--\n") {
+		first, body, _ := strings.Cut(part, "\n")
+		method, target, _ := strings.Cut(strings.TrimSpace(first), " ")
+		all = append(all, Request{method, target, body})
+	}
+	return all
+}

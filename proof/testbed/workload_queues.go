@@ -1,0 +1,37 @@
+package testbed
+
+import (
+	"time"
+
+	"github.com/seed-41655fb1/weft/activity"
+	"github.com/seed-41655fb1/weft/workflow"
+)
+
+// Leg is a job on a task queue.
+type Leg struct {
+	Job
+	Queue string `json:"queue"`
+	// Times are how many attempts there may be; 0 is any number.
+	Times int `json:"times,omitempty"`
+	// Start is how long it may wait for its first attempt, as "1m"; empty is for ever.
+	Start string `json:"start,omitempty"`
+	// Close is how long all its attempts may take together, as "1m"; empty is for ever.
+	Close string `json:"close,omitempty"`
+}
+
+// Courier does jobs one after the other, each on its task queue, and in one process as far as that may be.
+var Courier = workflow.Declare[[]Leg, []string]("courier")
+
+func courier(ctx workflow.Context, legs []Leg) (done []string, err error) {
+	for _, leg := range legs {
+		o := activity.Options{StartToClose: 2 * time.Hour, Inline: true, TaskQueue: leg.Queue, Retry: activity.Retry{MaxAttempts: leg.Times, NonRetryable: []*activity.Error{ErrBroken}}}
+		o.ScheduleToStart, _ = time.ParseDuration(leg.Start)
+		o.ScheduleToClose, _ = time.ParseDuration(leg.Close)
+		text, err := Work.With(o).Run(ctx, leg.Job)
+		if err != nil {
+			text = err.Error()
+		}
+		done = append(done, text)
+	}
+	return done, nil
+}
