@@ -51,7 +51,7 @@ func Scripts(t testing.TB, testdata string) []string {
 type Script struct {
 	t     testing.TB
 	make  func(testing.TB, Args) Testbed
-	bed Testbed
+	bed   Testbed
 	masks map[string]string // what was masked, and as what
 	names map[string]string // and back, as scripts write it: $run1
 	token string            // the page token seen last
