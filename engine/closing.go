@@ -16,14 +16,14 @@ func (r *Run) closing(o *outbox) {
 		return
 	}
 	if started.Parent != nil && c.NextRun() == "" {
-		o.add(ReportChild, 0)
+		o.add(NotifyParent, 0)
 	}
 	children, externals := r.leaves(c)
 	for _, id := range children {
-		o.add(SettleChild, id)
+		o.add(StartOrCloseChild, id)
 	}
 	for _, id := range externals {
-		o.add(ReachOut, id)
+		o.add(DeliverExternal, id)
 	}
 }
 

@@ -27,12 +27,12 @@ const (
 	StartTask MessageKind = 6
 	// CloseActivity says that the time of an activity is over, all its attempts together.
 	CloseActivity MessageKind = 7
-	// SettleChild asks to start a child, or, where its parent has closed, to do with it what its close policy says.
-	SettleChild MessageKind = 8
-	// ReportChild says that a child has closed: its parent is to be told.
-	ReportChild MessageKind = 9
-	// ReachOut asks to bring a signal to another workflow, or a request that it end.
-	ReachOut MessageKind = 10
+	// StartOrCloseChild asks to start a child, or, where its parent has closed, to do with it what its close policy says.
+	StartOrCloseChild MessageKind = 8
+	// NotifyParent says that a child has closed: its parent is to be told.
+	NotifyParent MessageKind = 9
+	// DeliverExternal asks to bring a signal to another workflow, or a request that it end.
+	DeliverExternal MessageKind = 10
 	// CloseAttempt looks after an attempt at an activity that goes on outside of any process: whether it has taken too long,
 	// or has been silent for too long.
 	CloseAttempt MessageKind = 11
@@ -186,9 +186,9 @@ func (o *outbox) scheduling() {
 			case *history.TimerStarted:
 				add(FireTimer, id).Due = a.FireAt
 			case *history.StartChildWorkflowExecutionInitiated:
-				add(SettleChild, id).Scheduled = c.Time
+				add(StartOrCloseChild, id).Scheduled = c.Time
 			case *history.SignalExternalWorkflowExecutionInitiated, *history.RequestCancelExternalWorkflowExecutionInitiated:
-				add(ReachOut, id).Scheduled = c.Time
+				add(DeliverExternal, id).Scheduled = c.Time
 			case history.Arrival, history.News, history.TaskStep, history.Record, history.Closing: // start nothing
 			}
 			id++
@@ -201,11 +201,11 @@ func (o *outbox) scheduling() {
 func (r *Run) Needed(m *Message) bool {
 	open := !r.State.Status.Closed()
 	switch m.Kind {
-	case ReportChild:
+	case NotifyParent:
 		return !open
-	case SettleChild:
+	case StartOrCloseChild:
 		return r.State.Children[m.EventID] != nil && r.owns(m.EventID)
-	case ReachOut:
+	case DeliverExternal:
 		return r.State.Externals[m.EventID] != nil && r.owns(m.EventID)
 	case RunActivity, CloseActivity, CloseAttempt:
 		return open && r.State.Activities[m.EventID] != nil
@@ -226,7 +226,7 @@ func (r *Run) Needed(m *Message) bool {
 // underWay reports whether a child that a message is about is known to have started: whoever started it has its message until
 // all that follows from that has been sent.
 func (r *Run) underWay(m *Message) bool {
-	return m.Kind == SettleChild && !r.State.Status.Closed() && r.State.Children[m.EventID].RunID != ""
+	return m.Kind == StartOrCloseChild && !r.State.Status.Closed() && r.State.Children[m.EventID].RunID != ""
 }
 
 // Owed lists what commits of these messages' waves schedule and what is still needed, except what the commit except schedules.

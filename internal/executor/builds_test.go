@@ -95,7 +95,7 @@ func TestParkedResult(t *testing.T) {
 // A message that a sweep has sent is parked before the sweep deletes its timer, because the clock of the sweep is ahead. It stays.
 func TestParkedBeforeItsMoment(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.ReachOut, engine.CloseAttempt} {
+	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.DeliverExternal, engine.CloseAttempt} {
 		synctest.Test(t, func(t *testing.T) {
 			d := testbed.New(t)
 			p := d.Start(executor.Options{})

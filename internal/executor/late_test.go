@@ -75,27 +75,27 @@ func TestLostMessagesOfTheLastTask(t *testing.T) {
 		lost     int
 		check    func(t *testing.T, d *testbed.Deployment)
 	}{
-		{"signals", "waits", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *testbed.Deployment) {
+		{"signals", "waits", []engine.MessageKind{engine.DeliverExternal}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if n := notes(d, "h"); n != 1 {
 				t.Errorf("the signal arrived %d times", n)
 			}
 		}},
-		{"signals", "continues", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *testbed.Deployment) {
+		{"signals", "continues", []engine.MessageKind{engine.DeliverExternal}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if n := notes(d, "h"); n != 1 {
 				t.Errorf("the signal arrived %d times", n)
 			}
 		}},
-		{"cancels", "waits", []engine.MessageKind{engine.ReachOut}, 1, func(t *testing.T, d *testbed.Deployment) {
+		{"cancels", "waits", []engine.MessageKind{engine.DeliverExternal}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if status := d.Runs("h")[0].State.Status; status != history.Canceled {
 				t.Errorf("the receiver is %v", status)
 			}
 		}},
-		{"starts", "", []engine.MessageKind{engine.SettleChild}, 1, func(t *testing.T, d *testbed.Deployment) {
+		{"starts", "", []engine.MessageKind{engine.StartOrCloseChild}, 1, func(t *testing.T, d *testbed.Deployment) {
 			if n := len(d.Runs("h")); n != 1 {
 				t.Errorf("the child was started %d times", n)
 			}
 		}},
-		{"signals a child", "", []engine.MessageKind{engine.ReachOut, engine.SettleChild}, 2, func(t *testing.T, d *testbed.Deployment) {
+		{"signals a child", "", []engine.MessageKind{engine.DeliverExternal, engine.StartOrCloseChild}, 2, func(t *testing.T, d *testbed.Deployment) {
 			if n := notes(d, "h"); n != 1 {
 				t.Errorf("the signal arrived %d times", n)
 			}
@@ -193,7 +193,7 @@ func sendLateAgain(t *testing.T, does, next string) {
 // check, which comes first, does not delete the run before they have been handled.
 func TestMessagesOfTheLastTaskOutlastAnOutage(t *testing.T) {
 	t.Parallel()
-	for does, kind := range map[string]engine.MessageKind{"signals": engine.ReachOut, "cancels": engine.ReachOut, "starts": engine.SettleChild} {
+	for does, kind := range map[string]engine.MessageKind{"signals": engine.DeliverExternal, "cancels": engine.DeliverExternal, "starts": engine.StartOrCloseChild} {
 		t.Run(does, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -39,7 +39,7 @@ func (q *forgetful) keep(messages []queue.Message) []queue.Message {
 	defer q.mu.Unlock()
 	kept := slices.DeleteFunc(slices.Clone(messages), func(m queue.Message) bool {
 		d, err := outbox.Decode(m.Body)
-		loses := q.loses && err == nil && (q.kinds == nil && d.Kind == engine.SettleChild || slices.Contains(q.kinds, d.Kind))
+		loses := q.loses && err == nil && (q.kinds == nil && d.Kind == engine.StartOrCloseChild || slices.Contains(q.kinds, d.Kind))
 		if loses {
 			q.last = d
 		}
@@ -251,7 +251,7 @@ func TestOutcomeOfAChildOfARunThatWasReset(t *testing.T) {
 			return one + ", " + two, err
 		}
 		d := testbed.New(t)
-		q := &forgetful{Sender: d.Ports.Queue, kinds: []engine.MessageKind{engine.ReportChild}}
+		q := &forgetful{Sender: d.Ports.Queue, kinds: []engine.MessageKind{engine.NotifyParent}}
 		d.Ports.Queue = q
 		registrations := []workflow.Registration{workflow.Bind(kid, runKid), workflow.Bind(parent, code)}
 		frozen, other := d.Idle(executor.Options{}, registrations...), d.Idle(executor.Options{}, registrations...)

@@ -342,10 +342,10 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 			continue
 		}
 		for _, due := range run.needed(c) {
-			if due.Kind == SettleChild && !run.Closed() && run.started(due.Event) {
+			if due.Kind == StartOrCloseChild && !run.Closed() && run.started(due.Event) {
 				continue // whoever started the child has its message until all is sent
 			}
-			if due.Kind == ReportChild && g.Kind == SettleChild {
+			if due.Kind == NotifyParent && g.Kind == StartOrCloseChild {
 				continue // it tells the parent itself
 			}
 			if k.sent[sending{c.Run, due.Kind, due.Event}] <= k.landed[c.ID] {

@@ -309,9 +309,9 @@ func (o Owing) text() string {
 		return fmt.Sprintf("activity %d", o.Event)
 	case FireTimer:
 		return fmt.Sprintf("timer %d", o.Event)
-	case SettleChild:
+	case StartOrCloseChild:
 		return fmt.Sprintf("child %d", o.Event)
-	case ReportChild:
+	case NotifyParent:
 		return "report of a child"
 	case TakeResult:
 		return fmt.Sprintf("result of %d", o.Event)

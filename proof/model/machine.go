@@ -269,12 +269,12 @@ func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 		return []*Commit{c, next}
 	}
 	if first.Workflow == 1 {
-		c.Sched = append(c.Sched, Owing{ReportChild, 0})
+		c.Sched = append(c.Sched, Owing{NotifyParent, 0})
 	}
 	for i := range m.tasks {
 		t, event := &m.tasks[i], int32(i+1)
-		if t.kind == SettleChild && f.sched&(1<<event) != 0 && f.done&(1<<event) == 0 && m.on(ClosePolicy) && !t.abandon {
-			c.Sched = append(c.Sched, Owing{SettleChild, event})
+		if t.kind == StartOrCloseChild && f.sched&(1<<event) != 0 && f.done&(1<<event) == 0 && m.on(ClosePolicy) && !t.abandon {
+			c.Sched = append(c.Sched, Owing{StartOrCloseChild, event})
 		}
 	}
 	return []*Commit{c}
@@ -890,7 +890,7 @@ func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 			return
 		}
 		m.resolve(s0, pi, text+": the timer fires")
-	case SettleChild:
+	case StartOrCloseChild:
 		s := s0.clone()
 		p := &s.procs[pi]
 		p.PC, p.Verdict = pcChild, 0
@@ -898,7 +898,7 @@ func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 			p.Verdict = 1
 		}
 		m.add(s, "%s: the parent is %s", text, map[bool]string{false: "open", true: "closed"}[run.Closed()])
-	case ReportChild:
+	case NotifyParent:
 		m.report(s0, pi, text)
 	}
 }
@@ -907,7 +907,7 @@ func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 func (m *machine) repair(s *State, pi int, run *Run, text string) {
 	p := &s.procs[pi]
 	sends := m.again(m.owed(run, p.triggers(), nil), int32(len(run.Commits)), p.Held[0].Wave)
-	if p.Work.Kind == SettleChild && m.repairs() {
+	if p.Work.Kind == StartOrCloseChild && m.repairs() {
 		sends = append(sends, m.foreign(s, 1, p)...)
 	}
 	p.next(sends, pcDelete)
@@ -922,7 +922,7 @@ func (m *machine) foreign(s *State, workflow uint32, p *Proc) (sends []Message) 
 	for i := range s.logs[workflow] {
 		r := &s.logs[workflow][i]
 		for _, g := range m.again(m.owed(r, []Trigger{{p.Work.Wave, 0}}, nil), int32(len(r.Commits)), p.Work.Wave) {
-			if p.Work.Kind != SettleChild || g.Kind != ReportChild {
+			if p.Work.Kind != StartOrCloseChild || g.Kind != NotifyParent {
 				sends = append(sends, g)
 			}
 		}
@@ -1318,7 +1318,7 @@ func (m *machine) news(s0 *State, pi int, text string) {
 // report tells the parent how a child has ended.
 func (m *machine) report(s0 *State, pi int, text string) {
 	v := Look(s0.logs[0])
-	event := int32(slices.IndexFunc(m.tasks, func(t task) bool { return t.kind == SettleChild }) + 1)
+	event := int32(slices.IndexFunc(m.tasks, func(t task) bool { return t.kind == StartOrCloseChild }) + 1)
 	if v.Run == nil || v.Run.Closed() || v.Run.resolved(event) {
 		s := s0.clone()
 		p := &s.procs[pi]

@@ -286,7 +286,7 @@ func (m *machine) crash(s0 *State, pi int) {
 // deliver has a visible message received, or something happen to it.
 func (m *machine) deliver(s0 *State, i int, free bool) {
 	g := s0.queue[i]
-	waits := g.Kind == SettleChild && g.Attempt > 1 && (len(s0.floats) > 0 || slices.ContainsFunc(s0.procs, func(p Proc) bool { return p.Work.Kind == SettleChild }))
+	waits := g.Kind == StartOrCloseChild && g.Attempt > 1 && (len(s0.floats) > 0 || slices.ContainsFunc(s0.procs, func(p Proc) bool { return p.Work.Kind == StartOrCloseChild }))
 	if free && !waits {
 		s := s0.clone()
 		s.queue = slices.Delete(s.queue, i, i+1)
@@ -554,7 +554,7 @@ func (m *machine) finished(s *State) string {
 				continue
 			}
 			t := &m.tasks[i]
-			if t.kind == SettleChild && len(s.logs[1]) > 0 && !s.logs[1][len(s.logs[1])-1].Closed() {
+			if t.kind == StartOrCloseChild && len(s.logs[1]) > 0 && !s.logs[1][len(s.logs[1])-1].Closed() {
 				continue // the child is stranded, then, or waits
 			}
 			return fmt.Sprintf("an open run is stranded: it waits for event %d, and nothing brings it", i+1)

@@ -14,14 +14,14 @@ const (
 	TakeResult   Kind = 5
 	StartTask    Kind = 6
 	CloseActiv   Kind = 7
-	SettleChild  Kind = 8
-	ReportChild  Kind = 9
-	ReachOut     Kind = 10
+	StartOrCloseChild  Kind = 8
+	NotifyParent  Kind = 9
+	DeliverExternal     Kind = 10
 	CloseAttempt Kind = 11
 )
 
 // outlives reports whether work of this kind remains to be done after its run has closed.
-func (k Kind) outlives() bool { return k == SettleChild || k == ReportChild || k == ReachOut }
+func (k Kind) outlives() bool { return k == StartOrCloseChild || k == NotifyParent || k == DeliverExternal }
 
 // Status is the state of a run after a commit.
 type Status uint8
@@ -167,7 +167,7 @@ func (r *Run) scheduled(event int32) *Commit {
 // Needed reports whether what a message asks for still has to be done (engine.Run.Needed). commit is the one that schedules it.
 func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 	switch {
-	case k == ReportChild:
+	case k == NotifyParent:
 		return r.Closed()
 	case k.outlives():
 		return !r.resolved(event)
@@ -462,7 +462,7 @@ func fits(runs []Run, c *Commit) string {
 		}
 	}
 	for _, o := range c.Sched {
-		if c.Status == Open && (o.Kind == RunActivity || o.Kind == FireTimer || o.Kind == SettleChild) && run.scheduled(o.Event) != nil {
+		if c.Status == Open && (o.Kind == RunActivity || o.Kind == FireTimer || o.Kind == StartOrCloseChild) && run.scheduled(o.Event) != nil {
 			return "an event was scheduled twice"
 		}
 	}

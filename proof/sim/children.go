@@ -230,7 +230,7 @@ const stormyCount = 200
 // sent demands that messages between workflows do not multiply.
 func (a *audit) sent(m *engine.Message) {
 	a.copied(m)
-	if m.Kind != engine.SettleChild && m.Kind != engine.ReportChild && m.Kind != engine.ReachOut {
+	if m.Kind != engine.StartOrCloseChild && m.Kind != engine.NotifyParent && m.Kind != engine.DeliverExternal {
 		return
 	}
 	if run := a.current[place{m.WorkflowID, m.RunID.Number()}]; run == nil || int(m.Slot) >= len(run.Log) || run.Log[m.Slot].ID != m.Commit {

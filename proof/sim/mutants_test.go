@@ -49,7 +49,7 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "a parent is not told how its child ended", file: "engine/closing.go",
-		old: "o.add(ReportChild, 0)", new: "_ = o",
+		old: "o.add(NotifyParent, 0)", new: "_ = o",
 	},
 	{
 		name: "what a message did to another workflow is not repaired", file: "internal/executor/inbox/repair.go",

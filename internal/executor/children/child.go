@@ -286,7 +286,7 @@ func RedirectStray(t *session.Session, m *engine.Message) []engine.Message {
 		return nil
 	}
 	settles := *m
-	settles.Kind, settles.EventID, settles.Result, settles.Due, settles.Sent = engine.SettleChild, child, nil, 0, 0
+	settles.Kind, settles.EventID, settles.Result, settles.Due, settles.Sent = engine.StartOrCloseChild, child, nil, 0, 0
 	settles.Attempt = 2 // whoever handles it looks at the log of the parent
 	var all []engine.Message
 	if started {

@@ -45,7 +45,7 @@ func ends(ctx context.Context, s *session.Process, e *outbound) (ends bool, err 
 			switch {
 			case child == nil:
 				return nil
-			case run.Needed(&engine.Message{Kind: engine.SettleChild, EventID: by.InitiatedEventID}):
+			case run.Needed(&engine.Message{Kind: engine.StartOrCloseChild, EventID: by.InitiatedEventID}):
 				ends = child.Policy == history.TerminateChild
 				return nil
 			}

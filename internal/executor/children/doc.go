@@ -3,11 +3,11 @@
 // Two workflows have two logs, and no put spans them. A message carries each step from one log to the other:
 //
 //	the parent's log          the child's log                     the parent's log
-//	Initiated ── SettleChild ─▶ Started, first task ─┐
+//	Initiated ── StartOrCloseChild ─▶ Started, first task ─┐
 //	                                                 └───────────▶ ChildWorkflowExecutionStarted
-//	                            ... closes ── ReportChild ───────▶ ChildWorkflowExecutionCompleted
-//	closes ───── SettleChild ─▶ terminated, canceled, or left
-//	Initiated ── ReachOut ────▶ Signaled ────────────────────────▶ ExternalWorkflowExecutionSignaled
+//	                            ... closes ── NotifyParent ───────▶ ChildWorkflowExecutionCompleted
+//	closes ───── StartOrCloseChild ─▶ terminated, canceled, or left
+//	Initiated ── DeliverExternal ────▶ Signaled ────────────────────────▶ ExternalWorkflowExecutionSignaled
 //
 // Each step is done once because its receiver recognizes it: a child by the request id of its start, a signal by its
 // own request id, news by what is pending. The commit that closes a run schedules messages like any other commit, for

@@ -27,7 +27,7 @@ func DeliverExternal(ctx context.Context, s *session.Process, m *engine.Message)
 	}
 	if child := e.child; child != nil && child.RunID == "" {
 		start := *m
-		start.Kind, start.EventID, start.Slot, start.Commit = engine.SettleChild, child.EventID, child.Slot, child.Commit
+		start.Kind, start.EventID, start.Slot, start.Commit = engine.StartOrCloseChild, child.EventID, child.Slot, child.Commit
 		if _, err := StartOrClose(ctx, s, &start); err != nil {
 			return true, err
 		}

@@ -31,7 +31,7 @@ type outbound struct {
 // load finds what a message asks for. It is nil where that will not be done, or was and nothing is left to be repaired.
 func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbound, found bool, err error) {
 	err = s.At(ctx, m.WorkflowID, func(ctx context.Context, t *session.Session) error {
-		if m.Kind == engine.SettleChild && m.Attempt > 1 { // it was sent because the parent has closed, which this process may not know
+		if m.Kind == engine.StartOrCloseChild && m.Attempt > 1 { // it was sent because the parent has closed, which this process may not know
 			if err := t.View.EnsureFresh(ctx); err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func load(ctx context.Context, s *session.Process, m *engine.Message) (e *outbou
 		}
 		e = &outbound{message: m, closed: closed, closeTime: run.State.CloseTime}
 		child := m.EventID
-		if m.Kind == engine.ReachOut {
+		if m.Kind == engine.DeliverExternal {
 			e.external = run.State.Externals[m.EventID]
 			if run.State.Reset == nil { // which copies what was sent before
 				e.sent = run.TimeOf(e.external.Slot)

@@ -75,11 +75,11 @@ func handleNamed(ctx context.Context, s *session.Process, d inbox.Delivery) (fou
 	switch d.Kind {
 	case engine.RunActivity:
 		return activities.Handle(ctx, s, d)
-	case engine.SettleChild:
+	case engine.StartOrCloseChild:
 		return children.AfterEnd(ctx, s, d.Message, children.StartOrClose)
-	case engine.ReportChild:
+	case engine.NotifyParent:
 		return children.NotifyParent(ctx, s, d.Message)
-	case engine.ReachOut:
+	case engine.DeliverExternal:
 		return children.AfterEnd(ctx, s, d.Message, children.DeliverExternal)
 	case engine.FireTimer, engine.RetryTask, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt: // see act
 	}
@@ -165,7 +165,7 @@ func act(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Mes
 		return commit.Transition(ctx, t, run, run.TimeOut(t.Writer(m)), m)
 	case engine.TakeResult:
 		return commit.Events(ctx, t, run, run.Awaited(*m.Result), m)
-	case engine.RunActivity, engine.SettleChild, engine.ReportChild, engine.ReachOut: // see handleNamed
+	case engine.RunActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal: // see handleNamed
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ func RepairForeign(ctx context.Context, t *session.Session, m *engine.Message) e
 		if err != nil {
 			return err
 		}
-		if m.Kind == engine.SettleChild { // its handler tells the parent itself
-			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.ReportChild })
+		if m.Kind == engine.StartOrCloseChild { // its handler tells the parent itself
+			owed = slices.DeleteFunc(owed, func(o engine.Message) bool { return o.Kind == engine.NotifyParent })
 		}
 		return t.Outbox.Send(ctx, owed)
 	}

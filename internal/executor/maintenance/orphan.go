@@ -50,7 +50,7 @@ func lostCloseMessage(ctx context.Context, s *session.Process, r *round, o orpha
 // ended, or is to outlive it.
 func closeMessage(run *engine.Run, child int64) *engine.Message {
 	for _, m := range run.Messages(run.Last()) {
-		if m.Kind == engine.SettleChild && m.EventID == child && run.Needed(&m) && run.State.Children[child].Policy != history.AbandonChild {
+		if m.Kind == engine.StartOrCloseChild && m.EventID == child && run.Needed(&m) && run.State.Children[child].Policy != history.AbandonChild {
 			return &m
 		}
 	}

@@ -31,7 +31,7 @@ func resend(ctx context.Context, s *session.Process, r *round, workflowID string
 	}
 	late := 0
 	for _, m := range messages {
-		late += oneIf(m.Kind != engine.SettleChild) // a child may take as long as it likes: this only asks how it is
+		late += oneIf(m.Kind != engine.StartOrCloseChild) // a child may take as long as it likes: this only asks how it is
 	}
 	policy, err := lostCloseMessage(ctx, s, r, child)
 	if err != nil {
@@ -93,7 +93,7 @@ func owes(ctx context.Context, s *session.Process, r *round, part []store.Item, 
 		return false, err
 	}
 	return slices.ContainsFunc(run.Messages(run.Last()), func(m engine.Message) bool {
-		return (m.Kind == engine.SettleChild || m.Kind == engine.ReachOut) && run.Needed(&m)
+		return (m.Kind == engine.StartOrCloseChild || m.Kind == engine.DeliverExternal) && run.Needed(&m)
 	}), nil
 }
 
@@ -125,8 +125,8 @@ func runOf(part []store.Item) *engine.Run {
 // unconfirmed lists what a closed run has sent to workflows that do not ask for it, as messages that are marked as late.
 func unconfirmed(run *engine.Run) (messages []engine.Message) {
 	for _, m := range run.Messages(run.Last()) {
-		starts := m.Kind == engine.SettleChild && run.State.Children[m.EventID] != nil && run.State.Children[m.EventID].Policy == history.AbandonChild
-		if (starts || m.Kind == engine.ReachOut) && run.Needed(&m) {
+		starts := m.Kind == engine.StartOrCloseChild && run.State.Children[m.EventID] != nil && run.State.Children[m.EventID].Policy == history.AbandonChild
+		if (starts || m.Kind == engine.DeliverExternal) && run.Needed(&m) {
 			m.Late = true
 			messages = append(messages, m)
 		}
@@ -182,7 +182,7 @@ func inPlaceOf(s *session.Process, m engine.Message, run *engine.Run, kept map[i
 		event = m.EventID
 	case engine.RetryTask:
 		event = run.State.LastTask.TaskScheduledID()
-	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt, engine.SettleChild, engine.ReportChild, engine.ReachOut:
+	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.CloseAttempt, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal:
 		// have no attempts
 	}
 	a := kept[event]

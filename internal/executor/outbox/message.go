@@ -44,7 +44,7 @@ func parkedID(m *engine.Message) string {
 	switch m.Kind {
 	case engine.RunActivity, engine.RetryTask, engine.CloseAttempt:
 		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
-	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.SettleChild, engine.ReportChild, engine.ReachOut:
+	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal:
 	}
 	return fmt.Sprintf("%s-%x", timerID(m), m.Wave)
 }

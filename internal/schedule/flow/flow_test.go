@@ -349,7 +349,7 @@ func TestEndBeforeItBegins(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			overtook := handle(t, d, p, func(m *engine.Message) bool { return m.Kind == engine.ReachOut })
+			overtook := handle(t, d, p, func(m *engine.Message) bool { return m.Kind == engine.DeliverExternal })
 			if overtook != 1 {
 				t.Fatalf("%d requests are on their way, want one", overtook)
 			}
