@@ -34,7 +34,7 @@ func writeMessage(w *wire.Writer, a *Message) {
 		w.Int64(a.EventID)
 	}
 	w.Uint(7)
-	w.Uint(uint64(a.Wave))
+	w.Uint(uint64(a.CausationID))
 	if a.Attempt == 0 {
 		n--
 	} else {
@@ -139,7 +139,7 @@ func readMessage(r *wire.Reader, a *Message) {
 		case 6:
 			a.EventID = r.Int64()
 		case 7:
-			a.Wave = history.Wave(r.Uint(1<<64 - 1))
+			a.CausationID = history.CausationID(r.Uint(1<<64 - 1))
 		case 8:
 			a.Attempt = r.Int()
 		case 9:

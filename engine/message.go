@@ -62,9 +62,9 @@ type Message struct {
 	Commit history.CommitID `cbor:"5,keyasint"`
 	// EventID is the event that scheduled the activity or the timer; 0 where there is none.
 	EventID int64 `cbor:"6,keyasint,omitempty"`
-	// Wave is what the message's copies and attempts and its result inherit. 0 in what is to be sent again: each sending of it
+	// CausationID is what the message's copies and attempts and its result inherit. 0 in what is to be sent again: each sending of it
 	// has one of its own.
-	Wave history.Wave `cbor:"7,keyasint"`
+	CausationID history.CausationID `cbor:"7,keyasint"`
 	// Attempt counts attempts: of the activity, or of the workflow task.
 	Attempt int `cbor:"8,keyasint,omitempty"`
 	// Due is when it is to be acted on; 0 is at once.
@@ -127,7 +127,7 @@ func (o *outbox) add(kind MessageKind, event int64) *Message {
 	}
 	o.messages = append(o.messages, Message{
 		Kind: kind, WorkflowID: o.workflowID, RunID: c.RunID, Slot: slot, Commit: c.ID,
-		EventID: event, Wave: history.NewWave(c.ID, about), Attempt: 1,
+		EventID: event, CausationID: history.NewCausationID(c.ID, about), Attempt: 1,
 	})
 	return &o.messages[len(o.messages)-1]
 }
@@ -229,11 +229,11 @@ func (r *Run) underWay(m *Message) bool {
 	return m.Kind == StartOrCloseChild && !r.State.Status.Closed() && r.State.Children[m.EventID].RunID != ""
 }
 
-// Owed lists what commits of these messages' waves schedule and what is still needed, except what the commit except schedules.
+// Owed lists what commits of these messages' causation ids schedule and what is still needed, except what the commit except schedules.
 // Whoever holds a message sends these before it deletes the message: the one who made those commits on its behalf may have died
-// before it sent them. They have no wave yet, so that each sending gets its own: that one alone answers for what it sets off, and
-// the copies that there may be of it set off nothing more. A message that takes the place of an inline step keeps the wave: whoever
-// took that step may go on, or have gone on, and commits with the wave, and nobody else may be left who answers for it.
+// before it sent them. They have no causation id yet, so that each sending gets its own: that one alone answers for what it sets off, and
+// the copies that there may be of it set off nothing more. A message that takes the place of an inline step keeps the causation id: whoever
+// took that step may go on, or have gone on, and commits with the causation id, and nobody else may be left who answers for it.
 //
 // caused are the commits in the slots that Caused returns.
 func (r *Run) Owed(triggers []*Message, caused []*history.Commit, except *history.Commit) []Message {
@@ -247,9 +247,9 @@ func (r *Run) Owed(triggers []*Message, caused []*history.Commit, except *histor
 		inline := mayBeInline(all)
 		for i, m := range all {
 			if r.Needed(&m) && !r.underWay(&m) {
-				m.Wave, m.Seen = 0, r.State.NextSlot
+				m.CausationID, m.Seen = 0, r.State.NextSlot
 				if inline && i == 0 {
-					m.Wave = triggers[of].Wave
+					m.CausationID = triggers[of].CausationID
 				}
 				owed = append(owed, m)
 			}
@@ -268,10 +268,10 @@ func mayBeInline(all []Message) bool {
 // this run. What came later here, messages of this run brought about, and they see to it.
 func (r *Run) OwedFirst(trigger *Message) []Message {
 	var owed []Message
-	if c := r.First(); slices.Contains(c.Waves, trigger.Wave) {
+	if c := r.First(); slices.Contains(c.CausationIDs, trigger.CausationID) {
 		for _, m := range r.Messages(c) {
 			if r.Needed(&m) {
-				m.Wave, m.Seen = 0, 1
+				m.CausationID, m.Seen = 0, 1
 				owed = append(owed, m)
 			}
 		}
@@ -279,14 +279,14 @@ func (r *Run) OwedFirst(trigger *Message) []Message {
 	return owed
 }
 
-// Waves are the waves of messages, each once.
-func Waves(triggers []*Message) (waves []history.Wave) {
+// CausationIDs are the causation ids of messages, each once.
+func CausationIDs(triggers []*Message) (causationIDs []history.CausationID) {
 	for _, m := range triggers {
-		if !slices.Contains(waves, m.Wave) {
-			waves = append(waves, m.Wave)
+		if !slices.Contains(causationIDs, m.CausationID) {
+			causationIDs = append(causationIDs, m.CausationID)
 		}
 	}
-	return waves
+	return causationIDs
 }
 
 // NextAttempt decides whether an activity that failed in this attempt is tried again, and when. now is when it failed.

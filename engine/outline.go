@@ -34,7 +34,7 @@ const (
 	// decoded is about how many bytes of memory a byte of a stored commit takes.
 	decoded = 4
 	// outlined is about how many bytes of memory a commit takes that Trim has dropped: its outline, its size, its place in Log, and its
-	// slot among those of its wave.
+	// slot among those of its causation id.
 	outlined = 128
 	// heldEach is about how many bytes of memory the state takes for what is pending, or for an update, without its payloads.
 	heldEach = 256
@@ -147,14 +147,14 @@ func (r *Run) BatchesBefore(slot uint32) int {
 // scanned is how many commits a run may have for Caused to look at all of them. Those of a longer run have an index.
 const scanned = 512
 
-// Caused returns the slots of the commits that the waves of messages have caused, in order, without those before Message.Seen: what
+// Caused returns the slots of the commits that the causation ids of messages have caused, in order, without those before Message.Seen: what
 // these schedule may be owed. Of a closed run it is the last one or none, which schedules what the run still does to others.
 func (r *Run) Caused(triggers []*Message) (slots []uint32) {
 	first := 0
 	if r.State.Status.Closed() {
 		first = len(r.Log) - 1
 	}
-	if r.waves == nil && len(r.Log)-first <= scanned {
+	if r.causationIDs == nil && len(r.Log)-first <= scanned {
 		for _, c := range r.Log[first:] {
 			if causedBy(c, triggers) >= 0 {
 				slots = append(slots, c.Slot)
@@ -164,7 +164,7 @@ func (r *Run) Caused(triggers []*Message) (slots []uint32) {
 	}
 	r.indexWaves()
 	for _, m := range triggers {
-		for _, slot := range r.waves[m.Wave] {
+		for _, slot := range r.causationIDs[m.CausationID] {
 			if int(slot) >= first && slot >= m.Seen {
 				slots = append(slots, slot)
 			}
@@ -174,24 +174,24 @@ func (r *Run) Caused(triggers []*Message) (slots []uint32) {
 	return slices.Compact(slots)
 }
 
-// causedBy returns the index of the message whose wave has caused a commit, or -1.
+// causedBy returns the index of the message whose causation id has caused a commit, or -1.
 func causedBy(c *history.Commit, triggers []*Message) int {
-	return slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.Waves, m.Wave) })
+	return slices.IndexFunc(triggers, func(m *Message) bool { return c.Slot >= m.Seen && slices.Contains(c.CausationIDs, m.CausationID) })
 }
 
-// indexWaves makes the index of the waves, if there is none yet.
+// indexWaves makes the index of the causation ids, if there is none yet.
 func (r *Run) indexWaves() {
-	if r.waves != nil {
+	if r.causationIDs != nil {
 		return
 	}
-	r.waves = map[history.Wave][]uint32{}
+	r.causationIDs = map[history.CausationID][]uint32{}
 	for _, c := range r.Log {
 		r.indexWavesOf(c)
 	}
 }
 
 func (r *Run) indexWavesOf(c *history.Commit) {
-	for _, wave := range c.Waves {
-		r.waves[wave] = append(r.waves[wave], c.Slot)
+	for _, causation := range c.CausationIDs {
+		r.causationIDs[causation] = append(r.causationIDs[causation], c.Slot)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// longRun returns a run of n commits, each of which has two events or, every tenth, none. The wave i caused the commits in the slots i and
+// longRun returns a run of n commits, each of which has two events or, every tenth, none. The causation id i caused the commits in the slots i and
 // i+n/2.
 func longRun(t *testing.T, n int) *engine.Run {
 	t.Helper()
@@ -16,7 +16,7 @@ func longRun(t *testing.T, n int) *engine.Run {
 	for slot := range n {
 		c := &history.Commit{
 			ID: history.CommitID{byte(slot), byte(slot >> 8)}, RunID: "1-0", Slot: uint32(slot), FirstEventID: run.State.NextEventID,
-			Time: history.Timestamp(1000 * slot), Waves: []history.Wave{history.Wave(slot%(n/2) + 1)},
+			Time: history.Timestamp(1000 * slot), CausationIDs: []history.CausationID{history.CausationID(slot%(n/2) + 1)},
 		}
 		signal := history.Of(&history.WorkflowExecutionSignaled{SignalName: "s"})
 		switch {
@@ -64,14 +64,14 @@ func TestTrimmedRunKnowsItsCommits(t *testing.T) {
 	}
 }
 
-// What a wave has caused is found in a short run and in a long one, trimmed or not.
+// What a causation id has caused is found in a short run and in a long one, trimmed or not.
 func TestCaused(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{100, 700} {
 		for _, most := range []int64{1 << 30, 16 * 500} {
 			run := longRun(t, n)
 			run.Trim(most)
-			triggers := []*engine.Message{{Wave: 8}, {Wave: 3, Seen: 20}, {Wave: 1000}, {Wave: 8}}
+			triggers := []*engine.Message{{CausationID: 8}, {CausationID: 3, Seen: 20}, {CausationID: 1000}, {CausationID: 8}}
 			want := []uint32{7, uint32(n/2 + 2), uint32(n/2 + 7)}
 			if got := run.Caused(triggers); !slices.Equal(got, want) {
 				t.Errorf("%d commits of which %d lack: %v, want %v", n, run.Lacks(1), got, want)

@@ -25,8 +25,8 @@ type Run struct {
 	batches  uint32
 	// tail is the last commit that is no fence; nil if there is none.
 	tail *history.Commit
-	// waves has the slots of the commits that each wave has caused; nil in a run that has few commits.
-	waves map[history.Wave][]uint32
+	// causation ids has the slots of the commits that each causation id has caused; nil in a run that has few commits.
+	causationIDs map[history.CausationID][]uint32
 }
 
 // NewRun returns a run without commits.
@@ -55,7 +55,7 @@ func (r *Run) Append(c *history.Commit, size int) error {
 	if !c.Fence() {
 		r.tail = c
 	}
-	if r.waves != nil {
+	if r.causationIDs != nil {
 		r.indexWavesOf(c)
 	}
 	return nil
@@ -88,8 +88,8 @@ type Writer struct {
 	Commit history.CommitID
 	// Build is the build of the code that runs.
 	Build string
-	// Waves are the waves of the messages that triggered it; none for a request.
-	Waves []history.Wave
+	// CausationIDs are the causation ids of the messages that triggered it; none for a request.
+	CausationIDs []history.CausationID
 	// RunID is the id of a run that is started, and NextRunID of the one that continues this one, should the code say so.
 	RunID, NextRunID history.RunID
 	// Retention is how long a run that is opened is kept after it has closed.
@@ -134,7 +134,7 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 	s := r.State
 	c := &history.Commit{
 		ID: w.Commit, RunID: s.RunID, Slot: s.NextSlot, FirstEventID: s.NextEventID, Time: max(w.Now, s.LastTime),
-		Status: s.Status, Pending: s.Pending, Brought: brought, Waves: w.Waves, Expires: s.Expires,
+		Status: s.Status, Pending: s.Pending, Brought: brought, CausationIDs: w.CausationIDs, Expires: s.Expires,
 	}
 	if r.State.NextSlot == 0 {
 		c.RunID = w.RunID

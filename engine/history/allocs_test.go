@@ -9,7 +9,7 @@ import (
 )
 
 // A typical step is decoded with as many allocations as it has parts: the commit, its task, its two lists of events, their
-// attributes and payloads, and its waves. Its three texts come from the commits before.
+// attributes and payloads, and its causation ids. Its three texts come from the commits before.
 func TestAllocationsOfATypicalCommit(t *testing.T) {
 	c := typical()
 	data := encode(t, c)

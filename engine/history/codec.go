@@ -40,7 +40,7 @@ type stored struct {
 	Task         *Task     `cbor:"7,keyasint,omitempty"`
 	Brought      []Event   `cbor:"8,keyasint,omitempty"`
 	Commands     []Event   `cbor:"9,keyasint,omitempty"`
-	Waves        []Wave    `cbor:"10,keyasint,omitempty"`
+	CausationIDs        []CausationID    `cbor:"10,keyasint,omitempty"`
 	Expires      Timestamp `cbor:"11,keyasint,omitempty"`
 	Copied       []copied  `cbor:"12,keyasint,omitempty"`
 	Beside       uint32    `cbor:"13,keyasint,omitempty"`
@@ -80,7 +80,7 @@ func must[T any](v T, err error) T {
 func Encode(c *Commit) ([]byte, error) {
 	s := stored{
 		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
-		Task: c.Task, Brought: c.Brought, Commands: c.Commands, Waves: c.Waves, Expires: c.Expires, Beside: c.Beside,
+		Task: c.Task, Brought: c.Brought, Commands: c.Commands, CausationIDs: c.CausationIDs, Expires: c.Expires, Beside: c.Beside,
 	}
 	for _, part := range c.Copied {
 		s.Copied = append(s.Copied, copied{part.Time, part.Task, part.Brought, part.Commands})
@@ -122,7 +122,7 @@ func decode(slot uint32, data []byte, names *wire.Names) (*Commit, error) {
 func (s *stored) commit(slot uint32) (*Commit, error) {
 	c := &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
-		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, Waves: s.Waves, Expires: s.Expires, Beside: s.Beside,
+		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, CausationIDs: s.CausationIDs, Expires: s.Expires, Beside: s.Beside,
 	}
 	for _, part := range s.Copied {
 		c.Copy(&Commit{Time: part.Time, Task: part.Task, Brought: part.Brought, Commands: part.Commands})

@@ -2339,17 +2339,17 @@ func writeStored(w *wire.Writer, a *stored) {
 			writeEvent(w, &a.Commands[i])
 		}
 	}
-	if len(a.Waves) == 0 {
+	if len(a.CausationIDs) == 0 {
 		n--
 	} else {
 		w.Uint(10)
-		if a.Waves == nil {
+		if a.CausationIDs == nil {
 			w.Null()
 		} else {
-			w.Array(len(a.Waves))
+			w.Array(len(a.CausationIDs))
 		}
-		for i := range a.Waves {
-			w.Uint(uint64(a.Waves[i]))
+		for i := range a.CausationIDs {
+			w.Uint(uint64(a.CausationIDs[i]))
 		}
 	}
 	if a.Expires == 0 {
@@ -2417,9 +2417,9 @@ func readStored(r *wire.Reader, a *stored) {
 			}
 		case 10:
 			if n, null := r.Array(1); !null {
-				a.Waves = make([]Wave, n)
-				for i := range a.Waves {
-					a.Waves[i] = Wave(r.Uint(1<<64 - 1))
+				a.CausationIDs = make([]CausationID, n)
+				for i := range a.CausationIDs {
+					a.CausationIDs[i] = CausationID(r.Uint(1<<64 - 1))
 				}
 			}
 		case 11:

@@ -335,7 +335,7 @@ func TestListsOfTheSmallestItems(t *testing.T) {
 	smallest := &UpsertWorkflowSearchAttributes{SearchAttributes: make(SearchAttributes, items), Removed: make([]string, items)}
 	for _, s := range []*stored{
 		{Copied: make([]copied, items)},
-		{Waves: make([]Wave, items)},
+		{CausationIDs: make([]CausationID, items)},
 		{Brought: []Event{Of(smallest)}, Commands: []Event{Of(&ActivityTaskScheduled{Header: make(Header, items)})}},
 		{Copied: []copied{{Brought: []Event{Of(smallest)}, Commands: []Event{Of(smallest)}}, {}}},
 	} {
@@ -370,7 +370,7 @@ func TestMemoryOfCorruptBodies(t *testing.T) { // not parallel: it counts what t
 		"copied commits, one for each byte":        {{0xa1, 0x0c}, list(room)},
 		"copied commits, one for each three bytes": {{0xa1, 0x0c}, list(room / 3)},
 		"events":                             {{0xa1, 0x08}, list(room)},
-		"waves":                              {{0xa1, 0x0a}, list(room)},
+		"causation ids":                              {{0xa1, 0x0a}, list(room)},
 		"lists in lists, each of them large": nested(room, room, room, room),
 		"lists in lists, for which there are bytes": nested(room/12, room/4, room/20, room/4),
 		"lists in lists, all but the first large":   nested(1, room, room/5, room),

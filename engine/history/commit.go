@@ -148,8 +148,8 @@ type Commit struct {
 	Brought []Event
 	// Commands are the events that the code's commands became, in the order in which it issued them.
 	Commands []Event
-	// Waves are the waves of the messages that triggered it; none where a request did.
-	Waves []Wave
+	// CausationIDs are the causation ids of the messages that triggered it; none where a request did.
+	CausationIDs []CausationID
 	// Expires is when the store may delete a void run. In other runs an earlier version of Weft set it, on each commit of a run with
 	// a deadline; commits that are added to such a run repeat it, and are not deleted by the store themselves. 0 is never.
 	Expires Timestamp

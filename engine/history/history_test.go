@@ -32,7 +32,7 @@ func typical() *history.Commit {
 			ActivityType: "charge", Input: history.Payload(`{"amount":42,"card":"tok_123"}`), StartToClose: history.Duration(10 * time.Second),
 			Retry: history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
 		})},
-		Waves: []history.Wave{history.NewWave(id, 14)},
+		CausationIDs: []history.CausationID{history.NewCausationID(id, 14)},
 	}
 }
 

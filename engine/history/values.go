@@ -201,17 +201,17 @@ type CommitID [16]byte
 // String is the id in hexadecimal.
 func (id CommitID) String() string { return hex.EncodeToString(id[:]) }
 
-// Wave names what one sending of a message sets off: its later attempts, its copies and the results it queued. A commit records
-// the waves of the messages that triggered it; what it schedules has waves of its own.
-type Wave uint64
+// CausationID names what one sending of a message sets off: its later attempts, its copies and the results it queued. A commit records
+// the causation ids of the messages that triggered it; what it schedules has causation ids of its own.
+type CausationID uint64
 
-// NewWave returns the wave of the message that a commit schedules by one of its events.
-func NewWave(id CommitID, event int64) Wave {
+// NewCausationID returns the causation id of the message that a commit schedules by one of its events.
+func NewCausationID(id CommitID, event int64) CausationID {
 	var b [24]byte
 	copy(b[:], id[:])
 	binary.BigEndian.PutUint64(b[16:], uint64(event))
 	sum := sha256.Sum256(b[:])
-	return Wave(binary.BigEndian.Uint64(sum[:]))
+	return CausationID(binary.BigEndian.Uint64(sum[:]))
 }
 
 // RunID is the unique id of a run: its number among the runs of its workflow, a dash, and random digits. The number in

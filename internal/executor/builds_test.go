@@ -99,7 +99,7 @@ func TestParkedBeforeItsMoment(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := testbed.New(t)
 			p := d.Start(executor.Options{})
-			m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 1, Send: 1, Wave: 1}
+			m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 1, Send: 1, CausationID: 1}
 			if err := p.Service.Park(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}

@@ -53,7 +53,7 @@ func TestDroppedMessageIsRepaired(t *testing.T) {
 					t.Fatal(err)
 				}
 				other.Send, other.Seen = other.Send+1, 1 // sent again by whoever found the first commit
-				other.Wave++
+				other.CausationID++
 				go func() { fail <- errors.New("it fails") }()
 				if err := second.Service.Handle(t.Context(), executor.Delivery{Message: other, Received: 1}); err != nil {
 					t.Fatal(err)
@@ -137,7 +137,7 @@ func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		other.Send, other.Seen = other.Send+1, 1 // sent again by whoever found the first commit
-		other.Wave++
+		other.CausationID++
 
 		held.held.Store(true) // its put is on its way, and it dies
 		dead.Store(true)

@@ -123,7 +123,7 @@ func TestTooEarlyStaysTheSameSending(t *testing.T) {
 			}
 			time.Sleep(min(by, queue.MaxDelay))
 			all := messages(t, d, queue.Timers)
-			if again := all[len(all)-1]; again.Due != early.Due || again.Send != first.Send || again.Wave != first.Wave {
+			if again := all[len(all)-1]; again.Due != early.Due || again.Send != first.Send || again.CausationID != first.CausationID {
 				t.Errorf("%v early: sent as %+v, and again as %+v", by, first, again)
 			}
 		})

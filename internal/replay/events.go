@@ -17,7 +17,7 @@ func wrong(format string, args ...any) error {
 }
 
 // FromEvents makes the log of a run again from its events, as the HTTP API gives them: a commit for each batch. Fences,
-// which have no events, are not there, and what only writers need (ids, waves, expiry) is empty; code that is replayed sees
+// which have no events, are not there, and what only writers need (ids, causation ids, expiry) is empty; code that is replayed sees
 // nothing of these.
 func FromEvents(workflowID string, runID history.RunID, events []api.HistoryEvent) (*engine.Run, error) {
 	if runID.Number() == 0 {

@@ -42,7 +42,7 @@ type Checker struct {
 	landed    map[uint32]int // when each commit landed, by its id
 	ofWave    map[uint32][]*Commit
 	sent      map[sending]int     // when a message was sent last
-	live      map[uint32][]uint32 // the sendings of a wave that were not deleted
+	live      map[uint32][]uint32 // the sendings of a causation id that were not deleted
 	latest    map[uint32]uint8    // how often a sending was received, at most
 	sends     map[about][2]uint32 // the first two sendings about an event
 	actors    map[uint32]*actor
@@ -177,8 +177,8 @@ func (k *Checker) mayPut(a *actor, c *Commit, e *Event) string {
 	switch {
 	case c.Fence && len(e.Commits) > 1:
 		return "" // it is put beside the run that a start opens
-	case a.request && len(c.Waves) > 0:
-		return "a request's commit has the wave of a message"
+	case a.request && len(c.CausationIDs) > 0:
+		return "a request's commit has the causation id of a message"
 	case a.request:
 		for _, o := range c.Sched {
 			if slices.ContainsFunc(e.Commits, func(d *Commit) bool { return d.Run == c.Run && slices.Contains(d.Done, o.Event) }) {
@@ -203,13 +203,13 @@ func (k *Checker) mayPut(a *actor, c *Commit, e *Event) string {
 		}
 		return ""
 	}
-	for _, w := range c.Waves {
-		if !slices.ContainsFunc(a.held, func(g Message) bool { return g.Wave == w }) {
-			return "a handler's commit has the wave of a message that it does not hold"
+	for _, w := range c.CausationIDs {
+		if !slices.ContainsFunc(a.held, func(g Message) bool { return g.CausationID == w }) {
+			return "a handler's commit has the causation id of a message that it does not hold"
 		}
 	}
-	if len(c.Waves) == 0 && len(a.held) > 0 {
-		return "a handler's commit has no wave"
+	if len(c.CausationIDs) == 0 && len(a.held) > 0 {
+		return "a handler's commit has no causation id"
 	}
 	if len(a.held) > 0 && !slices.ContainsFunc(a.held, func(g Message) bool { return k.landed[g.Commit] > 0 }) {
 		return "a handler committed for a message whose commit is not in the log"
@@ -240,15 +240,15 @@ func (k *Checker) land(c *Commit) {
 	for _, o := range c.Sched {
 		k.scheduled[sending{c.Run, o.Kind, o.Event}] = true
 	}
-	for _, w := range c.Waves {
+	for _, w := range c.CausationIDs {
 		k.ofWave[w] = append(k.ofWave[w], c)
 	}
 }
 
 // isSent notes that a message is in a queue.
 func (k *Checker) isSent(g *Message) {
-	if !slices.Contains(k.live[g.Wave], g.Send) {
-		k.live[g.Wave] = append(k.live[g.Wave], g.Send)
+	if !slices.Contains(k.live[g.CausationID], g.Send) {
+		k.live[g.CausationID] = append(k.live[g.CausationID], g.Send)
 	}
 	switch two := k.sends[about{g.Run, g.Event}]; {
 	case two[0] == 0:
@@ -273,7 +273,7 @@ func (k *Checker) send(e *Event) string {
 		}
 		return ""
 	}
-	if slices.ContainsFunc(a.held, func(h Message) bool { return h.Wave == g.Wave }) || k.landed[g.Commit] == 0 && len(a.held) == 0 {
+	if slices.ContainsFunc(a.held, func(h Message) bool { return h.CausationID == g.CausationID }) || k.landed[g.Commit] == 0 && len(a.held) == 0 {
 		return "" // it takes the place of one in hand
 	}
 	run := k.runOf(g.Workflow, g.Run)
@@ -287,11 +287,11 @@ func (k *Checker) send(e *Event) string {
 		if c.ID != g.Commit || !slices.Contains(c.Sched, Owing{g.Kind, g.Event}) {
 			continue
 		}
-		mine := func(h Message) bool { return slices.Contains(c.Waves, h.Wave) }
+		mine := func(h Message) bool { return slices.Contains(c.CausationIDs, h.CausationID) }
 		if a.put[c.ID] || slices.ContainsFunc(a.held, mine) {
 			return ""
 		}
-		return "a handler sent what a commit schedules that neither it nor its message's wave has made"
+		return "a handler sent what a commit schedules that neither it nor its message's causation id has made"
 	}
 	return "a handler sent a message that the commit does not schedule"
 }
@@ -306,21 +306,21 @@ func (k *Checker) delete(e *Event) string {
 		if broken := k.mayDelete(a, g); broken != "" {
 			return broken
 		}
-		k.live[g.Wave] = slices.DeleteFunc(k.live[g.Wave], func(send uint32) bool { return send == g.Send })
+		k.live[g.CausationID] = slices.DeleteFunc(k.live[g.CausationID], func(send uint32) bool { return send == g.Send })
 	}
 	return ""
 }
 
-// mayDelete returns what forbids that a message is deleted, or nothing: all that its wave owes has been sent, and what it asks for is
-// done, or a message of the same wave has taken its place.
+// mayDelete returns what forbids that a message is deleted, or nothing: all that its causation id owes has been sent, and what it asks for is
+// done, or a message of the same causation id has taken its place.
 func (k *Checker) mayDelete(a *actor, g *Message) string {
-	if a != nil && slices.ContainsFunc(a.sent, func(s Message) bool { return s.Wave == g.Wave }) {
+	if a != nil && slices.ContainsFunc(a.sent, func(s Message) bool { return s.CausationID == g.CausationID }) {
 		return ""
 	}
 	other := func(send uint32) bool { return send != g.Send }
-	for _, c := range k.ofWave[g.Wave] {
-		if slices.ContainsFunc(c.Waves, func(w uint32) bool { return slices.ContainsFunc(k.live[w], other) }) {
-			// Another message of one of its waves answers for it. A process whose cache does not know the commit may delete a message whose
+	for _, c := range k.ofWave[g.CausationID] {
+		if slices.ContainsFunc(c.CausationIDs, func(w uint32) bool { return slices.ContainsFunc(k.live[w], other) }) {
+			// Another message of one of its causation ids answers for it. A process whose cache does not know the commit may delete a message whose
 			// own work an earlier commit has done. It cannot delete the one whose work this commit has done: it would lose the race for the slot.
 			continue
 		}
@@ -337,7 +337,7 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 			continue
 		}
 		if a != nil && k.landed[c.ID] > a.began && !a.put[c.ID] {
-			// Another delivery of the wave has made it since, and is at work. Should that die before it sends what follows, the slow check
+			// Another delivery of the causation id has made it since, and is at work. Should that die before it sends what follows, the slow check
 			// does, a day later: no read of this one's could have shown the commit for certain.
 			continue
 		}
@@ -349,7 +349,7 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 				continue // it tells the parent itself
 			}
 			if k.sent[sending{c.Run, due.Kind, due.Event}] <= k.landed[c.ID] {
-				return fmt.Sprintf("a message was deleted, and its wave owes a message of kind %d about event %d, commit %d", due.Kind, due.Event, c.ID)
+				return fmt.Sprintf("a message was deleted, and its causation id owes a message of kind %d about event %d, commit %d", due.Kind, due.Event, c.ID)
 			}
 		}
 	}

@@ -11,7 +11,7 @@
 // # What is modelled
 //
 //   - Requests (start, signal, update; a start that ends the run which is open): read, send, put, answer.
-//   - Messages of activities, timers, results, children and reports of children: waves, copies, fences, repairs, dead letters.
+//   - Messages of activities, timers, results, children and reports of children: causation ids, copies, fences, repairs, dead letters.
 //   - Two logs: a parent and a child, with its close policy.
 //   - Attempts: failures, limits, the record that an attempt has begun.
 //   - Inline continuation, continue-as-new, void runs, deletion by maintenance and the id used again.

@@ -16,11 +16,11 @@ const (
 	CommitInLog
 	// FenceBeforeDrop has a receiver fence the slot of a message before it drops it.
 	FenceBeforeDrop
-	// RepairOwed has a receiver send what the message's wave owes before it deletes a message whose work is done.
+	// RepairOwed has a receiver send what the message's causation id owes before it deletes a message whose work is done.
 	RepairOwed
 	// RepairAlways has every delivery repair. Without it a redelivery that the queue counts as the first one repairs nothing.
 	RepairAlways
-	// InlineKeepsWave has a message that takes the place of an inline step keep the wave of whoever took the step.
+	// InlineKeepsWave has a message that takes the place of an inline step keep the causation id of whoever took the step.
 	InlineKeepsWave
 	// RepairNext has a message of a run that was continued repair also the run after it.
 	RepairNext
@@ -30,13 +30,13 @@ const (
 	LookBack
 	// LookOverVoid has a start look for its id in the run before the latest, whatever void runs lie between.
 	LookOverVoid
-	// AttemptKeepsWave has the message of a further attempt keep the wave.
+	// AttemptKeepsWave has the message of a further attempt keep the causation id.
 	AttemptKeepsWave
-	// ResultKeepsWave has the message of a result keep the wave.
+	// ResultKeepsWave has the message of a result keep the causation id.
 	ResultKeepsWave
-	// CopyKeepsWave has a delayed copy keep the wave.
+	// CopyKeepsWave has a delayed copy keep the causation id.
 	CopyKeepsWave
-	// OwnWave has a message that is sent again begin a wave of its own.
+	// OwnWave has a message that is sent again begin a causation id of its own.
 	OwnWave
 	// OnePut has a run close and the next open in one put.
 	OnePut
@@ -235,7 +235,7 @@ type writes struct {
 	done    []int32
 	signals []uint32
 	updates []uint32
-	waves   []uint32
+	causationIDs   []uint32
 	end     Status // how the run is ended from outside; Open is not at all
 	inline  bool
 }
@@ -244,7 +244,7 @@ type writes struct {
 func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 	first := run.Commits[0]
 	c := &Commit{
-		ID: s.id(), Run: first.Run, Workflow: first.Workflow, Number: run.Number, Slot: int32(len(run.Commits)), Waves: w.waves,
+		ID: s.id(), Run: first.Run, Workflow: first.Workflow, Number: run.Number, Slot: int32(len(run.Commits)), CausationIDs: w.causationIDs,
 		Done: w.done, Signals: w.signals, Updates: w.updates, Status: w.end,
 	}
 	f := read(run.Commits)
@@ -264,7 +264,7 @@ func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 	c.Sched = nil
 	if c.Status == Completed && first.Workflow == 0 && first.Lap < m.laps {
 		c.Status, c.Next = Continued, s.id()
-		next := m.open(s, c.Workflow, Look(s.logs[c.Workflow]).Highest+1, first.Request, w.waves)
+		next := m.open(s, c.Workflow, Look(s.logs[c.Workflow]).Highest+1, first.Request, w.causationIDs)
 		next.Run, next.Lap, next.From = c.Next, first.Lap+1, c.Run
 		return []*Commit{c, next}
 	}
@@ -281,8 +281,8 @@ func (m *machine) commit(s *State, run *Run, w writes) []*Commit {
 }
 
 // open makes the first commit of a run.
-func (m *machine) open(s *State, workflow uint32, number int32, request uint32, waves []uint32) *Commit {
-	c := &Commit{ID: s.id(), Run: s.id(), Workflow: workflow, Number: number, Request: request, Waves: waves}
+func (m *machine) open(s *State, workflow uint32, number int32, request uint32, causationIDs []uint32) *Commit {
+	c := &Commit{ID: s.id(), Run: s.id(), Workflow: workflow, Number: number, Request: request, CausationIDs: causationIDs}
 	sched, closes := m.code(workflow, request, facts{})
 	if c.Sched = sched; closes {
 		c.Status = Completed
@@ -312,12 +312,12 @@ func message(c *Commit, o Owing) Message {
 }
 
 // Again lists owed messages as they are sent again.
-func (m *machine) again(due []Due, seen int32, wave uint32) (out []Message) {
+func (m *machine) again(due []Due, seen int32, causation uint32) (out []Message) {
 	for _, d := range due {
 		g := message(d.Commit, d.Owing)
 		g.Seen = seen
 		if !m.on(OwnWave) || m.on(InlineKeepsWave) && slices.Contains(d.Commit.Inline, d.Event) {
-			g.Wave = wave
+			g.CausationID = causation
 		}
 		out = append(out, g)
 	}
@@ -420,10 +420,10 @@ func (m *machine) checkDeleted(s *State) {
 func (m *machine) send(s *State, g Message, by uint32) {
 	g.Received, g.Dead, g.Twin = 0, false, 0
 	if g.Send == 0 && m.sendsMatter() {
-		g.Send = s.wave()
+		g.Send = s.causation()
 	}
-	if g.Wave == 0 {
-		g.Wave = s.wave()
+	if g.CausationID == 0 {
+		g.CausationID = s.causation()
 	}
 	if m.counts && g.Kind == RunActivity {
 		s.sends[g.Event]++
@@ -709,15 +709,15 @@ func (m *machine) putRequest(s0 *State, pi int, text string) {
 
 func (p *Proc) triggers() (all []Trigger) {
 	for _, g := range p.Held {
-		all = append(all, Trigger{g.Wave, g.Seen})
+		all = append(all, Trigger{g.CausationID, g.Seen})
 	}
 	return all
 }
 
-func (p *Proc) waves() (all []uint32) {
+func (p *Proc) causationIDs() (all []uint32) {
 	for _, g := range p.Held {
-		if !slices.Contains(all, g.Wave) {
-			all = append(all, g.Wave)
+		if !slices.Contains(all, g.CausationID) {
+			all = append(all, g.CausationID)
 		}
 	}
 	return all
@@ -769,7 +769,7 @@ func (m *machine) wait(s0 *State, pi int, v View, text string) {
 		later := g
 		later.Copied = true
 		if !m.on(CopyKeepsWave) {
-			later.Wave = 0
+			later.CausationID = 0
 		}
 		p.next([]Message{later}, pcDelete)
 		m.add(s, "%s: its commit is not there yet: a copy takes its place", text)
@@ -816,14 +816,14 @@ func (m *machine) past(s0 *State, pi int, v View, text string) {
 	run := closedRun(s.logs[g.Workflow], g.Run)
 	first := func(next *Run) {
 		if next != nil && next.Commits[0].From == g.Run && m.on(RepairNext) {
-			sends = append(sends, m.again(next.OwedFirst(g.Wave), 1, g.Wave)...)
+			sends = append(sends, m.again(next.OwedFirst(g.CausationID), 1, g.CausationID)...)
 		}
 	}
 	switch {
 	case run == nil || !m.repairs() && g.Seen == 0:
 		first(v.Run)
 	case int(g.Seen) < len(run.Commits):
-		sends = m.again(m.owed(run, p.triggers(), nil), int32(len(run.Commits)), g.Wave)
+		sends = m.again(m.owed(run, p.triggers(), nil), int32(len(run.Commits)), g.CausationID)
 		if next := run.Last().Next; next == v.Run.ID() {
 			first(v.Run)
 		} else if next != 0 {
@@ -903,10 +903,10 @@ func (m *machine) act(s0 *State, pi int, run *Run, text string) {
 	}
 }
 
-// repair sends what the wave of a message owes, and deletes it then.
+// repair sends what the causation id of a message owes, and deletes it then.
 func (m *machine) repair(s *State, pi int, run *Run, text string) {
 	p := &s.procs[pi]
-	sends := m.again(m.owed(run, p.triggers(), nil), int32(len(run.Commits)), p.Held[0].Wave)
+	sends := m.again(m.owed(run, p.triggers(), nil), int32(len(run.Commits)), p.Held[0].CausationID)
 	if p.Work.Kind == StartOrCloseChild && m.repairs() {
 		sends = append(sends, m.foreign(s, 1, p)...)
 	}
@@ -921,7 +921,7 @@ func (m *machine) foreign(s *State, workflow uint32, p *Proc) (sends []Message) 
 	}
 	for i := range s.logs[workflow] {
 		r := &s.logs[workflow][i]
-		for _, g := range m.again(m.owed(r, []Trigger{{p.Work.Wave, 0}}, nil), int32(len(r.Commits)), p.Work.Wave) {
+		for _, g := range m.again(m.owed(r, []Trigger{{p.Work.CausationID, 0}}, nil), int32(len(r.Commits)), p.Work.CausationID) {
 			if p.Work.Kind != StartOrCloseChild || g.Kind != NotifyParent {
 				sends = append(sends, g)
 			}
@@ -1057,7 +1057,7 @@ func (m *machine) begin(s *State, g *Message, t *task) {
 func (m *machine) further(g Message, attempt int32) Message {
 	g.Attempt, g.Copied, g.Send = attempt, false, 0
 	if !m.on(AttemptKeepsWave) {
-		g.Wave = 0
+		g.CausationID = 0
 	}
 	return g
 }
@@ -1145,13 +1145,13 @@ func (m *machine) resolve(s0 *State, pi int, text string) {
 		result.Kind = TakeResult
 		result.Copied, result.Send = false, 0
 		if !m.on(ResultKeepsWave) {
-			result.Wave = 0
+			result.CausationID = 0
 		}
 		s.procs[pi].next([]Message{result}, pcDelete)
 		m.add(s, "%s: hands the result over", text)
 		return
 	}
-	m.commits(s0, pi, v.Run, writes{done: []int32{g.Event}, waves: s0.procs[pi].waves(), inline: g.Kind == RunActivity}, pcDelete, text)
+	m.commits(s0, pi, v.Run, writes{done: []int32{g.Event}, causationIDs: s0.procs[pi].causationIDs(), inline: g.Kind == RunActivity}, pcDelete, text)
 }
 
 // commits has a handler put, and send what follows then.
@@ -1189,14 +1189,14 @@ func (m *machine) commits(s0 *State, pi int, run *Run, w writes, after pc, text 
 	m.look(s, pi, text+": the put gets no answer and is on its way; tried anew [fault]")
 }
 
-// follow has a handler send what its commits schedule, and what its waves owe, or go on inline.
+// follow has a handler send what its commits schedule, and what its causation ids owe, or go on inline.
 func (m *machine) follow(s *State, p *Proc, puts []*Commit, after pc) {
 	c := puts[0]
 	if len(c.Inline) == 1 {
 		next := message(c, c.Sched[0])
-		next.Wave, next.Seen, next.Received = p.Held[0].Wave, p.Held[0].Seen, 1
+		next.CausationID, next.Seen, next.Received = p.Held[0].CausationID, p.Held[0].Seen, 1
 		if m.sendsMatter() {
-			next.Send = s.wave()
+			next.Send = s.causation()
 		}
 		p.Work, p.Inline, p.PC, p.Attempt = next, true, pcRun, 1
 		m.begin(s, &next, m.task(next.Event))
@@ -1206,7 +1206,7 @@ func (m *machine) follow(s *State, p *Proc, puts []*Commit, after pc) {
 	if m.on(RepairOwed) {
 		for i := range s.logs[c.Workflow] {
 			if r := &s.logs[c.Workflow][i]; r.ID() == c.Run {
-				sends = m.again(r.Owed(p.triggers(), c), int32(len(r.Commits)), p.Held[0].Wave)
+				sends = m.again(r.Owed(p.triggers(), c), int32(len(r.Commits)), p.Held[0].CausationID)
 			}
 		}
 	}
@@ -1244,7 +1244,7 @@ func (m *machine) child(s0 *State, pi int, text string) {
 		m.add(s, "%s: another run is open", text)
 		return
 	}
-	puts := []*Commit{m.open(s, 1, v.Highest+1, 9, p.waves())}
+	puts := []*Commit{m.open(s, 1, v.Highest+1, 9, p.causationIDs())}
 	if m.put(s, puts) == taken {
 		return
 	}
@@ -1265,7 +1265,7 @@ func (m *machine) child(s0 *State, pi int, text string) {
 	}
 	s = s0.clone()
 	s.faults++
-	s.floats = append(slices.Clip(s.floats), []*Commit{m.open(s, 1, v.Highest+1, 9, s.procs[pi].waves())})
+	s.floats = append(slices.Clip(s.floats), []*Commit{m.open(s, 1, v.Highest+1, 9, s.procs[pi].causationIDs())})
 	m.give(s, &s.procs[pi])
 	s.end(pi)
 	m.add(s, "%s: the start of the child gets no answer and is on its way [fault]", text)
@@ -1287,7 +1287,7 @@ func (m *machine) endChild(s0 *State, pi int, run *Run, text string) {
 		p.next(m.foreign(s, 1, p), pcDelete)
 		m.add(s, "%s: the child has closed", text)
 	default:
-		m.commits(s0, pi, run, writes{end: Terminated, waves: s0.procs[pi].waves()}, pcDelete, text+": ends the child")
+		m.commits(s0, pi, run, writes{end: Terminated, causationIDs: s0.procs[pi].causationIDs()}, pcDelete, text+": ends the child")
 	}
 }
 
@@ -1311,7 +1311,7 @@ func (m *machine) news(s0 *State, pi int, text string) {
 	case run.Closed(), p.Mute, run.resolved(g.Event):
 		m.repair(s, pi, run, text+": has nothing to tell the parent")
 	default:
-		m.commits(s0, pi, run, writes{done: []int32{g.Event}, waves: p.waves()}, pcDelete, text+": tells the parent")
+		m.commits(s0, pi, run, writes{done: []int32{g.Event}, causationIDs: p.causationIDs()}, pcDelete, text+": tells the parent")
 	}
 }
 
@@ -1326,7 +1326,7 @@ func (m *machine) report(s0 *State, pi int, text string) {
 		m.add(s, "%s: the parent does not wait for it", text)
 		return
 	}
-	m.commits(s0, pi, v.Run, writes{done: []int32{event}, waves: s0.procs[pi].waves()}, pcDelete, text+": tells the parent")
+	m.commits(s0, pi, v.Run, writes{done: []int32{event}, causationIDs: s0.procs[pi].causationIDs()}, pcDelete, text+": tells the parent")
 }
 
 // results is what a handler of the workflow queue does.
@@ -1346,7 +1346,7 @@ func (m *machine) results(s *State, pi int, text string) {
 		}
 	}
 	if len(done) > 0 {
-		m.commits(s, pi, v.Run, writes{done: done, waves: p.waves()}, pcDelete, text)
+		m.commits(s, pi, v.Run, writes{done: done, causationIDs: p.causationIDs()}, pcDelete, text)
 		return
 	}
 	t := s.clone()

@@ -48,7 +48,7 @@ type Commit struct {
 	Workflow uint32
 	Number   int32 // of the run
 	Slot     int32
-	Waves    []uint32 // of the messages that triggered it; none for a request
+	CausationIDs    []uint32 // of the messages that triggered it; none for a request
 	Status   Status
 	Fence    bool
 	Request  uint32 // of the start that opened the run; only in the first slot
@@ -75,7 +75,7 @@ type Message struct {
 	Slot     int32
 	Commit   uint32
 	Event    int32
-	Wave     uint32
+	CausationID     uint32
 	Send     uint32
 	Seen     int32
 	Attempt  int32
@@ -187,9 +187,9 @@ func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 	return !r.resolved(event)
 }
 
-// Trigger is what a handler holds: the wave of a message, and from which slot on it answers for the wave's commits.
+// Trigger is what a handler holds: the causation id of a message, and from which slot on it answers for the causation id's commits.
 type Trigger struct {
-	Wave uint32
+	CausationID uint32
 	Seen int32
 }
 
@@ -199,13 +199,13 @@ type Due struct {
 	Owing
 }
 
-// Owed lists what commits of the triggers' waves schedule and what is still needed (engine.Run.Owed).
+// Owed lists what commits of the triggers' causation ids schedule and what is still needed (engine.Run.Owed).
 func (r *Run) Owed(triggers []Trigger, except *Commit) (owed []Due) {
 	for n, c := range r.Commits {
 		if c == except || r.Closed() && n < len(r.Commits)-1 {
 			continue
 		}
-		of := func(t Trigger) bool { return c.Slot >= t.Seen && slices.Contains(c.Waves, t.Wave) }
+		of := func(t Trigger) bool { return c.Slot >= t.Seen && slices.Contains(c.CausationIDs, t.CausationID) }
 		if slices.ContainsFunc(triggers, of) {
 			owed = append(owed, r.needed(c)...)
 		}
@@ -214,8 +214,8 @@ func (r *Run) Owed(triggers []Trigger, except *Commit) (owed []Due) {
 }
 
 // OwedFirst is Owed for a message of the run that this one continues.
-func (r *Run) OwedFirst(wave uint32) []Due {
-	if c := r.Commits[0]; slices.Contains(c.Waves, wave) {
+func (r *Run) OwedFirst(causation uint32) []Due {
+	if c := r.Commits[0]; slices.Contains(c.CausationIDs, causation) {
 		return r.needed(c)
 	}
 	return nil

@@ -100,13 +100,13 @@ func (s *State) clone() *State {
 }
 
 func (s *State) id() uint32   { s.nextID++; return s.nextID }
-func (s *State) wave() uint32 { s.nextWave++; return s.nextWave }
+func (s *State) causation() uint32 { s.nextWave++; return s.nextWave }
 
 // names maps the ids of a state to small numbers, in the order in which they appear in it.
 type names struct {
-	id, wave, twin    [256]uint8
+	id, causation, twin    [256]uint8
 	nid, nwave, ntwin uint8
-	held              [256]bool // waves that somebody holds; of the others nothing depends
+	held              [256]bool // causation ids that somebody holds; of the others nothing depends
 }
 
 func name(table *[256]uint8, n *uint8, id uint32) uint8 {
@@ -129,7 +129,7 @@ func (e *encoder) u8(v ...uint8)    { e.b = append(e.b, v...) }
 func (e *encoder) i(v int32)        { e.b = append(e.b, uint8(v+1)) }
 func (e *encoder) flag(v bool)      { e.b = append(e.b, b2i(v)) }
 func (e *encoder) ident(id uint32)  { e.u8(name(&e.n.id, &e.n.nid, id)) }
-func (e *encoder) waveOf(id uint32) { e.u8(name(&e.n.wave, &e.n.nwave, id)) }
+func (e *encoder) waveOf(id uint32) { e.u8(name(&e.n.causation, &e.n.nwave, id)) }
 func (e *encoder) ints(v []int32) {
 	e.u8(uint8(len(v)))
 	for _, x := range v {
@@ -160,7 +160,7 @@ func (e *encoder) commit(c *Commit) {
 	e.ident(c.Next)
 	at := len(e.b)
 	e.u8(0)
-	for _, w := range c.Waves {
+	for _, w := range c.CausationIDs {
 		if e.n.held[w] {
 			e.waveOf(w)
 			e.b[at]++
@@ -192,7 +192,7 @@ func (e *encoder) message(m *Message) {
 	e.i(m.Seen)
 	e.ident(m.Run)
 	e.ident(m.Commit)
-	e.waveOf(m.Wave)
+	e.waveOf(m.CausationID)
 	e.waveOf(m.Send)
 	e.u8(name(&e.n.twin, &e.n.ntwin, m.Twin))
 }
@@ -216,11 +216,11 @@ func (e *encoder) proc(p *Proc) {
 	e.messages(p.Sends)
 }
 
-// hold notes the waves that somebody holds.
+// hold notes the causation ids that somebody holds.
 func (s *State) hold(n *names) {
 	all := func(ms []Message) {
 		for i := range ms {
-			n.held[ms[i].Wave] = true
+			n.held[ms[i].CausationID] = true
 		}
 	}
 	all(s.queue)
@@ -228,7 +228,7 @@ func (s *State) hold(n *names) {
 	for i := range s.procs {
 		all(s.procs[i].Held)
 		all(s.procs[i].Sends)
-		n.held[s.procs[i].Work.Wave] = true
+		n.held[s.procs[i].Work.CausationID] = true
 	}
 	n.held[0] = false
 }
@@ -382,7 +382,7 @@ func (d *decoder) commits() (all []*Commit) {
 func (d *decoder) commit() *Commit {
 	c := &Commit{ID: d.u32(), Run: d.u32(), Workflow: d.u32(), Number: int32(d.u8()), Slot: int32(d.u8()), Status: Status(d.u8()), Fence: d.flag(), Request: d.u32(), Lap: int32(d.u8()), Beside: int32(d.u8()), Over: d.u32()}
 	c.From, c.Next = d.u32(), d.u32()
-	c.Waves = d.ids()
+	c.CausationIDs = d.ids()
 	for range d.u8() {
 		c.Sched = append(c.Sched, Owing{Kind(d.u8()), int32(d.u8())})
 	}
@@ -396,7 +396,7 @@ func (d *decoder) message() (m Message) {
 	flags := d.u8()
 	m.Dead, m.Copied = flags&1 != 0, flags&2 != 0
 	m.Seen = d.i()
-	m.Run, m.Commit, m.Wave, m.Send, m.Twin = d.u32(), d.u32(), d.u32(), d.u32(), d.u32()
+	m.Run, m.Commit, m.CausationID, m.Send, m.Twin = d.u32(), d.u32(), d.u32(), d.u32(), d.u32()
 	return m
 }
 

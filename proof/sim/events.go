@@ -21,7 +21,7 @@ type events struct {
 	actors  uint32
 	ended   bool
 	checker *model.Checker
-	ids     map[any]uint32 // small numbers for the ids of workflows, runs, commits, waves and requests
+	ids     map[any]uint32 // small numbers for the ids of workflows, runs, commits, causation ids and requests
 }
 
 func newEvents(s *simulation) *events {
@@ -133,22 +133,22 @@ func (v *events) sent(m *engine.Message) {
 // sender is the actor that a message is sent for: the one at work, or another of its process whose result goes with the same batch.
 func (v *events) sender(m *engine.Message) uint32 {
 	me := v.s.running
-	if me == nil || m.Kind != engine.TakeResult || me.holds(m.Wave) {
+	if me == nil || m.Kind != engine.TakeResult || me.holds(m.CausationID) {
 		return v.who()
 	}
 	for _, a := range v.s.actors {
-		if a.process == me.process && !a.ended && a.holds(m.Wave) {
+		if a.process == me.process && !a.ended && a.holds(m.CausationID) {
 			return a.number
 		}
 	}
 	return 0 // its handler waits no longer, and has ended, but another had taken its result along
 }
 
-// holds reports whether an actor handles a message of a wave.
-func (a *actor) holds(w history.Wave) bool {
+// holds reports whether an actor handles a message of a causation id.
+func (a *actor) holds(w history.CausationID) bool {
 	return slices.ContainsFunc(a.part, func(d queue.Delivery) bool {
 		m, err := outbox.Decode(d.Body)
-		return err == nil && m.Wave == w
+		return err == nil && m.CausationID == w
 	})
 }
 
@@ -204,7 +204,7 @@ func (v *events) watchPorts(p executor.Ports) executor.Ports {
 func (v *events) message(m *engine.Message) model.Message {
 	out := model.Message{
 		Kind: model.Kind(m.Kind), Workflow: v.id(m.WorkflowID), Number: int32(m.RunID.Number()), Run: v.id(m.RunID), Slot: int32(m.Slot),
-		Commit: v.id(m.Commit), Event: int32(m.EventID), Wave: v.id(m.Wave), Send: v.id(sendName(m.Send ^ m.Copy)), Seen: int32(min(m.Seen, 1<<30)), Attempt: int32(m.Attempt),
+		Commit: v.id(m.Commit), Event: int32(m.EventID), CausationID: v.id(m.CausationID), Send: v.id(sendName(m.Send ^ m.Copy)), Seen: int32(min(m.Seen, 1<<30)), Attempt: int32(m.Attempt),
 	}
 	if m.Result != nil {
 		_, out.Starts = m.Result.Attributes.(*history.ChildWorkflowExecutionStarted)
@@ -247,8 +247,8 @@ func (v *events) commit(run *engine.Run, c *history.Commit) *model.Commit {
 	case c.Status.Closed():
 		out.Status = model.Completed
 	}
-	for _, w := range c.Waves {
-		out.Waves = append(out.Waves, v.id(w))
+	for _, w := range c.CausationIDs {
+		out.CausationIDs = append(out.CausationIDs, v.id(w))
 	}
 	if out.Fence {
 		return out

@@ -50,10 +50,10 @@ func TestTheModelRejectsSpoiltTraces(t *testing.T) {
 	}{
 		{"no sending", drop(1, func(e *model.Event) bool { return e.Do == model.Send && e.Message.Kind == model.RunActivity })},
 		{"a put is missing", drop(2, func(e *model.Event) bool { return e.Do == model.Put })},
-		{"requests are messages of another wave", change(func(e *model.Event) {
+		{"requests are messages of another causation id", change(func(e *model.Event) {
 			if e.Do == model.Receive {
 				for i := range e.Messages {
-					e.Messages[i].Wave += 1 << 20
+					e.Messages[i].CausationID += 1 << 20
 				}
 			}
 		})},

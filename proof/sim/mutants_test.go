@@ -119,7 +119,7 @@ var coreMutants = []mutant{
 		old: "	if kept.LastFailed == next.Attempt-1 && kept.IsBy(m) {", new: "	if false {", more: true,
 	},
 	{
-		name: "copies claim that their wave has been repaired", file: "internal/executor/activities/activity.go",
+		name: "copies claim that their causation id has been repaired", file: "internal/executor/activities/activity.go",
 		old: "	m.Attempt, m.Due, m.Sent = number, due, 0", new: "	m.Attempt, m.Due, m.Sent = number, due, 0\n	m.Seen = 1 << 30", more: true,
 	},
 	{
@@ -183,8 +183,8 @@ var coreMutants = []mutant{
 		old: "	f.Running = nil // those", new: "	f.Running, f.Machine.Open = nil, 0 // those", more: true,
 	},
 	{
-		name: "what is sent again goes on with one wave", file: "internal/executor/outbox/outbox.go",
-		old: "			m.Wave = history.Wave(m.Send)\n", new: "			m.Wave = 1\n", more: true,
+		name: "what is sent again goes on with one causation id", file: "internal/executor/outbox/outbox.go",
+		old: "			m.CausationID = history.CausationID(m.Send)\n", new: "			m.CausationID = 1\n", more: true,
 	},
 	{
 		name: "moments come while a schedule is paused", file: "internal/schedule/flow/flow.go",

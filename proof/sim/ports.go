@@ -276,7 +276,7 @@ func (t *ports) Send(ctx context.Context, name string, messages ...queue.Message
 	s.running.did.sent += len(messages)
 	for _, m := range messages {
 		if d, err := s.audit.decode(m.Body); err == nil {
-			s.log("sends %s of %s event %d attempt %d in %v (wave %04x, seen %d)", d.Kind, d.WorkflowID, d.EventID, d.Attempt, m.Delay, uint16(d.Wave), d.Seen)
+			s.log("sends %s of %s event %d attempt %d in %v (causation id %04x, seen %d)", d.Kind, d.WorkflowID, d.EventID, d.Attempt, m.Delay, uint16(d.CausationID), d.Seen)
 			s.audit.sent(d)
 			s.count(sentKinds[d.Kind])
 		}

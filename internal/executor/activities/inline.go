@@ -13,7 +13,7 @@ import (
 const inlineReserve = runner.AttemptGrace + 5*time.Second
 
 // continuation is an activity that follows from the result of another, and that the invocation which committed that
-// result goes on with: no message is sent. It takes the place of that message: it has the wave of the message that the
+// result goes on with: no message is sent. It takes the place of that message: it has the causation id of the message that the
 // invocation handles, so that this message, delivered again after a crash, sends what is still pending (session.repair).
 type continuation struct {
 	s    *session.Process
@@ -50,7 +50,7 @@ func (c *continuation) takes(run *engine.Run, m engine.Message) bool {
 	if !d.Deadline.IsZero() && d.Deadline.Sub(s.World.Now()) < w.limit+inlineReserve {
 		return false
 	}
-	m.Wave, m.Seen, m.Sent, m.Send = c.of.Delivery.Wave, c.of.Delivery.Seen, s.Timestamp(), s.Outbox.NewSendID()
+	m.CausationID, m.Seen, m.Sent, m.Send = c.of.Delivery.CausationID, c.of.Delivery.Seen, s.Timestamp(), s.Outbox.NewSendID()
 	c.next = w
 	return true
 }

@@ -60,7 +60,7 @@ func Foreign(m *engine.Message) *engine.Message {
 	return &other
 }
 
-// Repair sends again what the commits of a message's wave schedule and what is still needed, before the message is
+// Repair sends again what the commits of a message's causation id schedule and what is still needed, before the message is
 // deleted: what the message asks for was done before, by one who may have died before it sent what follows.
 func Repair(ctx context.Context, t *session.Session, run *engine.Run, m *engine.Message) error {
 	return SendOwed(ctx, t, run, []*engine.Message{m})
@@ -71,11 +71,11 @@ func Repair(ctx context.Context, t *session.Session, run *engine.Run, m *engine.
 // if the latest run continues the message's run, and otherwise a read of one commit.
 func repairPast(ctx context.Context, t *session.Session, latest *engine.Run, m *engine.Message) error {
 	// A run that a reset opened has the start of the one that was reset: another put opened it.
-	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.First().Waves, m.Wave) {
+	if latest.State.Reset == nil && latest.State.Started.ContinuedFrom == m.RunID && !slices.Contains(latest.First().CausationIDs, m.CausationID) {
 		return nil // the put that closed its run opened this one: another message, or a request, has made it
 	}
-	if last, err := t.View.LastCommit(ctx, t.WorkflowID, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.Waves, m.Wave) {
-		return err // what another wave has closed owes nothing on behalf of this one
+	if last, err := t.View.LastCommit(ctx, t.WorkflowID, m.RunID); err != nil || last != nil && last.Status.Closed() && !slices.Contains(last.CausationIDs, m.CausationID) {
+		return err // what another causation id has closed owes nothing on behalf of this one
 	}
 	run, err := t.View.Other(ctx, m.RunID)
 	if err != nil {

@@ -8,8 +8,8 @@
 //	          due later; parked; the task queue is gone
 //
 // A message has two ids. Send tells one sending of a message from another: a copy that takes the place of a
-// message keeps it. Wave is the causation id: the chain of deliveries that one sending has started, with all
-// that they send and commit. A redelivered message repairs what its wave owes, and nothing else.
+// message keeps it. Causation id is the causation id: the chain of deliveries that one sending has started, with all
+// that they send and commit. A redelivered message repairs what its causation id owes, and nothing else.
 //
 // Nothing here decides whether a message is still needed; its receiver does. So each function may send a message
 // twice after a crash or an unclear answer.

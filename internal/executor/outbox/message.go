@@ -37,7 +37,7 @@ func timerID(m *engine.Message) string {
 	return id
 }
 
-// parkedID names a parked message. Messages of one wave share a name, because each wave answers for what it has
+// parkedID names a parked message. Messages of one causation id share a name, because each causation id answers for what it has
 // started. Messages that begin or end an attempt share a name only if they are copies of one sending, because one of
 // them may be the only one that sends the next attempt.
 func parkedID(m *engine.Message) string {
@@ -46,7 +46,7 @@ func parkedID(m *engine.Message) string {
 		return fmt.Sprintf("%s-%x", timerID(m), m.Send)
 	case engine.FireTimer, engine.EndRun, engine.TakeResult, engine.StartTask, engine.CloseActivity, engine.StartOrCloseChild, engine.NotifyParent, engine.DeliverExternal:
 	}
-	return fmt.Sprintf("%s-%x", timerID(m), m.Wave)
+	return fmt.Sprintf("%s-%x", timerID(m), m.CausationID)
 }
 
 // route returns the queue of a message, and its group there. A result that comes from the dead letters waits on the

@@ -45,7 +45,7 @@ func New(q queue.Sender, timers store.Timers, h host.Host, o Options) *Outbox {
 func (o *Outbox) now() history.Timestamp { return history.At(o.host.Now()) }
 
 // Send sends messages. It returns nil only if all of them are durable in a queue or in the store of timers. A
-// message that is sent again begins a new wave. A copy keeps the send id of the message that it replaces.
+// message that is sent again begins a new causation id. A copy keeps the send id of the message that it replaces.
 //
 // A result always goes to its queue, whose delay suffices for it: a large result in the store would need the bucket.
 func (o *Outbox) Send(ctx context.Context, messages []engine.Message) error {
@@ -54,8 +54,8 @@ func (o *Outbox) Send(ctx context.Context, messages []engine.Message) error {
 		if m.Look == 0 || m.Send == 0 {
 			m.Send = o.NewSendID()
 		}
-		if m.Wave == 0 {
-			m.Wave = history.Wave(m.Send)
+		if m.CausationID == 0 {
+			m.CausationID = history.CausationID(m.Send)
 		}
 	}
 	return o.sendWithin(ctx, messages, o.options.LongTimer)

@@ -29,7 +29,7 @@ type Change struct {
 func (t *Session) Writer(triggers ...*engine.Message) *engine.Writer {
 	id := t.World.ID()
 	return &engine.Writer{
-		Now: t.Timestamp(), Commit: id, Build: t.Options.Build, Waves: engine.Waves(triggers),
+		Now: t.Timestamp(), Commit: id, Build: t.Options.Build, CausationIDs: engine.CausationIDs(triggers),
 		NextRunID: history.NewRunID(t.View.Highest+1, [8]byte(id[8:])),
 		Retention: t.Options.Retention, Options: t.Options.Engine, NextTime: nextTime,
 	}
