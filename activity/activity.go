@@ -221,7 +221,7 @@ type Error = failure.Error
 // NewError returns an application error. Declare those that callers branch on once, as variables. Final() makes one that
 // ends the attempts. It panics for the types NotFound, AlreadyStarted, Invalid and TooLarge and those that begin with "weft.": they are
 // Weft's own.
-func NewError(typ, message string) *Error { return failure.Declare(typ, message) }
+func NewError(typ, message string) *Error { return failure.NewForProgram(typ, message) }
 
 // The conditions that activities meet, besides [ErrPending]. Each is the value that packages client and workflow have under the same name.
 var (

@@ -133,7 +133,7 @@ func TestNames(t *testing.T) {
 func once[In, Out any](t *testing.T, a activity.Activity[In, Out], in In) (out Out, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		typ := workflow.Declare[In, Out]("once")
+		typ := workflow.NewWorkflow[In, Out]("once")
 		p := testbed.One(t, a, workflow.Bind(typ, func(ctx workflow.Context, in In) (Out, error) { return a.Run(ctx, in) }))
 		run, startErr := typ.Start(t.Context(), p.Client, "w", in)
 		if startErr != nil {
@@ -249,7 +249,7 @@ func TestAnInputThatDoesNotDecode(t *testing.T) {
 	} {
 		sent := activity.New("a", func(context.Context, string) (string, error) { return "", nil })
 		synctest.Test(t, func(t *testing.T) {
-			typ := workflow.Declare[none, string]("w")
+			typ := workflow.NewWorkflow[none, string]("w")
 			p := testbed.One(t, changed, workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return sent.Run(ctx, "text") }))
 			run, err := typ.Start(t.Context(), p.Client, "w", none{})
 			if err != nil {
@@ -269,7 +269,7 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 		runs := 0
 		a := activity.New("a", func(context.Context, none) (string, error) { runs++; return "text", nil })
 		changed := activity.New("a", func(context.Context, none) (bomb, error) { return bomb{}, nil })
-		typ, d := workflow.Declare[none, string]("w"), testbed.New(t)
+		typ, d := workflow.NewWorkflow[none, string]("w"), testbed.New(t)
 		wrong := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) {
 			_, err := changed.Run(ctx, none{})
 			return "", err

@@ -107,7 +107,7 @@ func TestOwnTypesAreRefused(t *testing.T) {
 					t.Errorf("%q: refused: %v, want %v", typ, panicked, refused)
 				}
 			}()
-			_ = failure.Declare(typ, "")
+			_ = failure.NewForProgram(typ, "")
 		}()
 	}
 }

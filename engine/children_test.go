@@ -14,7 +14,7 @@ import (
 )
 
 // Ship is the workflow type of the children of the scripts. Their own runs are not played: the script brings the news of them.
-var Ship = workflow.Declare[string, string]("ship")
+var Ship = workflow.NewWorkflow[string, string]("ship")
 
 // parents are the workflows of the script about children, by their names.
 var parents = map[string]func(workflow.Context, string) (string, error){

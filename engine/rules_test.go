@@ -105,7 +105,7 @@ func TestUnwoundCodeHasNoEffect(t *testing.T) {
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {
 			return "", err
 		}
-		return workflow.Declare[workflow.None, string]("next").ContinueAsNew(ctx, workflow.None{})
+		return workflow.NewWorkflow[workflow.None, string]("next").ContinueAsNew(ctx, workflow.None{})
 	}, workflow.None{})
 	s.Advance(time.Minute)
 	transition := s.Bring(&history.TimerFired{StartedEventID: 5}, s.Signaled("poke", "x"))
@@ -166,7 +166,7 @@ func TestContinuingAsNewDoesNotWaitForAFullTask(t *testing.T) {
 		if err := workflow.Await(workflow.Disconnected(ctx), func() bool { return ready == 2 }); err != nil {
 			return "", err
 		}
-		return workflow.Declare[workflow.None, string]("next").ContinueAsNew(ctx, workflow.None{})
+		return workflow.NewWorkflow[workflow.None, string]("next").ContinueAsNew(ctx, workflow.None{})
 	}, workflow.None{})
 	s.Starts = 1
 	s.Cancel("go on")

@@ -166,7 +166,7 @@ func collector(ctx workflow.Context, heard []string) ([]string, error) {
 		if err := workflow.Sleep(ctx, time.Hour); err != nil {
 			return heard, err
 		}
-		return workflow.Declare[[]string, []string]("collector").ContinueAsNew(ctx, append([]string{"lap"}, heard...))
+		return workflow.NewWorkflow[[]string, []string]("collector").ContinueAsNew(ctx, append([]string{"lap"}, heard...))
 	}
 	return heard, workflow.Await(ctx, func() bool { return heard[len(heard)-1] == "end" })
 }
@@ -180,16 +180,16 @@ func scriptRegistry(build string) *engine.Registry {
 	}
 	r := &engine.Registry{}
 	registrations := []workflow.Registration{
-		workflow.Bind(workflow.Declare[string, string]("order"), order),
-		workflow.Bind(workflow.Declare[int, int]("counter"), counter),
-		workflow.Bind(workflow.Declare[workflow.None, string]("fragile"), fragile(mended)),
-		workflow.Bind(workflow.Declare[workflow.None, string]("idler"), idler),
-		workflow.Bind(workflow.Declare[[]string, []string]("collector"), collector),
-		workflow.Bind(workflow.Declare[string, string]("saga"), saga), workflow.Bind(workflow.Declare[string, string]("careful"), careful),
-		workflow.Bind(workflow.Declare[int, string]("fan"), fan), workflow.Bind(workflow.Declare[string, string]("pricer"), pricer), Price,
+		workflow.Bind(workflow.NewWorkflow[string, string]("order"), order),
+		workflow.Bind(workflow.NewWorkflow[int, int]("counter"), counter),
+		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("fragile"), fragile(mended)),
+		workflow.Bind(workflow.NewWorkflow[workflow.None, string]("idler"), idler),
+		workflow.Bind(workflow.NewWorkflow[[]string, []string]("collector"), collector),
+		workflow.Bind(workflow.NewWorkflow[string, string]("saga"), saga), workflow.Bind(workflow.NewWorkflow[string, string]("careful"), careful),
+		workflow.Bind(workflow.NewWorkflow[int, string]("fan"), fan), workflow.Bind(workflow.NewWorkflow[string, string]("pricer"), pricer), Price,
 	}
 	for name, code := range parents {
-		registrations = append(registrations, workflow.Bind(workflow.Declare[string, string](name), code))
+		registrations = append(registrations, workflow.Bind(workflow.NewWorkflow[string, string](name), code))
 	}
 	for _, reg := range registrations {
 		if err := bridge.Register(r, reg); err != nil {

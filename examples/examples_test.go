@@ -76,7 +76,7 @@ func TestHello(t *testing.T) {
 	}
 	ctx := t.Context()
 	c := client.New(serve(t, program), client.Options{HTTP: &http.Client{Transport: apitest.Transport(t, nil)}})
-	run, err := workflow.Declare[string, string]("hello").Start(ctx, c, "hello-1", "Ada")
+	run, err := workflow.NewWorkflow[string, string]("hello").Start(ctx, c, "hello-1", "Ada")
 	if err != nil {
 		t.Fatal(err)
 	}

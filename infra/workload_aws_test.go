@@ -18,8 +18,8 @@ import (
 // errand is a workflow that makes one step after the other, as it is told. Whoever brings what ends a step makes the next one:
 // a request, an activity's message, a result or a timer. So each kind of step after each other one shows what each function asks for.
 var (
-	errand = workflow.Declare[[]string, string]("errand")
-	pinned = workflow.Declare[[]string, string]("pinned errand") // which stays with its build
+	errand = workflow.NewWorkflow[[]string, string]("errand")
+	pinned = workflow.NewWorkflow[[]string, string]("pinned errand") // which stays with its build
 	detour = workflow.NewUpdate[[]string, string]("detour")
 	note   = workflow.NewSignal[[]string]("note")
 	left   = workflow.NewQuery[workflow.None, int]("left")

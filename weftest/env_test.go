@@ -19,7 +19,7 @@ import (
 
 // The order of a shop: it is paid, waits for its approval or for two days, and is shipped.
 var (
-	Order    = workflow.Declare[string, string]("order")
+	Order    = workflow.NewWorkflow[string, string]("order")
 	Approve  = workflow.NewSignal[string]("approve")
 	Rename   = workflow.NewUpdate[string, string]("rename")
 	Item     = workflow.NewQuery[workflow.None, string]("item")
@@ -199,7 +199,7 @@ func TestActivitiesRunTogether(t *testing.T) {
 		time.Sleep(d)
 		return d, nil
 	})
-	Both := workflow.Declare[workflow.None, []time.Duration]("both")
+	Both := workflow.NewWorkflow[workflow.None, []time.Duration]("both")
 	both := func(ctx workflow.Context, _ workflow.None) (order []time.Duration, err error) {
 		for _, d := range []time.Duration{5 * time.Second, 2 * time.Second} {
 			workflow.Go(ctx, func(ctx workflow.Context) {
@@ -308,7 +308,7 @@ func TestTheSameEachTime(t *testing.T) {
 
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	Loop := workflow.Declare[int, int]("loop")
+	Loop := workflow.NewWorkflow[int, int]("loop")
 	loop := func(ctx workflow.Context, n int) (int, error) {
 		if err := workflow.Sleep(ctx, 24*time.Hour); err != nil || n == 3 {
 			return n, err

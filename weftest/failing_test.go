@@ -81,7 +81,7 @@ func expect(t *testing.T, said string, parts ...string) {
 }
 
 var (
-	Waiter = workflow.Declare[string, string]("waiter")
+	Waiter = workflow.NewWorkflow[string, string]("waiter")
 	Coming = workflow.NewSignal[workflow.None]("coming")
 	Never  = workflow.NewUpdate[workflow.None, workflow.None]("never")
 	Broken = activity.New("broken", func(context.Context, workflow.None) (workflow.None, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	Archive   = workflow.Declare[string, int]("archive")
+	Archive   = workflow.NewWorkflow[string, int]("archive")
 	Keep      = workflow.NewUpdate[string, string]("keep")
 	Render    = activity.New("render", func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil })
 	NewPage   = workflow.NewSignal[int]("newPage")

@@ -18,7 +18,7 @@ import (
 // A validator that reserves what it should only look at fails the update after it, and is named. The test expects that.
 func TestImpureValidator(t *testing.T) {
 	t.Parallel()
-	shops, buy := workflow.Declare[int, string]("shop"), workflow.NewUpdate[int, int]("buy")
+	shops, buy := workflow.NewWorkflow[int, string]("shop"), workflow.NewUpdate[int, int]("buy")
 	shop := workflow.Bind(shops, func(ctx workflow.Context, stock int) (string, error) {
 		buy.Handle(ctx, func(_ workflow.Context, n int) (int, error) { return n, nil }, workflow.Validate(func(n int) error {
 			if n > stock {
@@ -49,7 +49,7 @@ func TestImpureValidator(t *testing.T) {
 // a validator or a query handler that changes state, also if that shows in a later task.
 func TestFailedUpdatesAreReported(t *testing.T) {
 	t.Parallel()
-	typ, end := workflow.Declare[workflow.None, int]("w"), workflow.NewUpdate[workflow.None, int]("end")
+	typ, end := workflow.NewWorkflow[workflow.None, int]("w"), workflow.NewUpdate[workflow.None, int]("end")
 	add, state := workflow.NewUpdate[int, int]("add"), workflow.NewQuery[workflow.None, int]("state")
 	fine := activity.New("fine", func(context.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })
 	code := func(handle func(ctx workflow.Context, n, looked int) (int, error)) workflow.Registration {
@@ -150,7 +150,7 @@ func TestFailedUpdatesAreReported(t *testing.T) {
 // A validator that sleeps fails its update, and the test with it. The bubble ends when the validator has returned.
 func TestSleepingValidator(t *testing.T) {
 	t.Parallel()
-	typ, add := workflow.Declare[workflow.None, int]("w"), workflow.NewUpdate[time.Duration, int]("add")
+	typ, add := workflow.NewWorkflow[workflow.None, int]("w"), workflow.NewUpdate[time.Duration, int]("add")
 	code := workflow.Bind(typ, func(ctx workflow.Context, _ workflow.None) (int, error) {
 		add.Handle(ctx, func(_ workflow.Context, d time.Duration) (int, error) { return 0, nil }, workflow.Validate(func(d time.Duration) error {
 			time.Sleep(d) //weftvet:ignore time the test wants it
@@ -180,7 +180,7 @@ func TestSleepingValidator(t *testing.T) {
 // SkipReplay is for code that is not deterministic: no check of a validator runs it again either.
 func TestSkipReplaySkipsChecks(t *testing.T) {
 	t.Parallel()
-	shops, buy := workflow.Declare[workflow.None, int]("shop"), workflow.NewUpdate[int, int]("buy")
+	shops, buy := workflow.NewWorkflow[workflow.None, int]("shop"), workflow.NewUpdate[int, int]("buy")
 	for name, test := range map[string]struct {
 		skip   func(env *weftest.Env)
 		checks bool

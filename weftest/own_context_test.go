@@ -24,7 +24,7 @@ func TestAContextOfTheActivitysOwn(t *testing.T) {
 			return 0, fmt.Errorf("call: %w", call.Err())
 		}
 		far, near := activity.New("far", givesUp), activity.NewLocal("near", givesUp)
-		typ := workflow.Declare[workflow.None, int]("caller")
+		typ := workflow.NewWorkflow[workflow.None, int]("caller")
 		env := weftest.New(t, far, near, workflow.Bind(typ, func(ctx workflow.Context, in workflow.None) (int, error) {
 			n, err := far.Run(ctx, in)
 			if err != nil {

@@ -22,7 +22,7 @@ func TestSilentAttemptsAreTriedAgain(t *testing.T) {
 			<-ctx.Done()
 			return 0, fmt.Errorf("waiting: %w", ctx.Err())
 		}, activity.Options{StartToClose: time.Hour, Heartbeat: time.Minute, Retry: activity.Retry{MaxAttempts: 3}})
-		typ := workflow.Declare[workflow.None, int]("waiting")
+		typ := workflow.NewWorkflow[workflow.None, int]("waiting")
 		env := weftest.New(t, silent, workflow.Bind(typ, func(ctx workflow.Context, in workflow.None) (int, error) { return silent.Run(ctx, in) }))
 		run, err := typ.Start(t.Context(), env.Client(), "w", workflow.None{})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 // second are not, and a run that waits begins at once when it is canceled, so that its code sees the cancellation.
 func TestQuickContinuations(t *testing.T) {
 	t.Parallel()
-	spin := workflow.Declare[int, int]("spin")
+	spin := workflow.NewWorkflow[int, int]("spin")
 	run := func(pause time.Duration, last int) workflow.Registration {
 		return workflow.Bind(spin, func(ctx workflow.Context, n int) (int, error) {
 			if err := workflow.Sleep(ctx, pause); err != nil {

@@ -99,8 +99,8 @@ type panicky struct{}
 func (*panicky) UnmarshalJSON(text []byte) error { panic(string(text)) }
 
 var (
-	secretive = workflow.Declare[string, string]("secretive")
-	fragile   = workflow.Declare[panicky, string]("fragile")
+	secretive = workflow.NewWorkflow[string, string]("secretive")
+	fragile   = workflow.NewWorkflow[panicky, string]("fragile")
 	tell      = workflow.NewUpdate[string, string]("tell")
 	explode   = workflow.NewUpdate[string, string]("explode")
 	poison    = workflow.NewUpdate[panicky, string]("poison")

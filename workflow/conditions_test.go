@@ -85,8 +85,8 @@ func TestOneValueForEachCondition(t *testing.T) {
 		var c *client.Client
 		ask := activity.New("ask", func(ctx context.Context, what string) (none, error) { return none{}, outside[what](ctx, c) },
 			activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
-		meets := workflow.Declare[string, []string]("meets")
-		returns := workflow.Declare[string, none]("returns")
+		meets := workflow.NewWorkflow[string, []string]("meets")
+		returns := workflow.NewWorkflow[string, none]("returns")
 		ctx, p := t.Context(), testbed.One(t, workflow.Bind(shop, sells), ask,
 			workflow.Bind(meets, func(ctx workflow.Context, what string) ([]string, error) {
 				_, err := ask.Run(ctx, what)

@@ -21,8 +21,8 @@ type None = payload.None
 // registration (Bind), so that the code itself can name its type.
 type Type[In, Out any] struct{ name string }
 
-// Declare declares a workflow type. Declare each once, as a package variable, beside its code.
-func Declare[In, Out any](name string) Type[In, Out] { return Type[In, Out]{name} }
+// NewWorkflow declares a workflow type. Declare each once, as a package variable, beside its code.
+func NewWorkflow[In, Out any](name string) Type[In, Out] { return Type[In, Out]{name} }
 
 // Name is the name under which runs of the type are recorded: changing it strands those that are open.
 func (t Type[In, Out]) Name() string { return t.name }

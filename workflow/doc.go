@@ -22,7 +22,7 @@
 // argument does not compile.
 //
 //	var (
-//		Workflow = workflow.Declare[Start, Receipt]("cart")
+//		Workflow = workflow.NewWorkflow[Start, Receipt]("cart")
 //		AddItem  = workflow.NewUpdate[Item, Total]("addItem")
 //		Contents = workflow.NewQuery[workflow.None, Contained]("cart")
 //		Note     = workflow.NewSignal[string]("note")

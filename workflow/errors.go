@@ -46,7 +46,7 @@ var (
 // NewError returns an application error. Declare those that callers branch on once, as variables: errors.Is compares
 // their types, also in the client. Error.With attaches data. NewError panics for the types NotFound, AlreadyStarted, Invalid and TooLarge
 // and those that begin with "weft.": they are Weft's own.
-func NewError(typ, message string) *Error { return failure.Declare(typ, message) }
+func NewError(typ, message string) *Error { return failure.NewForProgram(typ, message) }
 
 // DetailsOf returns the details (Error.With) of an error that is, or wraps, one of the type of declared: in workflow code as in a
 // client. ok is false where there is no such error, and where it has no details or none that are a T.

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	shop  = workflow.Declare[int, int]("shop")
+	shop  = workflow.NewWorkflow[int, int]("shop")
 	buy   = workflow.NewUpdate[int, int]("buy")
 	sold  = workflow.NewQuery[none, int]("sold")
 	shut  = workflow.NewSignal[none]("shut")
@@ -83,7 +83,7 @@ func TestStart(t *testing.T) {
 		if _, err := short.Result(ctx); !errors.As(err, &timeout) || timeout.Limit != failure.RunTimeout {
 			t.Errorf("%v, want that the run timeout passed", err)
 		}
-		if _, err := workflow.Declare[none, none]("unknown").Start(ctx, p.Client, "w", none{}); !errors.Is(err, client.ErrInvalid) {
+		if _, err := workflow.NewWorkflow[none, none]("unknown").Start(ctx, p.Client, "w", none{}); !errors.Is(err, client.ErrInvalid) {
 			t.Errorf("an unknown type: %v, want %v", err, client.ErrInvalid)
 		}
 	})
@@ -206,7 +206,7 @@ func TestUpdateWhoseRunCloses(t *testing.T) {
 // A validator that does what it may not is the code's failure: the caller is told so, and the run goes on.
 func TestAMisusedValidatorFailsNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		typ, good := workflow.Declare[none, none]("misused"), workflow.NewUpdate[none, string]("good")
+		typ, good := workflow.NewWorkflow[none, none]("misused"), workflow.NewUpdate[none, string]("good")
 		code := func(ctx workflow.Context, _ none) (none, error) {
 			call.Handle(ctx, func(workflow.Context, none) (none, error) { return none{}, nil },
 				workflow.Validate(func(none) error { return workflow.Sleep(ctx, time.Second) })) //weftvet:ignore readonly it is the misuse

@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	guarded  = workflow.Declare[int, string]("guarded")
-	nested   = workflow.Declare[workflow.None, string]("nested")
+	guarded  = workflow.NewWorkflow[int, string]("guarded")
+	nested   = workflow.NewWorkflow[workflow.None, string]("nested")
 	nudge    = workflow.NewUpdate[workflow.None, string]("nudge")
 	seen     = activity.New("seen", sees)
 	errSaved = workflow.NewError("saved", "an interceptor has made something else of it")

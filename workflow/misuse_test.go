@@ -99,7 +99,7 @@ var acts = []struct {
 var (
 	mood    = workflow.NewAttribute[string]("Mood")
 	carrier = workflow.NewMemo[string]("carrier")
-	stray   = workflow.Declare[none, none]("stray")
+	stray   = workflow.NewWorkflow[none, none]("stray")
 )
 
 func wantMisuse(t *testing.T, err error, who string) {

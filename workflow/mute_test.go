@@ -22,7 +22,7 @@ func TestErrorsWhoseTextPanics(t *testing.T) {
 	for name, returned := range map[string]error{"a method that panics": mute{}, "a nil pointer": (*workflow.Error)(nil)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				typ := workflow.Declare[none, none]("mute")
+				typ := workflow.NewWorkflow[none, none]("mute")
 				query := workflow.NewQuery[none, none]("query")
 				update := workflow.NewUpdate[none, none]("update")
 				ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, func(ctx workflow.Context, _ none) (none, error) {

@@ -108,7 +108,7 @@ func logs(ctx workflow.Context, _ none) (none, error) {
 
 // runLogs runs it, each task in a process of its own, and asks a query after each.
 func runLogs(t *testing.T) {
-	ctx, typ, d := t.Context(), workflow.Declare[none, none]("logs"), testbed.New(t)
+	ctx, typ, d := t.Context(), workflow.NewWorkflow[none, none]("logs"), testbed.New(t)
 	for i := range 4 {
 		p := d.Start(executor.Options{}, workflow.Bind(typ, logs))
 		var err error
@@ -187,7 +187,7 @@ func explode(depth int) {
 }
 
 var (
-	exits = workflow.Declare[string, none]("exits")
+	exits = workflow.NewWorkflow[string, none]("exits")
 	exit  = workflow.NewUpdate[none, none]("exit")
 )
 

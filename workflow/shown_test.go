@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	shows  = workflow.Declare[workflow.None, int]("shows")
+	shows  = workflow.NewWorkflow[workflow.None, int]("shows")
 	turnUp = workflow.NewSignal[string]("turn-up")
 
 	place = workflow.NewAttribute[string]("Place")

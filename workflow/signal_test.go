@@ -74,7 +74,7 @@ func TestSignalFlood(t *testing.T) {
 // The same through the API: a sender who waits for each answer, while others send as well.
 func TestSignalFloodThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		typ := workflow.Declare[none, []string]("collect")
+		typ := workflow.NewWorkflow[none, []string]("collect")
 		ctx, p := t.Context(), testbed.One(t, workflow.Bind(typ, collect))
 		run, err := typ.Start(ctx, p.Client, "w", none{})
 		if err != nil {
@@ -169,7 +169,7 @@ func TestPoisonedSignals(t *testing.T) {
 // What somebody sends never ends a process, and never strands a run: it is refused.
 func TestPoisonThroughTheAPI(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		typ := workflow.Declare[bomb, none]("bombed")
+		typ := workflow.NewWorkflow[bomb, none]("bombed")
 		update := workflow.NewUpdate[bomb, none]("update")
 		query := workflow.NewQuery[bomb, none]("query")
 		code := func(ctx workflow.Context, _ bomb) (none, error) {

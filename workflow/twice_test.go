@@ -69,7 +69,7 @@ func after(t *testing.T, place string) string {
 func TestRegisteredTwice(t *testing.T) {
 	t.Parallel()
 	code := func(workflow.Context, none) (none, error) { return none{}, nil }
-	typ := workflow.Declare[none, none]("twin")
+	typ := workflow.NewWorkflow[none, none]("twin")
 	for what, pair := range map[string][2]workflow.Registration{
 		`workflow type "twin"`: {
 			workflow.Bind(typ, code),
@@ -103,13 +103,13 @@ func TestNames(t *testing.T) {
 		"cart": true, "cart/of ada": true, "Wägen": true, strings.Repeat("a", 255): true,
 		"": false, strings.Repeat("a", 256): false, "a\xff": false,
 	} {
-		err := bridge.Register(&engine.Registry{}, workflow.Bind(workflow.Declare[none, none](name), code))
+		err := bridge.Register(&engine.Registry{}, workflow.Bind(workflow.NewWorkflow[none, none](name), code))
 		if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "twice_test.go:") {
 			t.Errorf("workflow type %q: %v, want that it is good: %v", name, err, ok)
 		}
 	}
 	for what, got := range map[string]string{
-		"workflow": workflow.Declare[none, none]("a").Name(), "update": workflow.NewUpdate[none, none]("a").Name(),
+		"workflow": workflow.NewWorkflow[none, none]("a").Name(), "update": workflow.NewUpdate[none, none]("a").Name(),
 		"query": workflow.NewQuery[none, none]("a").Name(), "signal": workflow.NewSignal[none]("a").Name(),
 	} {
 		if got != "a" {

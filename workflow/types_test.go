@@ -32,7 +32,7 @@ type order struct{ Cents int }
 type receipt struct{ ID string }
 
 var (
-	pay    = workflow.Declare[order, receipt]("pay")
+	pay    = workflow.NewWorkflow[order, receipt]("pay")
 	add    = workflow.NewUpdate[order, int]("add")
 	done   = workflow.NewUpdate[workflow.None, workflow.None]("done")
 	total  = workflow.NewQuery[string, int]("total")

@@ -12,7 +12,7 @@ import (
 // weft update fail fails an update whose handler waits: its caller gets the reason.
 func TestUpdateFail(t *testing.T) {
 	t.Parallel()
-	waits := workflow.Declare[workflow.None, string]("waits")
+	waits := workflow.NewWorkflow[workflow.None, string]("waits")
 	nap := workflow.NewUpdate[workflow.None, workflow.None]("nap")
 	api := serve(t, workflow.Bind(waits, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		nap.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {

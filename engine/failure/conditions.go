@@ -10,7 +10,7 @@ import (
 // values under the same names.
 //
 // An *Error among them is recognised by its type. Histories have NotFound, AlreadyStarted, Invalid and TooLarge; the types of conditions
-// that only requests meet begin with ownPrefix. Declare refuses all of them.
+// that only requests meet begin with ownPrefix. NewForProgram refuses all of them.
 var (
 	// ErrCanceled matches every CanceledError.
 	ErrCanceled = &CanceledError{}
@@ -74,9 +74,9 @@ func isOwn(typ string) bool {
 	return strings.HasPrefix(typ, ownPrefix) || slices.ContainsFunc(conditions, func(c *Error) bool { return c.Type == typ })
 }
 
-// Declare is New for the errors of programs. It panics for a type that is Weft's own: errors.Is could not tell the program's error from
+// NewForProgram is New for the errors of programs. It panics for a type that is Weft's own: errors.Is could not tell the program's error from
 // Weft's.
-func Declare(typ, message string) *Error {
+func NewForProgram(typ, message string) *Error {
 	if isOwn(typ) {
 		panic("weft: the error type " + typ + " is Weft's own: give yours another name, as in \"order." + strings.TrimPrefix(typ, ownPrefix) + "\"")
 	}

@@ -13,7 +13,7 @@ import (
 
 // Workflow is a manager's desk, and what can be put on it.
 var (
-	Workflow = workflow.Declare[workflow.None, int]("approval")
+	Workflow = workflow.NewWorkflow[workflow.None, int]("approval")
 	HandIn   = workflow.NewUpdate[Expense, Decision]("approval.handIn")
 	Answer   = workflow.NewSignal[Decision]("approval.answer")
 	Retire   = workflow.NewSignal[workflow.None]("approval.retire")

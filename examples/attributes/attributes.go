@@ -12,7 +12,7 @@ import (
 
 // What callers name.
 var (
-	Workflow = workflow.Declare[Order, string]("attributes")
+	Workflow = workflow.NewWorkflow[Order, string]("attributes")
 	Advance  = workflow.NewUpdate[string, string]("advance")
 
 	// What orders are found by. It is plain text, wherever it stands.

@@ -13,7 +13,7 @@ import (
 )
 
 // Workflow is an invoice, and its result the receipt.
-var Workflow = workflow.Declare[Invoice, Receipt]("callbacks")
+var Workflow = workflow.NewWorkflow[Invoice, Receipt]("callbacks")
 
 // Ask asks for a payment. A customer has a week; then he is asked once more.
 var Ask = activity.New("callbacks.ask", ask, activity.Options{

@@ -13,7 +13,7 @@ import (
 
 // Workflow is a campaign, its input the goal, and its result what came together.
 var (
-	Workflow = workflow.Declare[int, int]("campaigns")
+	Workflow = workflow.NewWorkflow[int, int]("campaigns")
 	Pledge   = workflow.NewUpdate[int, int]("campaigns.pledge")
 	Standing = workflow.NewQuery[workflow.None, State]("campaigns.standing")
 )

@@ -15,7 +15,7 @@ import (
 
 // Workflow books a trip.
 var (
-	Workflow = workflow.Declare[time.Duration, []string]("cancellation")
+	Workflow = workflow.NewWorkflow[time.Duration, []string]("cancellation")
 	Book     = activity.New("cancellation.book", book, activity.Options{WaitCancellation: true})
 	Refund   = activity.New("cancellation.refund", func(_ context.Context, what string) (string, error) { return "refunded " + what, nil })
 	Log      = workflow.NewQuery[workflow.None, []string]("cancellation.log")

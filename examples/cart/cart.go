@@ -11,7 +11,7 @@ import (
 
 // Workflow is the cart, and what can be said to it.
 var (
-	Workflow = workflow.Declare[Start, Receipt]("cart")
+	Workflow = workflow.NewWorkflow[Start, Receipt]("cart")
 	AddItem  = workflow.NewUpdate[Item, Total]("addItem")
 	Checkout = workflow.NewUpdate[workflow.None, Receipt]("checkout")
 	Contents = workflow.NewQuery[workflow.None, Contained]("cart")

@@ -13,8 +13,8 @@ import (
 
 // Workflow books a trip; Part, its child, one part of it.
 var (
-	Workflow = workflow.Declare[Trip, []string]("children")
-	Part     = workflow.Declare[Booking, string]("children.part")
+	Workflow = workflow.NewWorkflow[Trip, []string]("children")
+	Part     = workflow.NewWorkflow[Booking, string]("children.part")
 
 	Held    = workflow.NewSignal[string]("held")           // from a part to its trip
 	Confirm = workflow.NewSignal[workflow.None]("confirm") // from the trip to a part

@@ -11,7 +11,7 @@ import (
 
 // Workflow is a dinner, and what guests can do about it.
 var (
-	Workflow = workflow.Declare[Plan, Dinner]("conditions")
+	Workflow = workflow.NewWorkflow[Plan, Dinner]("conditions")
 	Accept   = workflow.NewUpdate[string, int]("conditions.accept")
 	Eat      = workflow.NewUpdate[string, string]("conditions.eat")
 )

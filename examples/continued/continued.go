@@ -9,7 +9,7 @@ import (
 
 // Workflow is a meter, and what can be said to it.
 var (
-	Workflow = workflow.Declare[State, State]("continued")
+	Workflow = workflow.NewWorkflow[State, State]("continued")
 	Reading  = workflow.NewUpdate[int, int]("continued.reading")
 	Current  = workflow.NewQuery[workflow.None, State]("continued.current")
 	Scrap    = workflow.NewSignal[workflow.None]("continued.scrap")

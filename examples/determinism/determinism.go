@@ -11,7 +11,7 @@ import (
 
 // Workflow is a raffle.
 var (
-	Workflow = workflow.Declare[Raffle, Draw]("determinism")
+	Workflow = workflow.NewWorkflow[Raffle, Draw]("determinism")
 	Sold     = workflow.NewQuery[workflow.None, []Ticket]("determinism.sold")
 )
 

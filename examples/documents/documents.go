@@ -13,7 +13,7 @@ import (
 
 // Workflow gets a document and a name out of which a public version is made, once somebody has released it.
 var (
-	Workflow = workflow.Declare[Document, Public]("documents")
+	Workflow = workflow.NewWorkflow[Document, Public]("documents")
 	Draft    = workflow.NewQuery[workflow.None, Public]("documents.draft")
 	Release  = workflow.NewUpdate[Note, workflow.None]("documents.release")
 	Redact   = activity.New("documents.redact", redact)

@@ -14,7 +14,7 @@ import (
 
 // Workflow sends a parcel. It pays a fee that it can pay, and gives up at any other failure.
 var (
-	Workflow = workflow.Declare[Parcel, string]("errors")
+	Workflow = workflow.NewWorkflow[Parcel, string]("errors")
 	Deliver  = activity.New("errors.deliver", deliver, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 )
 

@@ -15,7 +15,7 @@ import (
 
 // Workflow translates the pages of a book.
 var (
-	Workflow  = workflow.Declare[[]string, Book]("fanout")
+	Workflow  = workflow.NewWorkflow[[]string, Book]("fanout")
 	Translate = activity.New("fanout.translate", translate)
 )
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Workflow copies a table.
-var Workflow = workflow.Declare[Table, Report]("heartbeats")
+var Workflow = workflow.NewWorkflow[Table, Report]("heartbeats")
 
 // Copy copies the rows. An attempt of which nothing is heard for a minute is given up, and the next one begins.
 var Copy = activity.New("heartbeats.copy", copyRows, activity.Options{

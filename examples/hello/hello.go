@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	hello = workflow.Declare[string, string]("hello")
+	hello = workflow.NewWorkflow[string, string]("hello")
 	meet  = workflow.NewUpdate[string, string]("meet")
 	greet = activity.New("greet", func(_ context.Context, name string) (string, error) { return "Hello, " + name, nil })
 )

@@ -12,8 +12,8 @@ import (
 
 // What callers name.
 var (
-	Workflow = workflow.Declare[string, string]("interceptors")
-	Shipping = workflow.Declare[string, string]("interceptors.shipping")
+	Workflow = workflow.NewWorkflow[string, string]("interceptors")
+	Shipping = workflow.NewWorkflow[string, string]("interceptors.shipping")
 	Pack     = activity.New("interceptors.pack", pack)
 
 	ErrNoTenant = workflow.NewError("noTenant", "start it with a header that names the tenant")

@@ -12,7 +12,7 @@ import (
 
 // Workflow is an account, and what can be done with it.
 var (
-	Workflow = workflow.Declare[int, int]("locks")
+	Workflow = workflow.NewWorkflow[int, int]("locks")
 	Withdraw = workflow.NewUpdate[int, int]("locks.withdraw")
 	Audit    = workflow.NewUpdate[workflow.None, int]("locks.audit")
 	Close    = workflow.NewSignal[workflow.None]("locks.close")

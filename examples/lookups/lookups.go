@@ -12,7 +12,7 @@ import (
 )
 
 // Workflow quotes a basket, and holds the quote until it is taken.
-var Workflow = workflow.Declare[[]string, Quote]("lookups")
+var Workflow = workflow.NewWorkflow[[]string, Quote]("lookups")
 
 // Take takes the quote in a currency. The rate is looked up within the request.
 var Take = workflow.NewUpdate[string, Quote]("take")

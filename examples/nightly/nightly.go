@@ -14,7 +14,7 @@ import (
 
 // Workflow makes a report on what came since the last one.
 var (
-	Workflow = workflow.Declare[workflow.None, Report]("nightly")
+	Workflow = workflow.NewWorkflow[workflow.None, Report]("nightly")
 	Last     = workflow.NewQuery[workflow.None, Report]("nightly.last")
 	Count    = activity.New("nightly.count", count, activity.Options{Retry: activity.Retry{MaxAttempts: 1}})
 

@@ -13,7 +13,7 @@ import (
 
 // Workflow ships an order; Pack lets it go on from where it waits.
 var (
-	Workflow = workflow.Declare[Order, []string]("patches")
+	Workflow = workflow.NewWorkflow[Order, []string]("patches")
 	Pack     = workflow.NewSignal[workflow.None]("patches.pack")
 )
 

@@ -13,7 +13,7 @@ import (
 
 // Workflow audits an account, in steps that each version of the code has its own of; Sign lets it end.
 var (
-	Workflow = workflow.Declare[string, []string]("pinned")
+	Workflow = workflow.NewWorkflow[string, []string]("pinned")
 	Sign     = workflow.NewSignal[string]("pinned.sign")
 )
 

@@ -13,7 +13,7 @@ import (
 
 // Workflow bakes loaves, one after the other; Progress and Loaf ask how far it is.
 var (
-	Workflow = workflow.Declare[int, int]("queries")
+	Workflow = workflow.NewWorkflow[int, int]("queries")
 	Progress = workflow.NewQuery[workflow.None, float64]("queries.progress")
 	Loaf     = workflow.NewQuery[int, string]("queries.loaf")
 	Bake     = activity.New("queries.bake", bake)

@@ -14,7 +14,7 @@ import (
 )
 
 // Workflow pays an order.
-var Workflow = workflow.Declare[Order, Paid]("retries")
+var Workflow = workflow.NewWorkflow[Order, Paid]("retries")
 
 // Charge is tried five times at most: at once, and then after 1 s, 2 s, 4 s and 5 s. A card that was declined is not
 // tried again.

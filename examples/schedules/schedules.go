@@ -13,7 +13,7 @@ import (
 )
 
 // Workflow backs something up; it takes as long as it is large.
-var Workflow = workflow.Declare[Disk, string]("schedules")
+var Workflow = workflow.NewWorkflow[Disk, string]("schedules")
 
 // ErrBroken is a disk that cannot be read.
 var ErrBroken = workflow.NewError("broken", "the disk cannot be read")

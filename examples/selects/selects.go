@@ -13,7 +13,7 @@ import (
 
 // Workflow is a ride in a taxi. Its result is what happened, in order.
 var (
-	Workflow = workflow.Declare[Ride, []string]("selects")
+	Workflow = workflow.NewWorkflow[Ride, []string]("selects")
 	Say      = workflow.NewSignal[string]("selects.say")
 	Tip      = workflow.NewSignal[int]("selects.tip")
 	Call     = activity.New("selects.call", call)

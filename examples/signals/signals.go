@@ -11,7 +11,7 @@ import (
 
 // Workflow is the log of a voyage. The ship reports by signals what it has sighted; the last report is the harbor.
 var (
-	Workflow = workflow.Declare[workflow.None, Log]("signals")
+	Workflow = workflow.NewWorkflow[workflow.None, Log]("signals")
 	Sighted  = workflow.NewSignal[Sight]("signals.sighted")
 )
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Workflow renders reports and keeps them.
-var Workflow = workflow.Declare[Order, []string]("taskqueues")
+var Workflow = workflow.NewWorkflow[Order, []string]("taskqueues")
 
 var (
 	// Collect runs where all activities do that say nothing else: on the default task queue.

@@ -5,7 +5,7 @@ import "github.com/seed-41655fb1/weft/workflow"
 
 // The workflow, its update and its signal.
 var (
-	Workflow = workflow.Declare[int, int]("tickets")
+	Workflow = workflow.NewWorkflow[int, int]("tickets")
 	Buy      = workflow.NewUpdate[Order, string]("buy")
 	Close    = workflow.NewSignal[workflow.None]("close")
 )

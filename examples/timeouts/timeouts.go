@@ -12,7 +12,7 @@ import (
 )
 
 // Workflow scans a document and fetches its translation.
-var Workflow = workflow.Declare[Document, Report]("timeouts")
+var Workflow = workflow.NewWorkflow[Document, Report]("timeouts")
 
 var (
 	// Scan has a minute for each attempt. An attempt that takes longer is given up, and made again.

@@ -11,7 +11,7 @@ import (
 
 // Workflow is a subscription, from its trial to its end; Pay pays for the year.
 var (
-	Workflow = workflow.Declare[workflow.None, Ended]("timers")
+	Workflow = workflow.NewWorkflow[workflow.None, Ended]("timers")
 	Pay      = workflow.NewSignal[workflow.None]("timers.pay")
 )
 

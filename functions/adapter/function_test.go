@@ -36,7 +36,7 @@ func TestHung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
-		hangs := workflow.Bind(workflow.Declare[int, int]("hangs"), func(workflow.Context, int) (int, error) {
+		hangs := workflow.Bind(workflow.NewWorkflow[int, int]("hangs"), func(workflow.Context, int) (int, error) {
 			<-release //weftvet:ignore channel it hangs, as it must not
 			return 0, nil
 		})

@@ -60,7 +60,7 @@ func TestProblemOfFailure(t *testing.T) {
 		t.Errorf("%v\n got %s\nwant %s", err, got, want)
 	}
 	for _, err := range []error{p, refused} {
-		if !errors.Is(err, failure.Declare("Bad", "")) || errors.Is(err, refusal.Busy) {
+		if !errors.Is(err, failure.NewForProgram("Bad", "")) || errors.Is(err, refusal.Busy) {
 			t.Errorf("%v wraps %v", err, errors.Unwrap(err))
 		}
 	}

@@ -44,10 +44,10 @@ func TestMain(m *testing.M) {
 }
 
 var (
-	bad       = workflow.Declare[string, int]("bad")
+	bad       = workflow.NewWorkflow[string, int]("bad")
 	badQuery  = workflow.NewQuery[workflow.None, int]("die")
 	badUpdate = workflow.NewUpdate[workflow.None, int]("die")
-	good      = workflow.Declare[int, int]("good")
+	good      = workflow.NewWorkflow[int, int]("good")
 	dies      = activity.New("dies", func(context.Context, workflow.None) (int, error) { os.Exit(3); return 0, nil })
 	works     = activity.New("works", func(_ context.Context, n int) (int, error) { return n + 1, nil })
 

@@ -15,7 +15,7 @@ import (
 // A caller may go before the first look at the run that it has started. The answer has no outcome then, rather than one of no run.
 func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
 	t.Parallel()
-	long := workflow.Declare[workflow.None, workflow.None]("long")
+	long := workflow.NewWorkflow[workflow.None, workflow.None]("long")
 	code := workflow.Bind(long, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 		return workflow.None{}, workflow.Sleep(ctx, time.Hour)
 	})

@@ -34,7 +34,7 @@ type tries struct {
 	do      func(ctx context.Context) (string, error)
 }
 
-var triesType = workflow.Declare[int, string]("tries")
+var triesType = workflow.NewWorkflow[int, string]("tries")
 
 func newTries(t *testing.T) *tries { return &tries{Deployment: testbed.New(t), t: t} }
 

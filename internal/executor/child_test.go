@@ -18,10 +18,10 @@ import (
 
 // The workflows of these tests: a kid does what its input says, and a parent what the test's function says.
 var (
-	kid     = workflow.Declare[string, string]("kid")
+	kid     = workflow.NewWorkflow[string, string]("kid")
 	kidGo   = workflow.NewSignal[string]("go")
 	kidEnd  = workflow.NewUpdate[workflow.None, string]("end")
-	parent  = workflow.Declare[string, string]("parent")
+	parent  = workflow.NewWorkflow[string, string]("parent")
 	errSour = workflow.NewError("sour", "this kid is sour")
 )
 
@@ -135,7 +135,7 @@ func TestChildCompletes(t *testing.T) {
 func TestChildErrors(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		unknown := workflow.Declare[string, string]("unknown")
+		unknown := workflow.NewWorkflow[string, string]("unknown")
 		f := newParents(t, func(ctx workflow.Context, how string) (string, error) {
 			switch how {
 			case "unknown":

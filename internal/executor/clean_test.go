@@ -176,7 +176,7 @@ func TestAChildIsKeptForItsParent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := maintained(t), t.Context()
-		child, father := workflow.Declare[string, string]("child"), workflow.Declare[string, string]("father")
+		child, father := workflow.NewWorkflow[string, string]("child"), workflow.NewWorkflow[string, string]("father")
 		code := []workflow.Registration{
 			workflow.Bind(child, func(ctx workflow.Context, _ string) (string, error) {
 				return "done", workflow.Sleep(ctx, time.Minute)

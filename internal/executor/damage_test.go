@@ -61,7 +61,7 @@ func TestDamagedRun(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
 		log := &damagedLog{Log: d.Ports.Log}
 		d.Ports.Log = log
-		nap := workflow.Declare[time.Duration, string]("nap")
+		nap := workflow.NewWorkflow[time.Duration, string]("nap")
 		sleeper := workflow.Bind(nap, func(ctx workflow.Context, d time.Duration) (string, error) {
 			return "slept", workflow.Sleep(ctx, d)
 		})

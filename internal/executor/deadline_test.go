@@ -20,7 +20,7 @@ import (
 
 // A sluggish workflow takes its time: its query and its validator sleep for as long as they are told.
 var (
-	sluggish     = workflow.Declare[int, int]("sluggish")
+	sluggish     = workflow.NewWorkflow[int, int]("sluggish")
 	sluggishNap  = workflow.NewQuery[time.Duration, int]("nap")
 	sluggishAdd  = workflow.NewUpdate[time.Duration, int]("add") // its validator sleeps
 	sluggishWait = workflow.NewUpdate[time.Duration, int]("wait")

@@ -23,7 +23,7 @@ func TestDescriptionIsBounded(t *testing.T) {
 		long := activity.New("long", func(context.Context, int) (string, error) {
 			return "", errors.New("it failed: " + strings.Repeat("x", 7<<10))
 		}, activity.Options{Retry: activity.Retry{InitialInterval: time.Hour}})
-		many := workflow.Declare[int, string]("many")
+		many := workflow.NewWorkflow[int, string]("many")
 		d := testbed.New(t)
 		p := d.Start(executor.Options{}, long, workflow.Bind(many, func(ctx workflow.Context, n int) (string, error) {
 			for range n {

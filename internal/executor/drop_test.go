@@ -21,7 +21,7 @@ import (
 // before the message is deleted. Nothing else does, for a day.
 func TestDroppedMessageIsRepaired(t *testing.T) {
 	t.Parallel()
-	two := workflow.Declare[int, string]("two")
+	two := workflow.NewWorkflow[int, string]("two")
 	for name, begins := range map[string]bool{"its attempt fails": true, "its attempt does not begin": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +109,7 @@ func (h *heldLog) Append(ctx context.Context, items ...store.Item) error {
 // The same, and the commit lands only after the delivery was dropped: minutes after its writer has died. A copy of the message finds it.
 func TestDroppedMessageIsRepairedWhenAPutLandsLate(t *testing.T) {
 	t.Parallel()
-	two := workflow.Declare[int, string]("two")
+	two := workflow.NewWorkflow[int, string]("two")
 	synctest.Test(t, func(t *testing.T) {
 		d := newTries(t)
 		code := func(do func() error) []workflow.Registration {

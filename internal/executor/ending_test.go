@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	hearer  = workflow.Declare[[]string, []string]("hearer")
+	hearer  = workflow.NewWorkflow[[]string, []string]("hearer")
 	hearing = workflow.NewSignal[string]("hearing")
 )
 
@@ -80,7 +80,7 @@ func TestASignalOutlivesTheStuckRun(t *testing.T) {
 // has returned: its effect would be lost with the run.
 func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	var (
-		typ  = workflow.Declare[workflow.None, int]("leaver")
+		typ  = workflow.NewWorkflow[workflow.None, int]("leaver")
 		slow = workflow.NewUpdate[workflow.None, string]("slow")
 		add  = workflow.NewUpdate[int, int]("add")
 	)
@@ -130,7 +130,7 @@ func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 // An update that its workflow closes before it is come to runs on the run that follows; where none does, it is told so.
 func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
-	typ := workflow.Declare[int, string]("relay")
+	typ := workflow.NewWorkflow[int, string]("relay")
 	for _, continues := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			d, ctx := testbed.New(t), context.Background()

@@ -45,7 +45,7 @@ type payer struct {
 	bind []workflow.Registration
 }
 
-var payerType = workflow.Declare[time.Duration, string]("payer")
+var payerType = workflow.NewWorkflow[time.Duration, string]("payer")
 
 func newPayer() *payer {
 	p := &payer{}
@@ -295,7 +295,7 @@ func (refusing) Append(context.Context, ...store.Item) error {
 }
 
 var (
-	expType  = workflow.Declare[int, string]("exp")
+	expType  = workflow.NewWorkflow[int, string]("exp")
 	expFlaky = activity.New("expFlaky", func(ctx context.Context, fails int) (string, error) {
 		if activity.InfoOf(ctx).Attempt <= fails {
 			return "", errors.New("flaky")
@@ -536,7 +536,7 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 // read. None is lost, and each is read a few times an hour.
 func TestUnreadableTimers(t *testing.T) {
 	t.Parallel()
-	nap := workflow.Declare[time.Duration, string]("nap")
+	nap := workflow.NewWorkflow[time.Duration, string]("nap")
 	for _, n := range []int{1, 99, 100, 250} {
 		synctest.Test(t, func(t *testing.T) {
 			d, ctx := testbed.New(t), context.Background()

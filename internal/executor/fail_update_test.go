@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	office   = workflow.Declare[workflow.None, []string]("office")
+	office   = workflow.NewWorkflow[workflow.None, []string]("office")
 	slowly   = workflow.NewUpdate[string, string]("slowly")
 	quickly  = workflow.NewUpdate[string, string]("quickly")
 	closeNow = workflow.NewSignal[workflow.None]("closeNow")

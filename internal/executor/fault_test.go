@@ -117,7 +117,7 @@ func (f *faulty) Send(ctx context.Context, name string, messages ...queue.Messag
 
 // The workflow of this test writes in every way there is.
 var (
-	faultType = workflow.Declare[int, string]("fault")
+	faultType = workflow.NewWorkflow[int, string]("fault")
 	faultAdd  = workflow.NewUpdate[int, int]("add")
 	faultWork = workflow.NewUpdate[int, string]("work")
 	faultNote = workflow.NewSignal[string]("note")

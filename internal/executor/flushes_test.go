@@ -18,7 +18,7 @@ import (
 func TestFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		steps := workflow.Declare[int, int]("steps")
+		steps := workflow.NewWorkflow[int, int]("steps")
 		step := activity.New("step", func(_ context.Context, n int) (int, error) { return n, nil })
 		d, db := ondisk.New(t)
 		p := d.Start(executor.Options{}, step, tally(new(int), func(*int) {}), workflow.Bind(steps, func(ctx workflow.Context, n int) (int, error) {

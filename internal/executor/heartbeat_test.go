@@ -22,7 +22,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-var beating = workflow.Declare[workflow.None, string]("beating")
+var beating = workflow.NewWorkflow[workflow.None, string]("beating")
 
 // pulse is a deployment with a workflow that runs one activity, and ends as it does; a signal cancels it.
 func pulse(t *testing.T, o activity.Options, code func(context.Context) (string, error)) (*testbed.Deployment, []workflow.Registration) {

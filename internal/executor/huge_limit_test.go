@@ -27,7 +27,7 @@ func TestAttemptWithTheLongestLimits(t *testing.T) {
 					time.Sleep(time.Hour)
 					return s, nil
 				}, o)
-				long := workflow.Declare[string, string]("longest")
+				long := workflow.NewWorkflow[string, string]("longest")
 				p := testbed.One(t, same, workflow.Bind(long, func(ctx workflow.Context, s string) (string, error) { return same.Run(ctx, s) }))
 				run, err := long.Start(t.Context(), p.Client, "a", "x")
 				if err != nil {

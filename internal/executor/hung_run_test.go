@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	stubborn      = workflow.Declare[string, int]("stubborn")
+	stubborn      = workflow.NewWorkflow[string, int]("stubborn")
 	stubbornHang  = workflow.NewUpdate[time.Duration, int]("hang")
 	stubbornQuery = workflow.NewQuery[time.Duration, int]("query")
 	stubbornSteps = workflow.NewSignal[workflow.None]("step")
@@ -183,7 +183,7 @@ func TestLocalActivityThatHangs(t *testing.T) {
 		}
 		return fmt.Sprint("attempt ", n), nil
 	})
-	flow := workflow.Declare[workflow.None, string]("hangs-locally")
+	flow := workflow.NewWorkflow[workflow.None, string]("hangs-locally")
 	code := workflow.Bind(flow, func(ctx workflow.Context, _ workflow.None) (string, error) {
 		return local.Run(ctx, workflow.None{})
 	})

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	hangs   = workflow.Declare[workflow.None, int]("hangs")
+	hangs   = workflow.NewWorkflow[workflow.None, int]("hangs")
 	hanging = workflow.NewUpdate[int, int]("hanging")
 	healthy = workflow.NewUpdate[time.Duration, int]("healthy")
 	broken  = workflow.NewUpdate[int, int]("broken")

@@ -20,7 +20,7 @@ import (
 // number: that one is run with its own input.
 func TestInlineOfTheNextRun(t *testing.T) {
 	t.Parallel()
-	lap := workflow.Declare[int, string]("lap")
+	lap := workflow.NewWorkflow[int, string]("lap")
 	quick := activity.New("quick", func(_ context.Context, text string) (string, error) { return text, nil })
 	inline := quick.With(activity.Options{Inline: true})
 	sameNumber := false
@@ -93,7 +93,7 @@ func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		look := func() {}
-		chain := workflow.Declare[int, string]("chain")
+		chain := workflow.NewWorkflow[int, string]("chain")
 		first := activity.New("first", func(context.Context, int) (string, error) { return "1", nil })
 		second := activity.New("second", func(context.Context, int) (string, error) {
 			look()

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	landing  = workflow.Declare[int, int]("landing")
+	landing  = workflow.NewWorkflow[int, int]("landing")
 	landEnd  = workflow.NewUpdate[int, int]("end")
 	landMore = workflow.NewUpdate[int, int]("more")
 )

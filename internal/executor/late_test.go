@@ -14,8 +14,8 @@ import (
 
 var (
 	lateNote = workflow.NewSignal[string]("note")
-	hears    = workflow.Declare[bool, string]("hears")
-	speaks   = workflow.Declare[string, string]("speaks")
+	hears    = workflow.NewWorkflow[bool, string]("hears")
+	speaks   = workflow.NewWorkflow[string, string]("speaks")
 )
 
 // lateCode is a workflow that notes signals until it is canceled, and one whose last task does what its input says.

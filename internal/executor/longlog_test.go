@@ -51,8 +51,8 @@ func (r *readBytes) Forward(ctx context.Context, from store.Key, limit int) (sto
 
 // The workflow diary counts the bytes of the words that it is told, and does what they say. It continues as new with the word next.
 var (
-	diary     = workflow.Declare[int, int]("long.diary")
-	diaryPage = workflow.Declare[string, string]("long.page")
+	diary     = workflow.NewWorkflow[int, int]("long.diary")
+	diaryPage = workflow.NewWorkflow[string, string]("long.page")
 	diaryWord = workflow.NewSignal[string]("long.word")
 	diaryAdd  = workflow.NewUpdate[string, int]("long.add")
 	diarySum  = workflow.NewQuery[workflow.None, int]("long.sum")
@@ -434,7 +434,7 @@ func TestRunBeforeALongOneThatVanishes(t *testing.T) {
 }
 
 var (
-	hangingLog    = workflow.Declare[workflow.None, int]("long.hanging")
+	hangingLog    = workflow.NewWorkflow[workflow.None, int]("long.hanging")
 	hangingLogSum = workflow.NewQuery[workflow.None, int]("long.sum")
 	hangingLogAdd = workflow.NewUpdate[workflow.None, int]("long.add")
 )

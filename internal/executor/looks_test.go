@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	tallies  = workflow.Declare[workflow.None, int]("tally")
+	tallies  = workflow.NewWorkflow[workflow.None, int]("tally")
 	tallyAdd = workflow.NewUpdate[int, int]("add")
 	tallySum = workflow.NewQuery[workflow.None, int]("sum")
 )

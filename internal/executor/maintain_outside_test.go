@@ -25,7 +25,7 @@ func awaitingApproval(t *testing.T, o activity.Options) (d *testbed.Deployment, 
 		}
 		return "", activity.ErrPending
 	}, o)
-	approval := workflow.Declare[int, string]("approval")
+	approval := workflow.NewWorkflow[int, string]("approval")
 	d = maintained(t)
 	p := d.Start(executor.Options{}, ask, workflow.Bind(approval, func(ctx workflow.Context, n int) (string, error) { return ask.Run(ctx, n) }))
 	if _, err := approval.Start(t.Context(), p.Client, "w", 1); err != nil {

@@ -35,7 +35,7 @@ func purge(d *testbed.Deployment) {
 
 // The workflow of these tests waits in all the ways in which a run can wait for a message.
 var (
-	lostType  = workflow.Declare[int, string]("lost")
+	lostType  = workflow.NewWorkflow[int, string]("lost")
 	lostSlow  = activity.New("slow", lostActivity, activity.Options{StartToClose: time.Hour})
 	lostOnce  = activity.New("single", lostActivity, activity.Options{StartToClose: time.Hour, Retry: activity.Retry{MaxAttempts: 1}})
 	lostFlaky = activity.New("shaky", func(ctx context.Context, _ int) (string, error) {
@@ -148,7 +148,7 @@ func TestPurgeOfASingleAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
-		single := workflow.Declare[int, string]("singleRun")
+		single := workflow.NewWorkflow[int, string]("singleRun")
 		ran := 0
 		once := activity.New("counted", func(context.Context, int) (string, error) {
 			ran++
@@ -173,7 +173,7 @@ func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
-		both := workflow.Declare[int, string]("both")
+		both := workflow.NewWorkflow[int, string]("both")
 		long := activity.New("long", func(ctx context.Context, _ int) (string, error) {
 			if activity.InfoOf(ctx).Attempt == 1 {
 				return "", errors.New("it takes two attempts")

@@ -105,7 +105,7 @@ func sendAll(ctx workflow.Context, n int, values workflow.Channel[int]) error {
 	return nil
 }
 
-var many = workflow.Declare[int, int]("many")
+var many = workflow.NewWorkflow[int, int]("many")
 
 // waitFor has n coroutines wait, releases them a second later, and returns how many went on.
 func waitFor(ctx workflow.Context, n int, wait, release func(workflow.Context) error) (passed int, err error) {

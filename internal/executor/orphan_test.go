@@ -70,7 +70,7 @@ func TestLostClosePolicies(t *testing.T) {
 }
 
 func loseClosePolicies(t *testing.T, how string) {
-	lap := workflow.Declare[int, string]("lap")
+	lap := workflow.NewWorkflow[int, string]("lap")
 	laps := func(ctx workflow.Context, n int) (string, error) {
 		if how != "has children that continue" {
 			return "", workflow.Sleep(ctx, 100*24*time.Hour)
@@ -140,7 +140,7 @@ func loseClosePolicies(t *testing.T, how string) {
 func TestChildThatComesLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		late := workflow.Declare[int, string]("late")
+		late := workflow.NewWorkflow[int, string]("late")
 		wait := func(ctx workflow.Context, _ int) (string, error) { return "", workflow.Sleep(ctx, 100*24*time.Hour) }
 		code := func(ctx workflow.Context, _ string) (string, error) {
 			return late.RunChild(ctx, 0, workflow.ChildOptions{WorkflowID: "k"})
@@ -188,7 +188,7 @@ func TestNewsOfAChildOfAClosedParent(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				late := workflow.Declare[int, string]("late")
+				late := workflow.NewWorkflow[int, string]("late")
 				wait := func(ctx workflow.Context, _ int) (string, error) { return "", workflow.Sleep(ctx, 100*24*time.Hour) }
 				code := func(ctx workflow.Context, round string) (string, error) {
 					if round == "" {

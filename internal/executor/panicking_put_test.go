@@ -16,7 +16,7 @@ import (
 // after it comes from that run's code.
 func TestPanicInThePutOfTwoRuns(t *testing.T) {
 	t.Parallel()
-	chain, turnOver := workflow.Declare[int, int]("chain"), workflow.NewUpdate[int, int]("turnOver")
+	chain, turnOver := workflow.NewWorkflow[int, int]("chain"), workflow.NewUpdate[int, int]("turnOver")
 	code := workflow.Bind(chain, func(ctx workflow.Context, generation int) (int, error) {
 		over := false
 		turnOver.Handle(ctx, func(_ workflow.Context, n int) (int, error) {

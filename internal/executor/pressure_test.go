@@ -40,7 +40,7 @@ func (m *countedMemory) take(n int64) (drop func()) {
 
 // A run of kept keeps so many bytes in variables until it gets a signal.
 var (
-	kept   = workflow.Declare[int64, int64]("kept")
+	kept   = workflow.NewWorkflow[int64, int64]("kept")
 	finish = workflow.NewSignal[string]("finish")
 )
 

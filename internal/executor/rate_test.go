@@ -36,7 +36,7 @@ type paced struct {
 	begun []time.Duration // since the epoch
 }
 
-var pacedType = workflow.Declare[int, []string]("paced")
+var pacedType = workflow.NewWorkflow[int, []string]("paced")
 
 func newPaced(t *testing.T, perSecond float64, burst int) *paced {
 	return &paced{Deployment: testbed.New(t), t: t, rate: limits.Rate{PerSecond: perSecond, Burst: burst}, epoch: time.Now()}

@@ -15,7 +15,7 @@ import (
 // A moment that is further away than a time.Duration can say is a usual way to say never. Its timer does not fire.
 func TestTimersThatNeverFire(t *testing.T) {
 	t.Parallel()
-	waiter := workflow.Declare[time.Time, string]("waiter")
+	waiter := workflow.NewWorkflow[time.Time, string]("waiter")
 	wait := func(ctx workflow.Context, until time.Time) (string, error) {
 		if year := until.Year(); year == 1 {
 			until = time.Date(20_000, 1, 1, 0, 0, 0, 0, time.UTC) // which JSON cannot say

@@ -20,7 +20,7 @@ func TestAnActivityUpdatesItsOwnWorkflow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
 		var p *testbed.Process
-		own := workflow.Declare[workflow.None, int]("own")
+		own := workflow.NewWorkflow[workflow.None, int]("own")
 		note := workflow.NewUpdate[int, int]("note")
 		work := workflow.NewUpdate[int, int]("work")
 		call := activity.New("call", func(ctx context.Context, n int) (int, error) { return note.Call(ctx, p.Client, "a", n) })

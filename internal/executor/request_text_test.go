@@ -19,7 +19,7 @@ import (
 const garbled = "gar\xffbled\x00\xc3"
 
 var (
-	garbler    = workflow.Declare[string, string]("garbler")
+	garbler    = workflow.NewWorkflow[string, string]("garbler")
 	garbledUpd = workflow.NewUpdate[string, string]("update")
 	garbledAsk = workflow.NewQuery[workflow.None, string]("query")
 	garbledAct = activity.New("activity", func(_ context.Context, how string) (string, error) {

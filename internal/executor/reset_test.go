@@ -119,7 +119,7 @@ func TestResetKeepsRandomNumbers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
-		dice, rolls := workflow.Declare[workflow.None, workflow.None]("dice"), workflow.NewUpdate[workflow.None, int64]("roll")
+		dice, rolls := workflow.NewWorkflow[workflow.None, workflow.None]("dice"), workflow.NewUpdate[workflow.None, int64]("roll")
 		p := d.Start(executor.Options{}, workflow.Bind(dice, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 			rolls.Handle(ctx, func(ctx workflow.Context, _ workflow.None) (int64, error) { return workflow.Random(ctx).Int64(), nil })
 			return workflow.None{}, workflow.Await(ctx, func() bool { return false })
@@ -229,7 +229,7 @@ func TestResetIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const whole = 30 * 24 * time.Hour // more than a run is kept
-		waiting := workflow.Declare[workflow.None, string]("waiting")
+		waiting := workflow.NewWorkflow[workflow.None, string]("waiting")
 		enough := workflow.NewSignal[workflow.None]("enough")
 		run := func(ctx workflow.Context, _ workflow.None) (string, error) {
 			if workflow.InfoOf(ctx).Attempt < 2 {

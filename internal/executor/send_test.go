@@ -19,7 +19,7 @@ import (
 
 // spreading starts 25 activities, three of another task queue, and a timer, in one task.
 func spreading() []workflow.Registration {
-	spread := workflow.Declare[workflow.None, workflow.None]("spread")
+	spread := workflow.NewWorkflow[workflow.None, workflow.None]("spread")
 	work := activity.New("spread.work", func(context.Context, int) (workflow.None, error) { return workflow.None{}, nil })
 	return []workflow.Registration{work, workflow.Bind(spread, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 		for i := range 25 {
@@ -103,7 +103,7 @@ func TestTooEarlyStaysTheSameSending(t *testing.T) {
 	for _, by := range []time.Duration{10 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			d := testbed.New(t)
-			sleeper := workflow.Declare[int, string]("sleeper")
+			sleeper := workflow.NewWorkflow[int, string]("sleeper")
 			p := d.Idle(executor.Options{}, workflow.Bind(sleeper, func(ctx workflow.Context, _ int) (string, error) {
 				return "", workflow.Sleep(ctx, time.Minute)
 			}))

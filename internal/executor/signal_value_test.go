@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	listener = workflow.Declare[time.Duration, []string]("listener")
+	listener = workflow.NewWorkflow[time.Duration, []string]("listener")
 	spoken   = workflow.NewSignal[string]("spoken")
 )
 

@@ -23,8 +23,8 @@ type everything struct {
 }
 
 var (
-	every     = workflow.Declare[everything, string]("every")
-	everyKid  = workflow.Declare[string, string]("every.kid")
+	every     = workflow.NewWorkflow[everything, string]("every")
+	everyKid  = workflow.NewWorkflow[string, string]("every.kid")
 	everyTell = workflow.NewSignal[string]("every.tell")
 	everyEcho = workflow.NewUpdate[string, string]("every.echo")
 	everyCopy = activity.New("every.copy", func(_ context.Context, s string) (string, error) { return s, nil })

@@ -25,8 +25,8 @@ type meeting struct {
 }
 
 var (
-	meet     = workflow.Declare[meeting, string]("meet")
-	meetKid  = workflow.Declare[string, string]("meet.kid")
+	meet     = workflow.NewWorkflow[meeting, string]("meet")
+	meetKid  = workflow.NewWorkflow[string, string]("meet.kid")
 	meetEcho = workflow.NewUpdate[string, string]("meet.echo")
 	meetSay  = workflow.NewSignal[string]("meet.say")
 	meetStop = workflow.NewSignal[workflow.None]("meet.stop")
@@ -177,7 +177,7 @@ func TestLargestPayloadsMeet(t *testing.T) {
 // each of whose messages are sent within one request.
 func TestLargeFanOut(t *testing.T) {
 	t.Parallel()
-	fan := workflow.Declare[int, int]("meet.fan")
+	fan := workflow.NewWorkflow[int, int]("meet.fan")
 	for name, code := range map[string]func(ctx workflow.Context, n int) (int, error){
 		"from one coroutine": func(ctx workflow.Context, n int) (int, error) {
 			var all []workflow.Future[workflow.None]
@@ -243,7 +243,7 @@ func TestLargeFanOut(t *testing.T) {
 }
 
 var (
-	meetBig  = workflow.Declare[meeting, string]("meet.big")
+	meetBig  = workflow.NewWorkflow[meeting, string]("meet.big")
 	meetBusy = workflow.NewUpdate[workflow.None, workflow.None]("meet.busy")
 )
 

@@ -29,7 +29,7 @@ func TestLargeUpdateThatEndsTheRun(t *testing.T) {
 }
 
 func playUpdateThatEnds(t *testing.T, waits bool, size, cache int) {
-	ends, now := workflow.Declare[int, string]("ends"), workflow.NewUpdate[string, string]("ends.now")
+	ends, now := workflow.NewWorkflow[int, string]("ends"), workflow.NewUpdate[string, string]("ends.now")
 	code := workflow.Bind(ends, func(ctx workflow.Context, _ int) (text string, err error) {
 		now.Handle(ctx, func(_ workflow.Context, s string) (string, error) { text = s; return s, nil })
 		err = workflow.Await(ctx, func() bool { return text != "" })

@@ -21,9 +21,9 @@ import (
 func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var (
-		parts = workflow.Declare[string, string]("split.parts")
-		kid   = workflow.Declare[string, string]("split.kid")
-		ear   = workflow.Declare[int, string]("split.ear")
+		parts = workflow.NewWorkflow[string, string]("split.parts")
+		kid   = workflow.NewWorkflow[string, string]("split.kid")
+		ear   = workflow.NewWorkflow[int, string]("split.ear")
 		say   = workflow.NewSignal[string]("split.say")
 		same  = activity.New("split.same", func(_ context.Context, s string) (string, error) { return s, nil })
 	)
@@ -111,7 +111,7 @@ func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, most = 40, 40 << 10
 		same := activity.New("split.same", func(_ context.Context, s string) (string, error) { return s[:1], nil })
-		wide := workflow.Declare[int, int]("split.wide")
+		wide := workflow.NewWorkflow[int, int]("split.wide")
 		registrations := []workflow.Registration{same, workflow.Bind(wide, func(ctx workflow.Context, n int) (done int, err error) {
 			for range n {
 				workflow.Go(ctx, func(ctx workflow.Context) {
@@ -153,7 +153,7 @@ func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const n, size = 40, 5 << 10
 				same := activity.New("split.same", func(_ context.Context, s string) (string, error) { return s[:1], nil })
-				notes := workflow.Declare[int, string]("split.notes")
+				notes := workflow.NewWorkflow[int, string]("split.notes")
 				calls := 0
 				registrations := []workflow.Registration{same, workflow.Bind(notes, func(ctx workflow.Context, n int) (string, error) {
 					var all, seen []string

@@ -78,7 +78,7 @@ func (l *tornLog) Forward(ctx context.Context, from store.Key, limit int) (store
 
 // A relay counts its signals and updates. "lap" has it continue as new, "fail" has it fail; its retry policy opens another run then.
 var (
-	relayType = workflow.Declare[int, int]("relay")
+	relayType = workflow.NewWorkflow[int, int]("relay")
 	relayNote = workflow.NewSignal[string]("note")
 	relayAdd  = workflow.NewUpdate[int, int]("add")
 	relaySum  = workflow.NewQuery[workflow.None, int]("sum")
@@ -294,7 +294,7 @@ func TestRepairAfterHalfOfATransaction(t *testing.T) {
 		d := testbed.New(t)
 		log := &tornLog{Log: d.Store, hide: 1}
 		d.Ports.Log = log
-		laps := workflow.Declare[int, string]("laps")
+		laps := workflow.NewWorkflow[int, string]("laps")
 		step := activity.New("step", func(context.Context, int) (string, error) { return "done", nil })
 		registrations := []workflow.Registration{workflow.Bind(laps, func(ctx workflow.Context, n int) (string, error) {
 			result, err := step.Run(ctx, n)
@@ -338,7 +338,7 @@ func TestRepairAfterTheNextRunWasReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
-		laps, child := workflow.Declare[int, string]("laps"), workflow.Declare[int, string]("child")
+		laps, child := workflow.NewWorkflow[int, string]("laps"), workflow.NewWorkflow[int, string]("child")
 		network := &deaf{Sender: d.Ports.Queue}
 		step := activity.New("step", func(context.Context, int) (string, error) {
 			network.dead = true

@@ -325,7 +325,7 @@ func TestReserve(t *testing.T) {
 func TestTooLongForFunction(t *testing.T) {
 	t.Parallel()
 	long := activity.New("long", func(context.Context, int) (int, error) { return 1, nil }, activity.Options{StartToClose: timeOut, ScheduleToClose: 24 * time.Hour})
-	runs := workflow.Bind(workflow.Declare[int, int]("runs"), func(ctx workflow.Context, n int) (int, error) { return long.Run(ctx, n) })
+	runs := workflow.Bind(workflow.NewWorkflow[int, int]("runs"), func(ctx workflow.Context, n int) (int, error) { return long.Run(ctx, n) })
 	synctest.Test(t, func(t *testing.T) {
 		d, p := process(t, runs, long)
 		do(t, p, "POST", "/v1/workflows", `{"workflowId":"a","type":"runs","input":1}`, "a")

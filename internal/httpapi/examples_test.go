@@ -142,7 +142,7 @@ func (s *story) tellOfActivities(d *testbed.Deployment) {
 		taken <- token
 		return token, cmp.Or(err, activity.ErrPending)
 	})
-	waits := workflow.Bind(workflow.Declare[activity.None, string]("waits"), func(ctx workflow.Context, _ activity.None) (string, error) {
+	waits := workflow.Bind(workflow.NewWorkflow[activity.None, string]("waits"), func(ctx workflow.Context, _ activity.None) (string, error) {
 		result, _ := approve.Run(ctx, activity.None{}) // a failure is no reason to end
 		return result, workflow.Sleep(ctx, time.Minute)
 	})

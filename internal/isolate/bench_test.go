@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	counter = workflow.Declare[workflow.None, int]("counter")
+	counter = workflow.NewWorkflow[workflow.None, int]("counter")
 	add     = workflow.NewUpdate[int, int]("add")
 )
 

@@ -23,9 +23,9 @@ import (
 )
 
 var (
-	good  = workflow.Declare[int, int]("good")
-	bad   = workflow.Declare[string, int]("bad")
-	fatal = workflow.Declare[int, int]("fatal")
+	good  = workflow.NewWorkflow[int, int]("good")
+	bad   = workflow.NewWorkflow[string, int]("bad")
+	fatal = workflow.NewWorkflow[int, int]("fatal")
 
 	double = activity.New("double", func(_ context.Context, n int) (int, error) { return 2 * n, nil })
 	exit   = activity.New("exit", func(context.Context, int) (int, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-var shared = workflow.Declare[int, int]("shared")
+var shared = workflow.NewWorkflow[int, int]("shared")
 
 // share takes memory that RLIMIT_DATA does not count, in MiB, and holds it until the attempt ends.
 var share = activity.New("share", func(ctx context.Context, mib int) (int, error) {

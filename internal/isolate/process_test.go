@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	processors = workflow.Declare[workflow.None, int]("processors")
+	processors = workflow.NewWorkflow[workflow.None, int]("processors")
 	atOnce     = activity.New("atOnce", func(context.Context, workflow.None) (int, error) { return runtime.GOMAXPROCS(0), nil })
 )
 

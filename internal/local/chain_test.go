@@ -17,7 +17,7 @@ import (
 func TestLongChain(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
-	link, lap := workflow.Declare[int, int]("link"), workflow.NewUpdate[workflow.None, int]("lap")
+	link, lap := workflow.NewWorkflow[int, int]("link"), workflow.NewUpdate[workflow.None, int]("lap")
 	types := &engine.Registry{}
 	if err := bridge.Register(types, workflow.Bind(link, func(ctx workflow.Context, n int) (int, error) {
 		over := false

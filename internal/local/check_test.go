@@ -34,7 +34,7 @@ func allSignaled(t *testing.T, dir string, signals int, ids ...string) {
 func signaledWith(t *testing.T, o Options, signals int, ids ...string) {
 	t.Helper()
 	types := &engine.Registry{}
-	waits := workflow.Declare[workflow.None, workflow.None]("waits")
+	waits := workflow.NewWorkflow[workflow.None, workflow.None]("waits")
 	err := bridge.Register(types, workflow.Bind(waits, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 		return workflow.None{}, workflow.Await(ctx, func() bool { return false })
 	}))

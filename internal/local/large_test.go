@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	repeat = workflow.Declare[int, string]("repeat")
+	repeat = workflow.NewWorkflow[int, string]("repeat")
 	length = workflow.NewQuery[workflow.None, int]("length")
 )
 

@@ -34,7 +34,7 @@ func serve(t *testing.T, origins ...string) http.Handler {
 func registry(t *testing.T) *engine.Registry {
 	t.Helper()
 	types := &engine.Registry{}
-	nothing := workflow.Declare[workflow.None, workflow.None]("nothing")
+	nothing := workflow.NewWorkflow[workflow.None, workflow.None]("nothing")
 	if err := bridge.Register(types, workflow.Bind(nothing, func(workflow.Context, workflow.None) (workflow.None, error) { return workflow.None{}, nil })); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ import (
 const canary = "canary-77d0"
 
 var (
-	vault   = workflow.Declare[string, string]("vault")
+	vault   = workflow.NewWorkflow[string, string]("vault")
 	put     = workflow.NewUpdate[string, string]("put")
 	hint    = workflow.NewSignal[string]("hint")
 	look    = workflow.NewQuery[string, string]("look")
@@ -263,7 +263,7 @@ func TestKeysOfOpenRuns(t *testing.T) {
 // tokens are those of the attempts at outside.
 var (
 	tokens  = make(chan string, 1)
-	errand  = workflow.Declare[string, string]("errand")
+	errand  = workflow.NewWorkflow[string, string]("errand")
 	outside = activity.New("outside", func(ctx context.Context, _ string) (string, error) {
 		token, err := activity.Token(ctx)
 		if err != nil {

@@ -22,7 +22,7 @@ func TestTaskQueues(t *testing.T) {
 	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
 	made := activity.New("made", func(_ context.Context, at string) (string, error) { return "made " + at, nil }, activity.Options{TaskQueue: "declared"})
-	typ := workflow.Declare[string, string]("maker")
+	typ := workflow.NewWorkflow[string, string]("maker")
 	maker := workflow.Bind(typ, func(ctx workflow.Context, at string) (string, error) { return made.On(at).Run(ctx, at) })
 	open := func(o Options, registrations ...workflow.Registration) (*Server, error) {
 		types := &engine.Registry{}

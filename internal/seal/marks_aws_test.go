@@ -32,8 +32,8 @@ var marks = []string{
 }
 
 var (
-	keeper = workflow.Declare[string, string]("keeper")
-	child  = workflow.Declare[string, string]("keeper.child")
+	keeper = workflow.NewWorkflow[string, string]("keeper")
+	child  = workflow.NewWorkflow[string, string]("keeper.child")
 	tell   = workflow.NewUpdate[string, string]("tell")
 	say    = workflow.NewSignal[string]("say")
 	note   = workflow.NewMemo[string]("note")

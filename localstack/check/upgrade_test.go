@@ -37,7 +37,7 @@ type (
 )
 
 var (
-	orders = workflow.Declare[order, receipt]("order")
+	orders = workflow.NewWorkflow[order, receipt]("order")
 	add    = workflow.NewUpdate[line, int]("add")
 	often  = workflow.NewUpdate[workflow.None, int]("often")
 	pay    = workflow.NewSignal[string]("pay")

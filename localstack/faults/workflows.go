@@ -15,17 +15,17 @@ import (
 // The workflows. The result of each says whether it was carried out once, and in order.
 var (
 	// Naps sleeps for each of some times, beside a longer sleep that it gives up, and counts.
-	Naps = workflow.Declare[[]time.Duration, int]("faults.naps")
+	Naps = workflow.NewWorkflow[[]time.Duration, int]("faults.naps")
 	// Chain runs so many activities one after the other, the second of each three inline.
-	Chain = workflow.Declare[int, []int]("faults.chain")
+	Chain = workflow.NewWorkflow[int, []int]("faults.chain")
 	// Flaky runs an activity that fails so many times; its result is the attempt that succeeded.
-	Flaky = workflow.Declare[int, int]("faults.flaky")
+	Flaky = workflow.NewWorkflow[int, int]("faults.flaky")
 	// Buried runs an activity that kills its process, and may be tried once.
-	Buried = workflow.Declare[workflow.None, string]("faults.buried")
+	Buried = workflow.NewWorkflow[workflow.None, string]("faults.buried")
 	// Relay squares a number and continues as new with the one below it; its result is the sum.
-	Relay = workflow.Declare[Lap, int]("faults.relay")
+	Relay = workflow.NewWorkflow[Lap, int]("faults.relay")
 	// Inbox takes so many signals; its result is what they said, in order.
-	Inbox  = workflow.Declare[int, []int]("faults.inbox")
+	Inbox  = workflow.NewWorkflow[int, []int]("faults.inbox")
 	Letter = workflow.NewSignal[int]("faults.letter")
 )
 

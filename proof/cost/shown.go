@@ -9,7 +9,7 @@ import (
 
 // What a run of the list shows.
 var (
-	shower = workflow.Declare[bool, string]("shower")
+	shower = workflow.NewWorkflow[bool, string]("shower")
 	region = workflow.NewAttribute[string]("Region")
 	amount = workflow.NewAttribute[int64]("Amount")
 	note   = workflow.NewMemo[string]("note")

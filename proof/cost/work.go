@@ -34,11 +34,11 @@ func (j job) filled() job {
 
 // The workflows of the measurement.
 var (
-	sequence = workflow.Declare[job, string]("sequence")
-	fanOut   = workflow.Declare[job, string]("fanOut")
-	sleeper  = workflow.Declare[job, string]("sleeper")
-	counter  = workflow.Declare[workflow.None, int]("counter")
-	flaky    = workflow.Declare[bool, int]("flaky")
+	sequence = workflow.NewWorkflow[job, string]("sequence")
+	fanOut   = workflow.NewWorkflow[job, string]("fanOut")
+	sleeper  = workflow.NewWorkflow[job, string]("sleeper")
+	counter  = workflow.NewWorkflow[workflow.None, int]("counter")
+	flaky    = workflow.NewWorkflow[bool, int]("flaky")
 
 	add  = workflow.NewUpdate[int, int]("add")
 	work = workflow.NewUpdate[job, string]("work")
@@ -50,7 +50,7 @@ var (
 	local  = activity.NewLocal("local", fill)
 	inline = step.With(activity.Options{Inline: true})
 
-	asker = workflow.Declare[job, string]("asker")
+	asker = workflow.NewWorkflow[job, string]("asker")
 	ask   = activity.New("ask", func(ctx context.Context, _ activity.None) (string, error) {
 		token, err := activity.Token(ctx)
 		asked <- token
@@ -58,9 +58,9 @@ var (
 	}, activity.Options{Pending: 24 * time.Hour})
 	asked = make(chan string, 1) // the token that was taken last
 
-	parent  = workflow.Declare[job, string]("parent")
-	teller  = workflow.Declare[string, string]("teller")
-	settled = workflow.Declare[workflow.None, int]("settled") // which stays with its build
+	parent  = workflow.NewWorkflow[job, string]("parent")
+	teller  = workflow.NewWorkflow[string, string]("teller")
+	settled = workflow.NewWorkflow[workflow.None, int]("settled") // which stays with its build
 )
 
 func fill(_ context.Context, bytes int) (string, error) { return strings.Repeat("x", bytes), nil }

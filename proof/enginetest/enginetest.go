@@ -64,7 +64,7 @@ type Harness struct {
 func Open[In, Out any](t TB, code func(workflow.Context, In) (Out, error)) *Harness {
 	t.Helper()
 	types := &engine.Registry{}
-	if err := bridge.Register(types, workflow.Bind(workflow.Declare[In, Out](Type), code)); err != nil {
+	if err := bridge.Register(types, workflow.Bind(workflow.NewWorkflow[In, Out](Type), code)); err != nil {
 		t.Fatalf("%v", err)
 	}
 	s := &Harness{

@@ -13,11 +13,11 @@ import (
 // The programs.
 var (
 	// Steps runs so many activities, one after the other, and returns how many there were.
-	Steps = workflow.Declare[int, int]("steps")
+	Steps = workflow.NewWorkflow[int, int]("steps")
 	// Parallel is Steps with all activities at once.
-	Parallel = workflow.Declare[int, int]("parallel")
+	Parallel = workflow.NewWorkflow[int, int]("parallel")
 	// Counter sums up what is added, until the sum is negative, which it never is.
-	Counter = workflow.Declare[int, int]("counter")
+	Counter = workflow.NewWorkflow[int, int]("counter")
 	// Add adds to a counter. It refuses what is less than one, or more than the counter's input.
 	Add = workflow.NewUpdate[int, int]("add")
 

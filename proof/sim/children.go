@@ -13,7 +13,7 @@ import (
 
 // A ledger has children, the entries.
 var (
-	entry = workflow.Declare[draft, string]("entry")
+	entry = workflow.NewWorkflow[draft, string]("entry")
 	goOn  = workflow.NewSignal[int]("goOn")
 )
 

@@ -18,7 +18,7 @@ import (
 )
 
 // Schedules start jobs.
-var job = workflow.Declare[shift, string]("job")
+var job = workflow.NewWorkflow[shift, string]("job")
 
 // shift is the input of a job.
 type shift struct {

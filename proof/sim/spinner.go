@@ -19,7 +19,7 @@ import (
 // spinner continues as new again and again without waiting for anything, so that its chain is slowed down (docs/semantics.md). It ends
 // after some runs: a simulation has to.
 var (
-	spinner = workflow.Declare[spin, int]("spinner")
+	spinner = workflow.NewWorkflow[spin, int]("spinner")
 	wake    = workflow.NewSignal[int]("wake")
 )
 

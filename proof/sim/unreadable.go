@@ -14,7 +14,7 @@ import (
 
 // letters is a workflow that sleeps and then reads letters: what arrives before that has not been checked.
 var (
-	letters = workflow.Declare[time.Duration, int]("letters")
+	letters = workflow.NewWorkflow[time.Duration, int]("letters")
 	letter  = workflow.NewSignal[string]("letter")
 )
 

@@ -15,7 +15,7 @@ import (
 
 // The workflow that is simulated: it does a bit of everything, and its result follows from its log.
 var (
-	ledger  = workflow.Declare[program, tally]("ledger")
+	ledger  = workflow.NewWorkflow[program, tally]("ledger")
 	add     = workflow.NewUpdate[int, int]("add")
 	addSlow = workflow.NewUpdate[int, int]("addSlow")
 	total   = workflow.NewQuery[workflow.None, int]("total")

@@ -58,9 +58,9 @@ func work(ctx context.Context, job Job) (string, error) {
 
 // The workflow counter, and what can be said to it.
 var (
-	Counter = workflow.Declare[int, int]("counter")
+	Counter = workflow.NewWorkflow[int, int]("counter")
 	// Pinned is a counter whose runs stay with their build.
-	Pinned = workflow.Declare[int, int]("pinned")
+	Pinned = workflow.NewWorkflow[int, int]("pinned")
 
 	Add     = workflow.NewUpdate[int, int]("add")
 	Sour    = workflow.NewUpdate[workflow.None, workflow.None]("sour")
@@ -281,7 +281,7 @@ func (c *counter) handleBroken(ctx workflow.Context) {
 
 // Watcher waits for an activity; its update look is accepted only between the result and the workflow's noticing it.
 var (
-	Watcher = workflow.Declare[Job, string]("watcher")
+	Watcher = workflow.NewWorkflow[Job, string]("watcher")
 	Look    = workflow.NewUpdate[workflow.None, string]("look")
 )
 
@@ -309,7 +309,7 @@ func watcher(build string) func(workflow.Context, Job) (string, error) {
 
 // Registrar sets the handlers of its updates a and b late, as its input says.
 var (
-	Registrar = workflow.Declare[string, string]("registrar")
+	Registrar = workflow.NewWorkflow[string, string]("registrar")
 	A         = workflow.NewUpdate[workflow.None, int]("a")
 	B         = workflow.NewUpdate[workflow.None, int]("b")
 )
@@ -342,10 +342,10 @@ func registrar(build string) func(workflow.Context, string) (string, error) {
 
 // The workflows that are measured.
 var (
-	Sequence = workflow.Declare[int, int]("sequence")
-	Inline   = workflow.Declare[int, int]("inline")
-	Parallel = workflow.Declare[[]Job, int]("parallel")
-	Sleeper  = workflow.Declare[string, string]("sleeper")
+	Sequence = workflow.NewWorkflow[int, int]("sequence")
+	Inline   = workflow.NewWorkflow[int, int]("inline")
+	Parallel = workflow.NewWorkflow[[]Job, int]("parallel")
+	Sleeper  = workflow.NewWorkflow[string, string]("sleeper")
 )
 
 // sequence runs activities one after the other, in one process as far as their options let it.

@@ -9,7 +9,7 @@ import (
 
 // flaky fails in the first attempts of a run, and then counts one more than the run before it did.
 var (
-	flaky = workflow.Declare[trial, int]("flaky")
+	flaky = workflow.NewWorkflow[trial, int]("flaky")
 	see   = workflow.NewUpdate[workflow.None, seen]("see")
 	look  = workflow.NewQuery[workflow.None, seen]("look")
 )

@@ -10,8 +10,8 @@ import (
 // renew it continues as new instead, with the same words but that one. Word is where a
 // member waits for a word.
 var (
-	Parent = workflow.Declare[[]string, string]("parent")
-	Member = workflow.Declare[string, string]("member")
+	Parent = workflow.NewWorkflow[[]string, string]("parent")
+	Member = workflow.NewWorkflow[string, string]("member")
 	Word   = workflow.NewSignal[string]("word")
 )
 

@@ -4,7 +4,7 @@ import "github.com/seed-41655fb1/weft/workflow"
 
 // leaver closes its run in different ways, while update handlers run that heed nothing.
 var (
-	leaver = workflow.Declare[workflow.None, int]("leaver")
+	leaver = workflow.NewWorkflow[workflow.None, int]("leaver")
 	stay   = workflow.NewUpdate[workflow.None, int]("stay")
 	linger = workflow.NewUpdate[workflow.None, int]("linger") // the same, and says that it is meant
 	part   = workflow.NewUpdate[string, int]("part")          // ends the run as its input says

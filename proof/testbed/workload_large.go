@@ -11,7 +11,7 @@ import (
 
 // bulky is a workflow whose payloads are as large as its callers say.
 var (
-	bulky    = workflow.Declare[workflow.None, string]("bulky")
+	bulky    = workflow.NewWorkflow[workflow.None, string]("bulky")
 	at       = workflow.NewUpdate[int, string]("at")              // returns so many bytes at once
 	later    = workflow.NewUpdate[int, string]("later")           // ... after an activity
 	fetch    = workflow.NewUpdate[int, string]("fetch")           // ... which an activity has returned
@@ -74,7 +74,7 @@ func waitBulky(ctx workflow.Context, free *bool) (string, error) {
 }
 
 // large is what bulky continues as.
-var large = workflow.Declare[string, string]("large")
+var large = workflow.NewWorkflow[string, string]("large")
 
 func handleBulky(ctx workflow.Context, build string) {
 	at.Handle(ctx, func(_ workflow.Context, n int) (string, error) { return ofBytes(n), nil })

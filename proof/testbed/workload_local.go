@@ -18,7 +18,7 @@ type looks struct {
 
 // looker is a workflow of local activities. It accepts one update and refuses all others.
 var (
-	looker = workflow.Declare[looks, string]("looker")
+	looker = workflow.NewWorkflow[looks, string]("looker")
 	lookup = activity.NewLocal("lookup", work, activity.LocalOptions{Retry: activity.Retry{NonRetryable: []*activity.Error{ErrBroken}}})
 	once   = activity.NewLocal(lookup.Name(), work, activity.LocalOptions{StartToClose: 10 * time.Second, Retry: activity.Retry{MaxAttempts: 1}})
 	ask    = workflow.NewUpdate[Job, string]("ask")    // once it is accepted

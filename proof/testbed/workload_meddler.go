@@ -9,7 +9,7 @@ import (
 
 // meddler has validators and handlers that do what they should not, as their input says.
 var (
-	meddler = workflow.Declare[workflow.None, string]("meddler")
+	meddler = workflow.NewWorkflow[workflow.None, string]("meddler")
 	meddle  = workflow.NewUpdate[string, string]("meddle")
 	stumble = workflow.NewUpdate[string, string]("stumble")
 	extra   = workflow.NewUpdate[workflow.None, workflow.None]("extra")

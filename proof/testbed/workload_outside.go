@@ -12,9 +12,9 @@ import (
 
 // waiter waits for an activity that goes on outside, and ends as it does; a signal ends its wait.
 var (
-	waiter = workflow.Declare[workflow.None, string]("waiter")
+	waiter = workflow.NewWorkflow[workflow.None, string]("waiter")
 	// patient waits for how it ends, also then.
-	patient = workflow.Declare[workflow.None, string]("patient")
+	patient = workflow.NewWorkflow[workflow.None, string]("patient")
 	giveUp  = workflow.NewSignal[workflow.None]("give-up")
 )
 

@@ -20,7 +20,7 @@ type Leg struct {
 }
 
 // Courier does jobs one after the other, each on its task queue, and in one process as far as that may be.
-var Courier = workflow.Declare[[]Leg, []string]("courier")
+var Courier = workflow.NewWorkflow[[]Leg, []string]("courier")
 
 func courier(ctx workflow.Context, legs []Leg) (done []string, err error) {
 	for _, leg := range legs {

@@ -8,7 +8,7 @@ import (
 
 // Shower shows what it is told to. Its input is how it ends: "fails" fails, "parents" starts a child first.
 var (
-	Shower = workflow.Declare[string, map[string]any]("shower")
+	Shower = workflow.NewWorkflow[string, map[string]any]("shower")
 
 	Region = workflow.NewAttribute[string]("Region")
 	Amount = workflow.NewAttribute[int64]("Amount")

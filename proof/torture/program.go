@@ -23,16 +23,16 @@ import (
 
 // The workflows of the test program, and what can be said to them.
 var (
-	book    = workflow.Declare[pages, pages]("book")
+	book    = workflow.NewWorkflow[pages, pages]("book")
 	write   = workflow.NewUpdate[entry, int]("write")
 	note    = workflow.NewSignal[string]("note")
 	contain = workflow.NewQuery[workflow.None, pages]("contents")
 	finish  = workflow.NewUpdate[workflow.None, int]("finish")
 
-	part   = workflow.Declare[string, string]("part")
-	sleeps = workflow.Declare[time.Duration, string]("sleeps")
-	waits  = workflow.Declare[workflow.None, workflow.None]("waits")
-	poison = workflow.Declare[string, string]("poison")
+	part   = workflow.NewWorkflow[string, string]("part")
+	sleeps = workflow.NewWorkflow[time.Duration, string]("sleeps")
+	waits  = workflow.NewWorkflow[workflow.None, workflow.None]("waits")
+	poison = workflow.NewWorkflow[string, string]("poison")
 
 	step = activity.New("step", func(_ context.Context, token string) (string, error) { return "step of " + token, nil },
 		activity.Options{StartToClose: 10 * time.Second, Retry: activity.Retry{InitialInterval: 100 * time.Millisecond}})

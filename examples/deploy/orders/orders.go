@@ -12,7 +12,7 @@ import (
 
 // Workflow is an order, and what can be said to it.
 var (
-	Workflow = workflow.Declare[Order, Receipt]("order")
+	Workflow = workflow.NewWorkflow[Order, Receipt]("order")
 	Add      = workflow.NewUpdate[Line, int]("add")
 	Pay      = workflow.NewSignal[string]("pay")
 	Charge   = activity.New("orders.charge", charge)

@@ -15,7 +15,7 @@ import (
 // What has come when a schedule learns of the failure that pauses it still comes, under each policy; what comes later does not.
 func TestPauseOnFailureAfterOutage(t *testing.T) {
 	t.Parallel()
-	fails := workflow.Declare[workflow.None, workflow.None]("fails")
+	fails := workflow.NewWorkflow[workflow.None, workflow.None]("fails")
 	all := []workflow.Registration{workflow.Bind(fails, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {
 		if err := workflow.Sleep(ctx, 5*time.Minute); err != nil {
 			return workflow.None{}, err

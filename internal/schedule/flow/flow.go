@@ -19,7 +19,7 @@ import (
 
 // The workflow of a schedule, and what can be said to it.
 var (
-	Workflow = workflow.Declare[State, workflow.None](stored.WorkflowType)
+	Workflow = workflow.NewWorkflow[State, workflow.None](stored.WorkflowType)
 
 	pause      = workflow.NewUpdate[stored.Note, workflow.None](stored.UpdatePause)
 	unpause    = workflow.NewUpdate[stored.Note, workflow.None](stored.UpdateUnpause)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-var job = workflow.Declare[string, workflow.None]("job")
+var job = workflow.NewWorkflow[string, workflow.None]("job")
 
 func runJob(ctx workflow.Context, takes string) (workflow.None, error) {
 	d, _ := time.ParseDuration(takes) // none is no time
@@ -256,7 +256,7 @@ func TestMomentsOfASecond(t *testing.T) {
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		bad := workflow.Declare[workflow.None, int]("bad")
+		bad := workflow.NewWorkflow[workflow.None, int]("bad")
 		all := []workflow.Registration{workflow.Bind(bad, func(ctx workflow.Context, _ workflow.None) (int, error) {
 			if attempt := workflow.InfoOf(ctx).Attempt; attempt > 2 {
 				return attempt, nil

@@ -131,9 +131,9 @@ func (f *flow) workflowID(at time.Time) string {
 func runChild(ctx workflow.Context, begun func(), a stored.Action, o workflow.ChildOptions) error {
 	var run workflow.Child[json.RawMessage]
 	if len(a.Input) == 0 {
-		run = workflow.Declare[workflow.None, json.RawMessage](a.Type).StartChild(ctx, workflow.None{}, o)
+		run = workflow.NewWorkflow[workflow.None, json.RawMessage](a.Type).StartChild(ctx, workflow.None{}, o)
 	} else {
-		run = workflow.Declare[json.RawMessage, json.RawMessage](a.Type).StartChild(ctx, a.Input, o)
+		run = workflow.NewWorkflow[json.RawMessage, json.RawMessage](a.Type).StartChild(ctx, a.Input, o)
 	}
 	begun()
 	_, err := run.Get(ctx)

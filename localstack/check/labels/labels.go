@@ -15,7 +15,7 @@ import (
 const TaskQueue = "labels"
 
 // Workflow packs so many parcels, all at once, and returns who packed and who printed.
-var Workflow = workflow.Declare[int, Packed]("labels")
+var Workflow = workflow.NewWorkflow[int, Packed]("labels")
 
 var (
 	pack    = activity.New("labels.pack", made)

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	child = workflow.Declare[int, int]("child")
+	child = workflow.NewWorkflow[int, int]("child")
 	ping  = workflow.NewSignal[int]("ping")
 )
 

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	typ    = workflow.Declare[int, int]("typ")
+	typ    = workflow.NewWorkflow[int, int]("typ")
 	signal = workflow.NewSignal[int]("signal")
 	update = workflow.NewUpdate[int, int]("update")
 	work   = activity.New("work", doWork)
