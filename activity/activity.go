@@ -225,10 +225,10 @@ func NewError(typ, message string) *Error { return failure.NewForProgram(typ, me
 
 // The conditions that activities meet, besides [ErrPending]. Each is the value that packages client and workflow have under the same name.
 var (
-	// ErrCanceled is what Heartbeat and Beat return if the workflow no longer waits for the activity.
+	// ErrCanceled is what Heartbeat and RecordHeartbeat return if the workflow no longer waits for the activity.
 	ErrCanceled error = failure.ErrCanceled
-	// ErrActivityEnded matches what Complete, Fail and Beat return if the attempt has ended otherwise.
+	// ErrActivityEnded matches what Complete, Fail and RecordHeartbeat return if the attempt has ended otherwise.
 	ErrActivityEnded error = failure.ErrActivityEnded
-	// ErrInvalid matches what Complete, Fail and Beat return for a token that is none, and a result that is none of the activity's.
+	// ErrInvalid matches what Complete, Fail and RecordHeartbeat return for a token that is none, and a result that is none of the activity's.
 	ErrInvalid error = failure.ErrInvalid
 )

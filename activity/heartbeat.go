@@ -17,24 +17,24 @@ import (
 // recorded one is lost where the process dies. Details have at most 16 KiB. In a unit test, which calls the activity's
 // function with a context of its own, it does nothing.
 func Heartbeat[T any](ctx context.Context, details T) error {
-	heart := attempt.HeartOf(ctx)
-	if heart == nil {
+	heartbeater := attempt.HeartbeaterOf(ctx)
+	if heartbeater == nil {
 		return ctx.Err()
 	}
 	body, err := payload.Encode(details)
 	if err != nil {
 		return fmt.Errorf("the details of a heartbeat: %w", err)
 	}
-	return heart.Beat(ctx, body)
+	return heartbeater.RecordHeartbeat(ctx, body)
 }
 
 // HeartbeatDetails are the details that the attempts before this one kept last. ok is false where there are none, or where
 // they are no T.
 func HeartbeatDetails[T any](ctx context.Context) (details T, ok bool) {
-	heart := attempt.HeartOf(ctx)
-	if heart == nil || len(heart.Details()) == 0 {
+	heartbeater := attempt.HeartbeaterOf(ctx)
+	if heartbeater == nil || len(heartbeater.Details()) == 0 {
 		return details, false
 	}
-	details, err := payload.Decode[T](heart.Details())
+	details, err := payload.Decode[T](heartbeater.Details())
 	return details, err == nil
 }

@@ -20,11 +20,11 @@ var ErrPending = attempt.ErrPending
 // The first call in a process reads the key that tokens are signed with. In a unit test, which calls the activity's function with a context of
 // its own, the token is empty.
 func Token(ctx context.Context) (string, error) {
-	heart := attempt.HeartOf(ctx)
-	if heart == nil {
+	heartbeater := attempt.HeartbeaterOf(ctx)
+	if heartbeater == nil {
 		return "", ctx.Err()
 	}
-	return heart.Token(ctx)
+	return heartbeater.Token(ctx)
 }
 
 // Complete ends the attempt at this activity that a token names, from anywhere: it has succeeded. The result is durable when
@@ -44,10 +44,10 @@ func (a Activity[In, Out]) Fail(ctx context.Context, c *client.Client, token str
 	return c.FailActivity(ctx, token, cause)
 }
 
-// Beat is Heartbeat for the attempt that a token names, from anywhere: it says that the attempt is alive, and keeps details,
+// RecordHeartbeat is Heartbeat for the attempt that a token names, from anywhere: it says that the attempt is alive, and keeps details,
 // of at most 16 KiB, for the next one. Each call is a write. It returns ErrCanceled where the workflow no longer waits for
 // the activity: end it then, with Fail. Its other errors are those of Complete.
-func Beat[T any](ctx context.Context, c *client.Client, token string, details T) error {
+func RecordHeartbeat[T any](ctx context.Context, c *client.Client, token string, details T) error {
 	body, err := payload.Encode(details)
 	if err != nil {
 		return err

@@ -357,7 +357,7 @@ func errorsOfHandlers(s *stand) {
 
 // opening is a call that starts the counter, if it is not open, with a limit of 10.
 func opening(id string) workflow.CallOptions {
-	return workflow.CallOptions{ID: id, Start: testbed.Counter.Opening(10)}
+	return workflow.CallOptions{ID: id, Start: testbed.Counter.WithStart(10)}
 }
 
 func updateWithStart(s *stand) {
@@ -417,7 +417,7 @@ func updatesWithStartRacing(s *stand) {
 func updateWithStartOpen(s *stand) {
 	s.start()
 	with := func(policy string) workflow.CallOptions {
-		return workflow.CallOptions{Start: testbed.Counter.Opening(10, workflow.StartOptions{IDConflictPolicy: policy})}
+		return workflow.CallOptions{Start: testbed.Counter.WithStart(10, workflow.StartOptions{IDConflictPolicy: policy})}
 	}
 	if got, err := testbed.Add.Call(background, s.Client, "a", 3, with("")); err != nil || got != 3 {
 		s.t.Errorf("an open run is used: %d, %v", got, err)
@@ -434,7 +434,7 @@ func updateWithStartOpen(s *stand) {
 func signalWithStart(s *stand) {
 	send := func(text string) {
 		s.t.Helper()
-		o := workflow.SendOptions{Start: testbed.Counter.Opening(10)}
+		o := workflow.SendOptions{Start: testbed.Counter.WithStart(10)}
 		if err := testbed.Mail.Send(background, s.Client, "a", text, o); err != nil {
 			s.t.Error(err)
 		}

@@ -44,7 +44,7 @@ func TestMemoThatCannotBeEncoded(t *testing.T) {
 		p, ctx := testbed.New(t).Start(executor.Options{}, testbed.Workload("build-2")...), t.Context()
 		memo := []workflow.MemoField{workflow.NewMemo[float64]("far").Set(math.Inf(1))}
 		_, start := testbed.Shower.Start(ctx, p.Client, "a", "", workflow.StartOptions{Memo: memo})
-		opening := testbed.Shower.Opening("", workflow.StartOptions{Memo: memo})
+		opening := testbed.Shower.WithStart("", workflow.StartOptions{Memo: memo})
 		signal := testbed.On.Send(ctx, p.Client, "a", "", workflow.SendOptions{Start: opening})
 		_, schedule := testbed.Shower.Schedule(ctx, p.Client, "s", "", workflow.ScheduleOptions{Cron: []string{"@hourly"}, Memo: memo})
 		for what, err := range map[string]error{"start": start, "signal": signal, "schedule": schedule} {

@@ -107,12 +107,12 @@ func (d *deployment) runRequests() {
 	_, err = errand.Get(d.Client, id).Reset(ctx, workflow.ResetOptions{To: "firstTask"})
 	check(err)
 	_, err = detour.Call(ctx, d.Client, "with-update", []string{work}, workflow.CallOptions{
-		Start: errand.Opening([]string{listen}, workflow.StartOptions{IDConflictPolicy: "useExisting"}),
+		Start: errand.WithStart([]string{listen}, workflow.StartOptions{IDConflictPolicy: "useExisting"}),
 	})
 	check(err)
 	check(errand.Get(d.Client, "with-update").Terminate(ctx, "enough"))
 	d.runOutside(check)
-	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: errand.Opening([]string{listen})}))
+	check(note.Send(ctx, d.Client, "with-signal", nil, workflow.SendOptions{Start: errand.WithStart([]string{listen})}))
 }
 
 // runOutside fails an attempt from outside, and completes the next one, with each kind of step behind it.
@@ -123,7 +123,7 @@ func (d *deployment) runOutside(check func(error)) {
 		run := d.began("ask-"+step, []string{ask, step})
 		check(asking.Fail(ctx, d.Client, <-asked, errors.New("not at once")))
 		token := <-asked
-		check(activity.Beat(ctx, d.Client, token, "halfway"))
+		check(activity.RecordHeartbeat(ctx, d.Client, token, "halfway"))
 		check(asking.Complete(ctx, d.Client, token, "yes"))
 		_, err := run.Result(ctx)
 		check(err)

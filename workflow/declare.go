@@ -123,10 +123,10 @@ func (t Type[In, Out]) Run(ctx context.Context, c *client.Client, workflowID str
 	return payload.DecodeOrZero[Out](p)
 }
 
-// Opening is a run of this type for an update or a signal to open, where none is open that takes it:
+// WithStart is a run of this type for an update or a signal to open, where none is open that takes it:
 //
-//	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: Workflow.Opening(Start{Owner: "ada"})})
-func (t Type[In, Out]) Opening(in In, sets ...StartOptions) *client.Start {
+//	total, err := AddItem.Call(ctx, c, "cart-42", item, workflow.CallOptions{Start: Workflow.WithStart(Start{Owner: "ada"})})
+func (t Type[In, Out]) WithStart(in In, sets ...StartOptions) *client.Start {
 	input, err := payload.Encode(in)
 	return &client.Start{Type: t.name, Input: input, Options: options.Of(sets), Err: err}
 }

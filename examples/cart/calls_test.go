@@ -14,7 +14,7 @@ import (
 // add puts an item into a cart, and opens the cart if none is open. What is wrong with the item is in the second result.
 func add(ctx context.Context, c *client.Client, item cart.Item) (cart.Total, string, error) {
 	total, err := cart.AddItem.Call(ctx, c, "cart-42", item,
-		workflow.CallOptions{Start: cart.Workflow.Opening(cart.Start{Owner: "ada"})})
+		workflow.CallOptions{Start: cart.Workflow.WithStart(cart.Start{Owner: "ada"})})
 	var refused *client.Rejected
 	switch {
 	case errors.Is(err, cart.ErrQuantity), errors.Is(err, cart.ErrUnknownSKU):

@@ -113,19 +113,19 @@ func TestAnIdleCartReminds(t *testing.T) {
 func TestTheFirstItemOpensTheCart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, p := start(t)
-		if err := cart.Note.Send(ctx, p.Client, "cart-7", "hurry", workflow.SendOptions{Start: cart.Workflow.Opening(cart.Start{Owner: "ada"})}); err != nil {
+		if err := cart.Note.Send(ctx, p.Client, "cart-7", "hurry", workflow.SendOptions{Start: cart.Workflow.WithStart(cart.Start{Owner: "ada"})}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 2 {
 			total, err := cart.AddItem.Call(ctx, p.Client, "cart-7", cart.Item{SKU: "tea", Quantity: 1}, workflow.CallOptions{
-				Start: cart.Workflow.Opening(cart.Start{Owner: "bob"}), // it is open
+				Start: cart.Workflow.WithStart(cart.Start{Owner: "bob"}), // it is open
 			})
 			if err != nil || total.Items != i+1 {
 				t.Errorf("total %v, %v", total, err)
 			}
 		}
 		total, err := cart.AddItem.Call(ctx, p.Client, "cart-8", cart.Item{SKU: "tea", Quantity: 1}, workflow.CallOptions{
-			Start: cart.Workflow.Opening(cart.Start{Owner: "bob"}),
+			Start: cart.Workflow.WithStart(cart.Start{Owner: "bob"}),
 		})
 		if err != nil || total.Items != 1 {
 			t.Errorf("total %v, %v", total, err)

@@ -17,7 +17,7 @@ import (
 // fill opens a cart with two packets of tea in it.
 func fill(t *testing.T, env *weftest.Env) {
 	t.Helper()
-	start := workflow.CallOptions{Start: cart.Workflow.Opening(cart.Start{Owner: "ada"})}
+	start := workflow.CallOptions{Start: cart.Workflow.WithStart(cart.Start{Owner: "ada"})}
 	if _, err := cart.AddItem.Call(t.Context(), env.Client(), "cart-1", cart.Item{SKU: "tea", Quantity: 2}, start); err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestServer(t *testing.T) {
 	url, data := database(t), filepath.Join(t.TempDir(), "data")
 	serve(t, url, data, func(c *client.Client) {
 		total, err := cart.AddItem.Call(t.Context(), c, "cart-42", cart.Item{SKU: "tea", Quantity: 2},
-			workflow.CallOptions{Start: cart.Workflow.Opening(cart.Start{Owner: "ada"})})
+			workflow.CallOptions{Start: cart.Workflow.WithStart(cart.Start{Owner: "ada"})})
 		if err != nil || total.Items != 2 {
 			t.Errorf("an item: %+v, %v", total, err)
 		}

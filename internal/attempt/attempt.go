@@ -24,10 +24,10 @@ type Info struct {
 	Local bool
 }
 
-// Heart takes the heartbeats of an attempt, and gives it its token.
-type Heart interface {
-	// Beat says that the attempt is alive, and keeps details. It returns why the attempt should end, or nil.
-	Beat(ctx context.Context, details []byte) error
+// Heartbeater takes the heartbeats of an attempt, and gives it its token.
+type Heartbeater interface {
+	// RecordHeartbeat says that the attempt is alive, and keeps details. It returns why the attempt should end, or nil.
+	RecordHeartbeat(ctx context.Context, details []byte) error
 	// Details are what the attempts before this one kept last; nil where they kept nothing.
 	Details() []byte
 	// Token names the attempt to those who end it, or send its heartbeats, from outside.
@@ -36,14 +36,14 @@ type Heart interface {
 
 type carried struct {
 	info  Info
-	heart Heart
+	heartbeater Heartbeater
 }
 
 type key struct{}
 
-// With returns a context that carries the info and the heart.
-func With(ctx context.Context, info Info, heart Heart) context.Context {
-	return context.WithValue(ctx, key{}, carried{info, heart})
+// With returns a context that carries the info and the heartbeater.
+func With(ctx context.Context, info Info, heartbeater Heartbeater) context.Context {
+	return context.WithValue(ctx, key{}, carried{info, heartbeater})
 }
 
 // From returns the info that With put into the context, or the zero value.
@@ -52,8 +52,8 @@ func From(ctx context.Context) Info {
 	return c.info
 }
 
-// HeartOf returns the heart that With put into the context, or nil.
-func HeartOf(ctx context.Context) Heart {
+// HeartbeaterOf returns the heartbeater that With put into the context, or nil.
+func HeartbeaterOf(ctx context.Context) Heartbeater {
 	c, _ := ctx.Value(key{}).(carried)
-	return c.heart
+	return c.heartbeater
 }

@@ -116,7 +116,7 @@ func TestCompletedOutside(t *testing.T) {
 		}
 		wantError(t, "another result", outside.Complete(ctx, p.Client, token, "by another hand"), client.ErrActivityEnded)
 		wantError(t, "a failure", outside.Fail(ctx, p.Client, token, errors.New("no")), client.ErrActivityEnded)
-		wantError(t, "a heartbeat", activity.Beat(ctx, p.Client, token, 1), client.ErrActivityEnded)
+		wantError(t, "a heartbeat", activity.RecordHeartbeat(ctx, p.Client, token, 1), client.ErrActivityEnded)
 		if n := typed(d, history.TypeActivityTaskCompleted); n != 1 || taken.count() != 1 {
 			t.Errorf("%d results are recorded, of %d attempts", n, taken.count())
 		}
@@ -178,7 +178,7 @@ func TestBeatsFromOutside(t *testing.T) {
 		synctest.Wait()
 		for i := range 10 {
 			time.Sleep(50 * time.Second)
-			if err := activity.Beat(t.Context(), p.Client, all.at(0), i); err != nil {
+			if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(0), i); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -186,7 +186,7 @@ func TestBeatsFromOutside(t *testing.T) {
 		if got := had(); got != "[0 false]" {
 			t.Fatalf("attempts had %v, although the first was alive", got)
 		}
-		if err := activity.Beat(t.Context(), p.Client, all.at(0), strings.Repeat("x", 20<<10)); !errors.Is(err, client.ErrTooLarge) {
+		if err := activity.RecordHeartbeat(t.Context(), p.Client, all.at(0), strings.Repeat("x", 20<<10)); !errors.Is(err, client.ErrTooLarge) {
 			t.Errorf("large details: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
@@ -255,7 +255,7 @@ func TestCanceledOutside(t *testing.T) {
 		ctx, token := t.Context(), taken.at(0)
 		p.Do(http.MethodPost, "/v1/workflows/a/signals/stop", "")
 		synctest.Wait()
-		wantError(t, "a heartbeat", activity.Beat(ctx, p.Client, token, 1), workflow.ErrCanceled)
+		wantError(t, "a heartbeat", activity.RecordHeartbeat(ctx, p.Client, token, 1), workflow.ErrCanceled)
 		if err := outside.Fail(ctx, p.Client, token, errors.New("stopped")); err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func TestAMillionBeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})
-		beat := func() error { return activity.Beat(t.Context(), p.Client, taken.at(0), "alive") }
+		beat := func() error { return activity.RecordHeartbeat(t.Context(), p.Client, taken.at(0), "alive") }
 		if err := beat(); err != nil {
 			t.Fatal(err)
 		}

@@ -118,7 +118,7 @@ var meets = map[string]func(ctx context.Context, c *client.Client, text string) 
 		return came(ctx, c, meeting{"signal", ""}, func() error { return meetSay.Send(ctx, c, "a", text) })
 	},
 	"a start with a signal": func(ctx context.Context, c *client.Client, text string) (string, error) {
-		if err := meetSay.Send(ctx, c, "a", text, workflow.SendOptions{Start: meet.Opening(meeting{"signal", text})}); err != nil {
+		if err := meetSay.Send(ctx, c, "a", text, workflow.SendOptions{Start: meet.WithStart(meeting{"signal", text})}); err != nil {
 			return "", err
 		}
 		return meet.Get(c, "a").Result(ctx)
@@ -130,7 +130,7 @@ var meets = map[string]func(ctx context.Context, c *client.Client, text string) 
 		return meetEcho.Call(ctx, c, "a", text)
 	},
 	"the same with a start": func(ctx context.Context, c *client.Client, text string) (string, error) {
-		return meetEcho.Call(ctx, c, "a", text, workflow.CallOptions{Start: meet.Opening(meeting{"", text})})
+		return meetEcho.Call(ctx, c, "a", text, workflow.CallOptions{Start: meet.WithStart(meeting{"", text})})
 	},
 	"signals that go along": func(ctx context.Context, c *client.Client, text string) (string, error) {
 		say := func() error { return meetSay.Send(ctx, c, "a", text) }

@@ -26,6 +26,6 @@ func (h *handler) failActivity(r *http.Request, body api.FailActivityRequest) (i
 }
 
 func (h *handler) beatActivity(r *http.Request, body api.HeartbeatActivityRequest) (int, *api.HeartbeatResponse, error) {
-	answer, err := h.service.BeatActivity(r.Context(), body)
+	answer, err := h.service.HeartbeatActivity(r.Context(), body)
 	return http.StatusOK, answer, err
 }

@@ -82,7 +82,7 @@ func TestBackend(t *testing.T) {
 	}
 	with(func(s *Server, c *client.Client) {
 		total, err := cart.AddItem.Call(t.Context(), c, "cart-1", cart.Item{SKU: "tea", Quantity: 2},
-			workflow.CallOptions{Start: cart.Workflow.Opening(cart.Start{Owner: "ada"})})
+			workflow.CallOptions{Start: cart.Workflow.WithStart(cart.Start{Owner: "ada"})})
 		if err != nil || total.Items != 2 {
 			t.Errorf("%+v, %v", total, err)
 		}

@@ -163,7 +163,7 @@ func use(t *testing.T, c *client.Client) {
 	}
 	check(outside.Fail(ctx, c, <-tokens, errors.New(mark("outside failure"))))
 	token := <-tokens
-	check(activity.Beat(ctx, c, token, mark("outside heartbeat")), outside.Complete(ctx, c, token, mark("outside result")))
+	check(activity.RecordHeartbeat(ctx, c, token, mark("outside heartbeat")), outside.Complete(ctx, c, token, mark("outside result")))
 	check(say.Send(ctx, c, "keeper-1", mark("signal input")))
 	if got, err := first.Result(ctx); err != nil || got != mark("result") {
 		t.Fatalf("%q, %v", got, err)

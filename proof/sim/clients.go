@@ -311,7 +311,7 @@ func (s *simulation) outsider(info activity.Info, token, name string) {
 	for range s.random.IntN(4) {
 		wait()
 		end("heartbeat", func(ctx context.Context, t *executor.Service) error {
-			_, err := t.BeatActivity(ctx, api.HeartbeatActivityRequest{Token: token, Details: []byte("1")})
+			_, err := t.HeartbeatActivity(ctx, api.HeartbeatActivityRequest{Token: token, Details: []byte("1")})
 			return err
 		})
 	}

@@ -48,7 +48,7 @@ func slowClients(s *scene) error {
 	text := strings.Repeat("x", 1<<20)
 	for i := range s.size(20, 60) {
 		token := fmt.Sprint("large-", i)
-		if _, err := write.Call(s.ctx, s.client(), "large", entry{Token: token, Fill: text}, workflow.CallOptions{Start: book.Opening(pages{PerRun: 1000})}); err != nil {
+		if _, err := write.Call(s.ctx, s.client(), "large", entry{Token: token, Fill: text}, workflow.CallOptions{Start: book.WithStart(pages{PerRun: 1000})}); err != nil {
 			return err
 		}
 		s.ledger.with("large", func(a *account) { a.started, a.asked[token], a.entries[token] = true, true, true })

@@ -364,7 +364,7 @@ func readOnly(s *scene) error {
 	if _, err := s.launch(launch{}); err != nil {
 		return err
 	}
-	if _, err := write.Call(s.ctx, s.client(), "once", entry{Token: "more"}, workflow.CallOptions{Start: book.Opening(pages{PerRun: 40})}); err != nil {
+	if _, err := write.Call(s.ctx, s.client(), "once", entry{Token: "more"}, workflow.CallOptions{Start: book.WithStart(pages{PerRun: 40})}); err != nil {
 		return err
 	}
 	s.say("refused to start twice, with a reason")

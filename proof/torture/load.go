@@ -77,7 +77,7 @@ func (s *scene) one(ctx context.Context, id string, perRun int, token string, r 
 	defer cancel()
 	c, kind := s.client(), r.IntN(10)
 	e := entry{Token: token, Refuse: kind == 0, Do: []string{"", "", "activity", "timer", "child", "side"}[r.IntN(6)], Fill: strings.Repeat("x", s.fill)}
-	opening := book.Opening(pages{PerRun: perRun})
+	opening := book.WithStart(pages{PerRun: perRun})
 	s.ledger.with(id, func(a *account) { a.asked[token] = true })
 	if kind == 1 {
 		err := note.Send(limited, c, id, token, workflow.SendOptions{RequestID: token, Start: opening})

@@ -42,7 +42,7 @@ func beginAttempt(ctx context.Context, s *session.Process, w *Attempt) (begun bo
 	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
 	defer cancel()
 	mark := w.state()
-	mark.Failure, mark.Details, mark.Taker, mark.Number = w.last, w.details, s.Outbox.NewSendID(), w.firstBeat()
+	mark.Failure, mark.Details, mark.Taker, mark.Number = w.last, w.details, s.Outbox.NewSendID(), w.firstHeartbeat()
 	mark.Until = until(s, w)
 	err = s.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, mark)
 	if errors.Is(err, store.ErrStale) {
@@ -64,8 +64,8 @@ func (w *Attempt) state() *attempts.Record {
 	return &attempts.Record{By: m.Send, Look: m.Look, Copy: m.Copy}
 }
 
-// firstBeat is the lowest number that is free for what the attempt itself records.
-func (w *Attempt) firstBeat() int {
+// firstHeartbeat is the lowest number that is free for what the attempt itself records.
+func (w *Attempt) firstHeartbeat() int {
 	return max(attempts.Failed(w.Number-1)+attempts.BeginAt, w.stored+1)
 }
 

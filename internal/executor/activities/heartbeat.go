@@ -47,7 +47,7 @@ type heartbeater struct {
 	asked    bool // the attempt was asked to end, because nobody waits for it
 }
 
-// begin returns the context of the attempt, which the heart may end.
+// begin returns the context of the attempt, which the heartbeater may end.
 func (h *heartbeater) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, h.cancel = context.WithCancelCause(ctx)
 	h.details = h.w.details
@@ -88,11 +88,11 @@ func (h *heartbeater) end() {
 	h.cancel(nil)
 }
 
-// Details implements attempt.Heart.
+// Details implements attempt.Heartbeater.
 func (h *heartbeater) Details() []byte { return h.w.details }
 
-// Beat implements attempt.Heart.
-func (h *heartbeater) Beat(ctx context.Context, details []byte) error {
+// RecordHeartbeat implements attempt.Heartbeater.
+func (h *heartbeater) RecordHeartbeat(ctx context.Context, details []byte) error {
 	if len(details) > MaxDetails {
 		return fmt.Errorf("the details of a heartbeat have %d bytes: give at most %d", len(details), MaxDetails)
 	}
@@ -155,7 +155,7 @@ func (h *heartbeater) record(ctx context.Context) error {
 // state is what is to be recorded of the attempt now. The caller holds mu.
 func (h *heartbeater) state() *attempts.Record {
 	kept := h.w.state()
-	kept.Failure, kept.Details, kept.Number = h.w.last, h.details, h.w.firstBeat()+h.beats
+	kept.Failure, kept.Details, kept.Number = h.w.last, h.details, h.w.firstHeartbeat()+h.beats
 	return kept
 }
 

@@ -22,7 +22,7 @@ import (
 // An attempt whose function has returned ErrPending goes on outside: somebody who has its token ends it (outside.go). Until
 // then it is a record among the attempts, and a message that comes when its time is over: nobody else would notice.
 
-// Token implements attempt.Heart.
+// Token implements attempt.Heartbeater.
 func (h *heartbeater) Token(ctx context.Context) (string, error) {
 	m := h.w.Delivery.Message
 	token, err := signToken(ctx, h.s, &Claims{WorkflowID: m.WorkflowID, RunID: m.RunID, EventID: m.EventID, Attempt: h.w.Number})

@@ -15,9 +15,9 @@ const (
 	BeginAt = outbox.MaxLook + 1
 	// beatBits is the number of bits that the records of one attempt have.
 	beatBits = 20
-	// MaxBeats is the number of records that an attempt may write of itself. A function writes one in a few seconds at
+	// MaxHeartbeats is the number of records that an attempt may write of itself. A function writes one in a few seconds at
 	// most; who has a token may send heartbeats as often as he likes.
-	MaxBeats = 1<<beatBits - 1 - BeginAt
+	MaxHeartbeats = 1<<beatBits - 1 - BeginAt
 )
 
 // Failed returns the number of the record that an attempt has failed.

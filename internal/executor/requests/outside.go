@@ -132,9 +132,9 @@ func recordProblem(err error) error {
 	return fmt.Errorf("%w: record an attempt: %w", outcome.ErrBusy, err)
 }
 
-// BeatActivity says that the attempt which a token names is alive, and keeps details for the next one. The answer says
-// whether it should end. It is recorded when BeatActivity returns nil.
-func (s *Requests) BeatActivity(ctx context.Context, r api.HeartbeatActivityRequest) (*api.HeartbeatResponse, error) {
+// HeartbeatActivity says that the attempt which a token names is alive, and keeps details for the next one. The answer says
+// whether it should end. It is recorded when HeartbeatActivity returns nil.
+func (s *Requests) HeartbeatActivity(ctx context.Context, r api.HeartbeatActivityRequest) (*api.HeartbeatResponse, error) {
 	if len(r.Details) > activities.MaxDetails {
 		return nil, refusal.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), activities.MaxDetails)
 	}
@@ -167,7 +167,7 @@ func (s *Requests) BeatActivity(ctx context.Context, r api.HeartbeatActivityRequ
 			return nil // the attempt's function has not returned: its process says itself that it is alive
 		}
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
-			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxBeats)
+			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
 		}
 		kept.Details, kept.Heard = history.Payload(r.Details), t.Timestamp()
 		err = t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
