@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -90,7 +90,7 @@ func (e *Env) deliver(name string) {
 		e.broken(fmt.Sprintf("a queue failed: %v", err))
 		return
 	}
-	for _, part := range pump.Split(name, deliveries) {
+	for _, part := range worker.Split(name, deliveries) {
 		e.spawn(func() { e.process.Worker.Deliver(ctx, name, part) })
 		synctest.Wait()
 	}

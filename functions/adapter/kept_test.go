@@ -66,7 +66,7 @@ func TestBackend(t *testing.T) {
 	ask(t, api, http.MethodPost, "/v1/workflows/cart-1/updates/addItem", `{"input":{"sku":"tea","quantity":2}}`)
 	ask(t, api, http.MethodPost, "/v1/workflows/cart-1/updates/checkout", `{"waitFor":"accepted"}`)
 	for q.Ready(queue.Activities) {
-		pump(t, q, activities, vars["WEFT_QUEUE_ACTIVITIES"])
+		worker(t, q, activities, vars["WEFT_QUEUE_ACTIVITIES"])
 	}
 	if got := ask(t, api, http.MethodGet, "/v1/workflows/cart-1", ""); !strings.Contains(got, `"completed"`) {
 		t.Errorf("the cart is %s", got)
@@ -76,8 +76,8 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-// pump stands in the place of the event source mapping of the activity queue.
-func pump(t *testing.T, q queue.Queue, f *Function, url string) {
+// worker stands in the place of the event source mapping of the activity queue.
+func worker(t *testing.T, q queue.Queue, f *Function, url string) {
 	t.Helper()
 	deliveries, err := q.Receive(t.Context(), queue.Activities, queue.MaxBatch)
 	if err != nil {

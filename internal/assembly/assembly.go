@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -47,7 +47,7 @@ type Process struct {
 	// API is the HTTP API.
 	API http.Handler
 	// Worker polls the queues, and hands over what it receives; nil if the process has no receiver.
-	Worker *pump.Pump
+	Worker *worker.Worker
 
 	codec *seal.Sealer
 	log   *slog.Logger
@@ -67,7 +67,7 @@ func NewProcess(c Config) *Process {
 	p := &Process{Service: executor.New(c.Ports, c.Registry, c.Host, c.Options), codec: c.Codec, log: c.Options.Logger}
 	p.API = httpapi.New(p.Service, p.log)
 	if c.Receiver != nil {
-		p.Worker = &pump.Pump{
+		p.Worker = &worker.Worker{
 			Service: p.Service, Receiver: opening(c.Codec, c.Receiver), World: c.Host, Log: p.log, Concurrency: c.Concurrency, TaskQueues: c.TaskQueues,
 		}
 	}
@@ -83,7 +83,7 @@ func opening(codec *seal.Sealer, r queue.Receiver) queue.Receiver {
 }
 
 // Handler returns what handles messages that something else receives. They must have been opened: see Open.
-func (p *Process) Handler() pump.Handler { return pump.Handler{Service: p.Service, Log: p.log} }
+func (p *Process) Handler() worker.Handler { return worker.Handler{Service: p.Service, Log: p.log} }
 
 // Open opens, in place, the bodies of messages that something else has received. It logs what it cannot open, and leaves that as
 // it is: nobody can read it, and the queue redelivers it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 )
 
 // rawBatch is a batch of messages as they came.
@@ -17,7 +17,7 @@ type rawBatch struct{ Records []json.RawMessage }
 type handOn struct {
 	name  string // of the queue
 	build string
-	part  []pump.Away
+	part  []worker.Away
 	batch []events.SQSMessage
 	raw   []json.RawMessage
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
 )
@@ -75,7 +75,7 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 		deliveries[i] = sqs.NewDelivery(r.Body, r.ReceiptHandle, r.Attributes)
 	}
 	f.process.Open(ctx, deliveries)
-	done, away := f.handle(ctx, a, name, pump.Split(name, deliveries))
+	done, away := f.handle(ctx, a, name, worker.Split(name, deliveries))
 	for build, part := range away {
 		f.handOn(ctx, a, &handOn{name: name, build: build, part: part, batch: e.Records, raw: raw.Records}, done)
 	}
@@ -91,11 +91,11 @@ func (f *Function) batch(ctx context.Context, a allowance, event []byte, queueOf
 // handle handles the parts of a batch side by side, and returns the receipts of the messages that are done with, and the
 // messages that other builds have to handle. None is left for want of time: the service sends a copy in the place of an activity's
 // message whose attempt cannot begin any more, and a message that is left is one receive nearer to the dead letters.
-func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]pump.Away) {
-	done, away = map[string]bool{}, map[string][]pump.Away{}
+func (f *Function) handle(ctx context.Context, a allowance, name string, parts [][]queue.Delivery) (done map[string]bool, away map[string][]worker.Away) {
+	done, away = map[string]bool{}, map[string][]worker.Away{}
 	var mu sync.Mutex
 	h := f.handler(a)
-	h.Other = func(o *executor.OtherBuild, part []pump.Away) {
+	h.Other = func(o *executor.OtherBuild, part []worker.Away) {
 		mu.Lock()
 		defer mu.Unlock()
 		away[o.Build] = append(away[o.Build], part...)
@@ -124,7 +124,7 @@ func (f *Function) handle(ctx context.Context, a allowance, name string, parts [
 	return done, away
 }
 
-func (f *Function) handler(a allowance) pump.Handler {
+func (f *Function) handler(a allowance) worker.Handler {
 	h := f.process.Handler()
 	h.Extend, h.Deadline, h.Longest = f.shorten(), a.deadline, a.longest
 	return h

@@ -33,7 +33,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 )
@@ -112,7 +112,7 @@ type Server struct {
 	token   *token        // nil demands none
 	every   time.Duration // and atOnce: see Options.DeleteEvery
 	atOnce  int
-	pump    *pump.Pump
+	worker    *worker.Worker
 	backend *backend
 	log     *slog.Logger
 	world   world
@@ -286,7 +286,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	})
 	s := &Server{
 		Service: process.Service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
-		pump: process.Worker,
+		worker: process.Worker,
 	}
 	if o.MemoryLimit > 0 {
 		s.memory = newFootprint(o.MemoryLimit)
@@ -294,7 +294,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	handler := process.API
 	if o.Isolate.Children > 0 {
 		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
-		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.pump.Receiver
+		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.worker.Receiver
 		if o.Dir != "" {
 			o.Isolate.File = filepath.Join(o.Dir, suspectsFile)
 		}
@@ -302,7 +302,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 		if s.pool, err = isolate.Start(o.Isolate); err != nil {
 			return nil, err
 		}
-		handler, s.pump.Hand = s.pool, s.pool.Deliver
+		handler, s.worker.Hand = s.pool, s.pool.Deliver
 		probe := b.probe
 		b.probe = func() error { return errors.Join(s.pool.Ready(), probe()) }
 	}
@@ -379,7 +379,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // handled has been.
 func (s *Server) Work(ctx context.Context) {
 	var all sync.WaitGroup
-	all.Go(func() { s.pump.Run(ctx) })
+	all.Go(func() { s.worker.Run(ctx) })
 	all.Go(func() { s.tidy(ctx) })
 	if s.memory != nil {
 		all.Go(func() { s.memory.keep(ctx) })

@@ -160,14 +160,14 @@ var rules = []rule{
 	{"blob", nil},
 	{"backend", []string{"blob", "queue", "store"}},
 	{"embedded", []string{"backend", "blob/embedded", "internal/disk", "queue", "queue/embedded", "store/embedded"}},
-	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/pump", "internal/seal", "internal/executor", "internal/executor/host"}},
-	{"internal/pump", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
+	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/seal", "internal/executor", "internal/executor/host"}},
+	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
 	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored", "internal/refusal"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/assembly", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/pump", "internal/program", "internal/refusal", "internal/replay", "internal/seal", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"internal/meter", "internal/observe", "internal/payload", "internal/worker", "internal/program", "internal/refusal", "internal/replay", "internal/seal", "internal/executor", "internal/executor/host", "internal/executor/outbox",
 	}},
 }
 

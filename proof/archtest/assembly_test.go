@@ -13,7 +13,7 @@ import (
 )
 
 // assembled are what only package assembly makes: the parts of a process.
-var assembled = map[string]string{"internal/executor": "New", "internal/httpapi": "New", "internal/pump": "Pump"}
+var assembled = map[string]string{"internal/executor": "New", "internal/httpapi": "New", "internal/worker": "Worker"}
 
 // A process is assembled in one place, in tests and proofs, too: what is proved is what runs.
 func TestOneAssembly(t *testing.T) {

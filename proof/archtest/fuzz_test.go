@@ -38,7 +38,7 @@ var decoders = map[string]map[string]string{
 	"internal/filter":            {"Parse": "FuzzParse"},
 	"internal/httpapi":           {"decode": "FuzzRequest", "decodeObject": "FuzzRequest"},
 	"internal/observe":           {"parse": "FuzzTraceParent", "decode": "FuzzTraceParent"},
-	"internal/pump":              {"decode": "internal/executor/outbox/FuzzDecode"},
+	"internal/worker":              {"decode": "internal/executor/outbox/FuzzDecode"},
 	"internal/settings":          {"UnmarshalText": "FuzzQueueURLs"},
 	"internal/schedule/stored":   {"UnmarshalJSON": "FuzzSchedule"},
 	"internal/seal":              {"parseKeys": "FuzzKeyFile", "decodeHeader": "FuzzHeader"},

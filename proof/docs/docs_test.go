@@ -130,7 +130,7 @@ func TestLogLines(t *testing.T) {
 		"a message was received too often":                 "internal/executor/deliveries/dead.go",
 		"sends again what has not come":                    "internal/executor/maintenance/resend.go",
 		"workflow code does not return":                    "internal/executor/runner/runner.go",
-		"a message cannot be read":                         "internal/pump/handler.go",
+		"a message cannot be read":                         "internal/worker/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",
 		"a newer version of Weft wrote this run's history": "internal/executor/session/problem.go",
 		"what is stored cannot be opened":                  "internal/seal/seal.go",

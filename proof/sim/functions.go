@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -54,7 +54,7 @@ func (s *simulation) invoke(name string, deliveries []queue.Delivery) {
 	ctx, cancel := world{s, p}.WithTimeout(context.Background(), limit-reserve)
 	h := p.Handler()
 	h.Extend, h.Deadline, h.Longest = p.Worker.Receiver.Extend, s.clock(p).Add(limit), s.longest(p, limit-reserve)
-	handle, parts := h.For(name), pump.Split(name, deliveries)
+	handle, parts := h.For(name), worker.Split(name, deliveries)
 	var done []string
 	left := len(parts)
 	for _, part := range parts {

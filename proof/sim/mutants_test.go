@@ -28,7 +28,7 @@ var coreMutants = []mutant{
 		old: "r := s.workflows[item.Workflow].at(item.Key); r != nil && (", new: "r := s.workflows[item.Workflow].at(item.Key); r != nil && false && (",
 	},
 	{
-		name: "a message is acknowledged before what follows from it is sent", file: "internal/pump/pump.go",
+		name: "a message is acknowledged before what follows from it is sent", file: "internal/worker/worker.go",
 		old: "done := handle(ctx, part)", new: "for _, d := range part {\n_ = p.Receiver.Delete(ctx, name, d.Receipt)\n}\ndone := handle(ctx, part)",
 	},
 	{

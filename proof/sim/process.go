@@ -10,7 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -155,7 +155,7 @@ func (s *simulation) deliver(name string) {
 		s.invoke(name, deliveries)
 		return
 	}
-	for _, part := range pump.Split(name, deliveries) {
+	for _, part := range worker.Split(name, deliveries) {
 		p := s.receiver()
 		if !p.settings.serves(name) {
 			continue // its mapping is not there yet: they come again

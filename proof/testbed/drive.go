@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-41655fb1/weft/internal/pump"
+	"github.com/seed-41655fb1/weft/internal/worker"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -45,7 +45,7 @@ func (d *Deployment) deliver(ctx context.Context, name string, next func(string)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	for _, part := range pump.Split(name, deliveries) {
+	for _, part := range worker.Split(name, deliveries) {
 		next(name).Worker.Deliver(ctx, name, part)
 	}
 }

@@ -1,7 +1,7 @@
-// Package pump delivers the messages of the queues to a service, where no event source mapping does: in the local server
+// Package worker delivers the messages of the queues to a service, where no event source mapping does: in the local server
 // and in tests. It decides nothing but what is handled together, and what is done with: see [Handler], which the Lambda
 // functions use too. A message is deleted when its handler has returned nil, and comes again otherwise.
-package pump
+package worker
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Pump delivers messages.
-type Pump struct {
+// Worker delivers messages.
+type Worker struct {
 	Service  *executor.Service
 	Receiver queue.Receiver
 	World    host.Host
@@ -38,7 +38,7 @@ type Pump struct {
 }
 
 // Run delivers messages until ctx ends, and returns when those that were being handled have been.
-func (p *Pump) Run(ctx context.Context) {
+func (p *Worker) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, name := range queue.All(slices.Collect(maps.Keys(p.TaskQueues))...) {
 		all.Go(func() { p.loop(ctx, name) })
@@ -49,7 +49,7 @@ func (p *Pump) Run(ctx context.Context) {
 }
 
 // loop receives from one queue and hands what it got to as many handlers as are free.
-func (p *Pump) loop(ctx context.Context, name string) {
+func (p *Worker) loop(ctx context.Context, name string) {
 	busy := make(chan struct{}, p.atOnce(name))
 	handlers := handlers{most: cap(busy), parts: make(chan []queue.Delivery), handle: func(part []queue.Delivery) {
 		defer func() { <-busy }()
@@ -116,7 +116,7 @@ func (h *handlers) end() {
 }
 
 // atOnce is how many messages of a queue are handled at once.
-func (p *Pump) atOnce(name string) int {
+func (p *Worker) atOnce(name string) int {
 	taskQueue, _ := queue.IsForTasks(name)
 	return cmp.Or(p.TaskQueues[taskQueue], p.Concurrency)
 }
@@ -141,7 +141,7 @@ func reserve(ctx context.Context, busy chan struct{}) int {
 
 // Deliver has messages of a queue handled and deletes those that are done with. A panic is a defect: the messages come
 // again, and end as dead letters if it repeats.
-func (p *Pump) Deliver(ctx context.Context, name string, part []queue.Delivery) {
+func (p *Worker) Deliver(ctx context.Context, name string, part []queue.Delivery) {
 	defer func() {
 		if value := recover(); value != nil {
 			p.Log.ErrorContext(ctx, "a handler panicked", "queue", name, "panic", observe.Panic(value), "stack", string(debug.Stack()))
@@ -151,7 +151,7 @@ func (p *Pump) Deliver(ctx context.Context, name string, part []queue.Delivery) 
 }
 
 // HandOver is Deliver that lets a panic through.
-func (p *Pump) HandOver(ctx context.Context, name string, part []queue.Delivery) {
+func (p *Worker) HandOver(ctx context.Context, name string, part []queue.Delivery) {
 	handle := Handler{Service: p.Service, Log: p.Log, Extend: p.Receiver.Extend}.For(name)
 	if p.Hand != nil {
 		handle = func(ctx context.Context, part []queue.Delivery) []string { return p.Hand(ctx, name, part) }
@@ -168,7 +168,7 @@ func (p *Pump) HandOver(ctx context.Context, name string, part []queue.Delivery)
 }
 
 // sweep sends the long timers that have become near, and goes on with the slow check over all runs.
-func (p *Pump) sweep(ctx context.Context) {
+func (p *Worker) sweep(ctx context.Context) {
 	for {
 		if _, err := p.Service.Sweep(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Error("sweep failed", "error", err)

@@ -1,4 +1,4 @@
-package pump
+package worker
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Handler hands messages to a service, and decides which of them are done with. The pump and the Lambda functions differ
+// Handler hands messages to a service, and decides which of them are done with. The worker and the Lambda functions differ
 // in what they do about that, and in nothing else.
 type Handler struct {
 	Service *executor.Service

@@ -1,4 +1,4 @@
-package pump
+package worker
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ func TestReceiveFailsForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
-		p := &Pump{
+		p := &Worker{
 			Receiver: fullUntil{end: time.Now().Add(2*time.Hour + 30*time.Second)}, World: host.Machine{},
 			Log: slog.New(slog.NewTextHandler(&text, nil)), Concurrency: 4,
 		}
