@@ -25,7 +25,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/options"
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
@@ -184,10 +184,10 @@ func Serve(ctx context.Context, r *Registry, o Options) error {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	var keys seal.Keys
+	var keys codec.Keys
 	if o.KeyFile != "" {
 		var err error
-		if keys, err = seal.ReadKeyFile(o.KeyFile); err != nil {
+		if keys, err = codec.ReadKeyFile(o.KeyFile); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (r *Registry) warnOfLong(log *slog.Logger) {
 }
 
 // local returns the settings of the server that is bound to an address.
-func (o *Options) local(bound net.Addr, keys seal.Keys, hub *observe.Hub) local.Options {
+func (o *Options) local(bound net.Addr, keys codec.Keys, hub *observe.Hub) local.Options {
 	return local.Options{
 		Dir: o.Data, Backend: o.Backend, Origins: o.CORSOrigins, Hosts: append([]string{local.HostOf(o.Addr)}, o.AllowedHosts...),
 		Auth: o.Auth || !o.NoAuth && !local.IsLoopback(bound), DeleteEvery: o.DeleteEvery, DeleteAtOnce: o.DeleteAtOnce,
@@ -293,7 +293,7 @@ func tellToken(out io.Writer, server *local.Server) bool {
 }
 
 // serveChild serves as a child of a server with the same options.
-func (o *Options) serveChild(ctx context.Context, r *Registry, keys seal.Keys) error {
+func (o *Options) serveChild(ctx context.Context, r *Registry, keys codec.Keys) error {
 	hub, stop, err := o.observe(ctx)
 	if err != nil {
 		return err

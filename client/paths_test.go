@@ -22,7 +22,7 @@ import (
 
 // stand is a deployment, and a client of its process 1 whose network can fail.
 type stand struct {
-	t     testing.TB
+	t   testing.TB
 	bed testbed.Testbed
 	*client.Client
 	wire *wire

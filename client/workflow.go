@@ -44,7 +44,7 @@ type StartOptions struct {
 	// or follow by a cron expression. It begins when the start delay is over; 0 is for ever.
 	ExecutionTimeout time.Duration
 	// Memo is shown with the run where it is described or listed; make its fields with workflow.Memo.Set. At most 4 KiB and 32
-	// fields; sealed where payloads are.
+	// fields; encoded where payloads are.
 	Memo []MemoField
 	// SearchAttributes are what the run is found by; make them with workflow.Attribute.Set. At most 2 KiB and 32 of them. They
 	// are never encrypted.

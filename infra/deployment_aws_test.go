@@ -32,7 +32,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/functions/adapter"
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
@@ -111,13 +111,13 @@ func (d *deployment) store() *dynamo.Store {
 	return s
 }
 
-// sealer keeps large things in the bucket, as the functions do, by the time of a clock if one is given.
-func (d *deployment) sealer(objects *s3.Client, clock ...func() time.Time) *seal.Sealer {
-	o := seal.Options{Namespace: namespace, Blobs: blobs3.New(objects, d.bucket())}
+// codec keeps large things in the bucket, as the functions do, by the time of a clock if one is given.
+func (d *deployment) codec(objects *s3.Client, clock ...func() time.Time) *codec.Codec {
+	o := codec.Options{Namespace: namespace, Blobs: blobs3.New(objects, d.bucket())}
 	if len(clock) > 0 {
 		o.Clock = clock[0]
 	}
-	return seal.New(o)
+	return codec.New(o)
 }
 
 // url is the URL, on the server, of a queue that is named by its URL or ARN in the template.

@@ -194,7 +194,7 @@ func (d *deployment) runSweep() {
 	m.Due = history.At(time.Now())
 	plain, err := history.EncodeBody(m)
 	if err == nil {
-		err = d.sealer(d.objects).Timers(d.store()).PutTimers(d.t.Context(), []store.Timer{{ID: "waited", Due: m.Due.Time(), Body: plain}})
+		err = d.codec(d.objects).Timers(d.store()).PutTimers(d.t.Context(), []store.Timer{{ID: "waited", Due: m.Due.Time(), Body: plain}})
 	}
 	if err == nil {
 		_, err = d.Invoke(d.t.Context(), string(adapter.Timer), []byte(`{"source":"aws.events"}`))
@@ -275,7 +275,7 @@ func (d *deployment) apart(m *engine.Message) string {
 	plain, err := history.EncodeBody(m)
 	sent := &letters{}
 	if err == nil {
-		err = d.sealer(d.objects).Sender(sent).Send(d.t.Context(), queue.Workflow, queue.Message{Body: plain})
+		err = d.codec(d.objects).Sender(sent).Send(d.t.Context(), queue.Workflow, queue.Message{Body: plain})
 	}
 	if err != nil || len(sent.sent) != 1 || len(sent.sent[0].Body) >= len(plain) {
 		d.t.Fatalf("%v, %d messages", err, len(sent.sent))
@@ -292,8 +292,8 @@ func (d *deployment) tidy() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	sealer := d.sealer(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), func() time.Time { return time.Now().Add(later) })
-	if deleted, err := sealer.Tidy(d.t.Context(), sealer.Log(s)); err != nil || deleted == 0 {
+	codec := d.codec(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), func() time.Time { return time.Now().Add(later) })
+	if deleted, err := codec.Tidy(d.t.Context(), codec.Log(s)); err != nil || deleted == 0 {
 		d.t.Errorf("%d deleted, %v", deleted, err)
 	}
 }
@@ -322,7 +322,7 @@ func (d *deployment) before(v *traveller, ago time.Duration, l *letters) *assemb
 	s := d.store()
 	p := assembly.NewProcess(assembly.Config{
 		Ports: assembly.PortsOf(s, s.Lister(), l), Registry: testbed.Registry(d.t, v.registrations()...), Host: past{ago: ago},
-		Codec: d.sealer(d.objects), Options: executor.Options{Logger: slog.New(slog.DiscardHandler)},
+		Codec: d.codec(d.objects), Options: executor.Options{Logger: slog.New(slog.DiscardHandler)},
 	})
 	d.t.Cleanup(p.Service.Close)
 	return p

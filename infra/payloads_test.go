@@ -15,7 +15,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/seed-41655fb1/weft/blob/s3"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/proof/privilege"
 )

@@ -11,8 +11,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/seed-41655fb1/weft/functions/adapter"
-	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/executor"
+	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )

@@ -19,8 +19,8 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/examples/fanout"
-	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/store"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -119,7 +119,7 @@ func (d *deployment) timers(ctx context.Context, t *testing.T) store.Timers {
 		t.Fatal(err)
 	}
 	_, key := d.payloads(ctx, t)
-	return seal.New(seal.Options{Namespace: "default", Keys: awskms.New(kms.NewFromConfig(d.server.Config), []string{key})}).Timers(tables)
+	return codec.New(codec.Options{Namespace: "default", Keys: awskms.New(kms.NewFromConfig(d.server.Config), []string{key})}).Timers(tables)
 }
 
 // count is how many messages a queue has, whether they can be received now or not.

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store"
@@ -93,7 +93,7 @@ func New(t testing.TB, registrations ...workflow.Registration) *Env {
 	e.queue = queuememory.New(queue.Standard(e.registry.TaskQueues()...), queuememory.Options{Violation: broken})
 	e.world = &world{random: rand.New(rand.NewChaCha8([32]byte([]byte("the same ids in each run of test"))))}
 	e.client = client.New("http://weftest", client.Options{HTTP: &http.Client{Transport: (*transport)(e)}, NewID: e.world.newID})
-	e.open(seal.Options{Blobs: blobmemory.New(nil)})
+	e.open(codec.Options{Blobs: blobmemory.New(nil)})
 	go e.loop()
 	t.Cleanup(e.close)
 	return e
@@ -130,17 +130,17 @@ func checkBubble(t testing.TB) {
 const checkedLooks = 10_000
 
 // open starts the process. It offloads large payloads if the options have a place for them.
-func (e *Env) open(o seal.Options) {
+func (e *Env) open(o codec.Options) {
 	quiet := slog.New(slog.DiscardHandler)
 	o.Log = quiet
-	sealer := seal.New(o)
+	codec := codec.New(o)
 	checks := checkedLooks
 	if e.skipReplay {
 		checks = 0
 	}
-	e.commits = sealer.Log(e.store)
+	e.commits = codec.Log(e.store)
 	e.process = assembly.NewProcess(assembly.Config{
-		Ports: assembly.PortsOf(e.store, e.store, e.queue), Receiver: e.queue, Registry: e.registry, Host: e.world, Codec: sealer, Concurrency: 1, Options: executor.Options{
+		Ports: assembly.PortsOf(e.store, e.store, e.queue), Receiver: e.queue, Registry: e.registry, Host: e.world, Codec: codec, Concurrency: 1, Options: executor.Options{
 			Build: "test", Retention: keep, SoftLimit: keep, CacheAge: keep, CheckLooks: checks, CheckAlways: true, Logger: quiet, Observe: observe.New((*listener)(e)),
 			Engine: engine.Options{TaskQueues: e.registry.TaskQueues()},
 		},
@@ -188,7 +188,7 @@ func (e *Env) SmallPayloads() {
 		e.t.Fatal("weftest: a request has come: call SmallPayloads before the first one")
 	}
 	e.process.Service.Close()
-	e.open(seal.Options{})
+	e.open(codec.Options{})
 }
 
 // world is the clock of the bubble, and chance from a seed.

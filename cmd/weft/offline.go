@@ -8,10 +8,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/local"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/internal/settings"
 )
 
@@ -23,11 +23,11 @@ type directory struct {
 // keyFile is the file of the keys of a data directory.
 type keyFile struct{ settings.Keys }
 
-func (f keyFile) keys() (seal.Keys, error) {
+func (f keyFile) keys() (codec.Keys, error) {
 	if f.KeyFile == "" {
 		return nil, nil
 	}
-	return seal.ReadKeyFile(f.KeyFile)
+	return codec.ReadKeyFile(f.KeyFile)
 }
 
 // check reads a whole data directory.
@@ -48,8 +48,8 @@ func (c check) Run(ctx context.Context, k *kong.Kong) error {
 	}
 	say(k.Stdout, "%d runs, %d commits, %d attempts, %d timers, %d messages, %d blobs and %d files of tables were read.\n",
 		checked.Runs, checked.Commits, checked.Attempts, checked.Timers, checked.Messages, checked.Blobs, checked.TableFiles)
-	if checked.Sealed > 0 {
-		say(k.Stdout, "%d of them are encrypted, and only their checksums were verified: give --key-file to decode them.\n", checked.Sealed)
+	if checked.Encoded > 0 {
+		say(k.Stdout, "%d of them are encrypted, and only their checksums were verified: give --key-file to decode them.\n", checked.Encoded)
 	}
 	if checked.Findings > 0 {
 		return fmt.Errorf("%d findings in %s: restore an earlier backup of the directory; without one, weft backup and weft restore --accept-damage make a directory of what can be read, in which the runs named above can be terminated, reset or started again", checked.Findings, c.Data)

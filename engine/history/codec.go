@@ -14,13 +14,13 @@ import (
 // version is the first byte of a stored commit.
 const version = 1
 
-// Sealed is the first byte of a body that something between the protocol and the store has compressed or encrypted. No version
+// Encoded is the first byte of a body that something between the protocol and the store has compressed or encrypted. No version
 // ever has this number.
-const Sealed = 0xFE
+const Encoded = 0xFE
 
-// ErrSealed is wrapped by what Decode and DecodeBody return for a body that nobody has opened: the key is missing, or it was
+// ErrEncoded is wrapped by what Decode and DecodeBody return for a body that nobody has opened: the key is missing, or it was
 // changed.
-var ErrSealed = errors.New("history: encrypted, and it cannot be opened here: its key is missing or may not be used, or it was changed; the log says which")
+var ErrEncoded = errors.New("history: encrypted, and it cannot be opened here: its key is missing or may not be used, or it was changed; the log says which")
 
 // ErrNewer is wrapped by what Decode and DecodeBody return for what a later version of Weft wrote.
 var ErrNewer = errors.New("history: written by a newer version of Weft; deploy that version or a later one")
@@ -31,19 +31,19 @@ var ErrCorrupt = errors.New("history: corrupt")
 
 // stored is a commit as it is encoded. Its numbers never change their meaning.
 type stored struct {
-	ID           CommitID  `cbor:"1,keyasint"`
-	RunID        RunID     `cbor:"2,keyasint"`
-	FirstEventID int64     `cbor:"3,keyasint"`
-	Time         Timestamp `cbor:"4,keyasint"`
-	Status       Status    `cbor:"5,keyasint,omitempty"`
-	Pending      Pending   `cbor:"6,keyasint,omitempty"`
-	Task         *Task     `cbor:"7,keyasint,omitempty"`
-	Brought      []Event   `cbor:"8,keyasint,omitempty"`
-	Commands     []Event   `cbor:"9,keyasint,omitempty"`
-	CausationIDs        []CausationID    `cbor:"10,keyasint,omitempty"`
-	Expires      Timestamp `cbor:"11,keyasint,omitempty"`
-	Copied       []copied  `cbor:"12,keyasint,omitempty"`
-	Beside       uint32    `cbor:"13,keyasint,omitempty"`
+	ID           CommitID      `cbor:"1,keyasint"`
+	RunID        RunID         `cbor:"2,keyasint"`
+	FirstEventID int64         `cbor:"3,keyasint"`
+	Time         Timestamp     `cbor:"4,keyasint"`
+	Status       Status        `cbor:"5,keyasint,omitempty"`
+	Pending      Pending       `cbor:"6,keyasint,omitempty"`
+	Task         *Task         `cbor:"7,keyasint,omitempty"`
+	Brought      []Event       `cbor:"8,keyasint,omitempty"`
+	Commands     []Event       `cbor:"9,keyasint,omitempty"`
+	CausationIDs []CausationID `cbor:"10,keyasint,omitempty"`
+	Expires      Timestamp     `cbor:"11,keyasint,omitempty"`
+	Copied       []copied      `cbor:"12,keyasint,omitempty"`
+	Beside       uint32        `cbor:"13,keyasint,omitempty"`
 }
 
 // copied is a commit that a reset has copied, inside another one: what that does not say. The numbers are those of stored.

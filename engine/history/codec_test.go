@@ -370,7 +370,7 @@ func TestMemoryOfCorruptBodies(t *testing.T) { // not parallel: it counts what t
 		"copied commits, one for each byte":        {{0xa1, 0x0c}, list(room)},
 		"copied commits, one for each three bytes": {{0xa1, 0x0c}, list(room / 3)},
 		"events":                             {{0xa1, 0x08}, list(room)},
-		"causation ids":                              {{0xa1, 0x0a}, list(room)},
+		"causation ids":                      {{0xa1, 0x0a}, list(room)},
 		"lists in lists, each of them large": nested(room, room, room, room),
 		"lists in lists, for which there are bytes": nested(room/12, room/4, room/20, room/4),
 		"lists in lists, all but the first large":   nested(1, room, room/5, room),

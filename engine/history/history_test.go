@@ -208,11 +208,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encode(f, typical()))
 	f.Add(encode(f, everything()))
 	f.Add([]byte{1})
-	f.Add([]byte{history.Sealed})
+	f.Add([]byte{history.Encoded})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := history.Decode(0, data)
 		if err != nil {
-			if !errors.Is(err, history.ErrCorrupt) && !errors.Is(err, history.ErrNewer) && !errors.Is(err, history.ErrSealed) {
+			if !errors.Is(err, history.ErrCorrupt) && !errors.Is(err, history.ErrNewer) && !errors.Is(err, history.ErrEncoded) {
 				t.Fatalf("an error of no kind: %v", err)
 			}
 			return

@@ -77,8 +77,8 @@ func decodeSlowly(data []byte, v any) error {
 	if len(data) == 0 {
 		return fmt.Errorf("%w: nothing there", ErrCorrupt)
 	}
-	if data[0] == Sealed {
-		return ErrSealed
+	if data[0] == Encoded {
+		return ErrEncoded
 	}
 	if data[0] > version {
 		return fmt.Errorf("version %d: %w", data[0], ErrNewer)

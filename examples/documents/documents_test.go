@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/examples/documents"
 	"github.com/seed-41655fb1/weft/internal/local"
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/workflow"
 )
@@ -47,14 +47,14 @@ func serve(t *testing.T, o local.Options) (c *client.Client, stop func()) {
 	}
 }
 
-func keys(t *testing.T) seal.Keys {
+func keys(t *testing.T) codec.Keys {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keys")
 	text := fmt.Sprintln("2026-11", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("k"), 32)))
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k, err := seal.ReadKeyFile(path)
+	k, err := codec.ReadKeyFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

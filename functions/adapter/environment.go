@@ -20,13 +20,13 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
 	"github.com/seed-41655fb1/weft/internal/awstry"
+	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/internal/settings"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -130,9 +130,9 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 	if err != nil {
 		return nil, err
 	}
-	sealer := e.sealer(c, kept.blobs, log)
+	codec := e.codec(c, kept.blobs, log)
 	process := assembly.NewProcess(assembly.Config{
-		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: sealer, Options: executor.Options{
+		Ports: kept.ports, Registry: registry, Host: host.NewMachine(), Codec: codec, Options: executor.Options{
 			Build: e.Build, Rate: func(string) limits.Rate { return e.rate }, LongTimer: e.LongTimer, Grace: e.Grace, CacheBytes: e.cacheBytes, Logger: log,
 			Retention: e.Retention(), CheckAtOnce: e.CheckCommits, Engine: engine.Options{Limits: e.Engine(), TaskQueues: e.taskQueues}, Observe: told.hub(), SendsAtOnce: sendsAtOnce,
 		},
@@ -145,7 +145,7 @@ func (s Settings) Open(ctx context.Context, role Role, c aws.Config, get func(st
 		forward = newVersions(c, e.function).Forward
 	}
 	f, err := function.New(role, process, function.Options{
-		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, sealer, kept.ports.Log) },
+		Forward: forward, Tidy: func(ctx context.Context) error { return tidy(ctx, codec, kept.ports.Log) },
 		QueueOf: function.QueueOf(e.urls), BasePath: e.BasePath, Visibility: e.Visibility, Timeout: e.Timeout, Extend: kept.extend, Log: log, Flush: told.flush,
 	})
 	if err != nil {
@@ -159,18 +159,18 @@ func triesOfKMS(o *kms.Options) {
 	o.HTTPClient = awstry.Wrap(o.HTTPClient, awstry.For(0, 2*time.Second))
 }
 
-// sealer is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
-func (e *environment) sealer(c aws.Config, blobs blob.Blobs, log *slog.Logger) *seal.Sealer {
-	o := seal.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Blobs: blobs, Log: log}
+// codec is what compresses and encrypts. A client of KMS is made only where there is a key: a cold start would be longer.
+func (e *environment) codec(c aws.Config, blobs blob.Blobs, log *slog.Logger) *codec.Codec {
+	o := codec.Options{Namespace: e.Namespace, Compress: e.Compress == "zstd", Blobs: blobs, Log: log}
 	if e.payloadKeys != nil {
 		o.Keys = awskms.New(kms.NewFromConfig(c, triesOfKMS), e.payloadKeys)
 	}
-	return seal.New(o)
+	return codec.New(o)
 }
 
 // tidy deletes blobs that nobody refers to, in one of the sweeps that come each minute.
-func tidy(ctx context.Context, s *seal.Sealer, log store.Log) error {
-	if now := time.Now(); !now.Truncate(time.Minute).Equal(now.Truncate(seal.TidyEvery)) {
+func tidy(ctx context.Context, s *codec.Codec, log store.Log) error {
+	if now := time.Now(); !now.Truncate(time.Minute).Equal(now.Truncate(codec.TidyEvery)) {
 		return nil
 	}
 	_, err := s.Tidy(ctx, log)

@@ -10,11 +10,11 @@ import (
 	"sync"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/worker"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -30,7 +30,7 @@ type Config struct {
 	// Host is the clock, the randomness and the goroutines.
 	Host host.Host
 	// Codec compresses, encrypts and offloads what the ports keep and send; nil leaves it plain.
-	Codec *seal.Sealer
+	Codec *codec.Codec
 	// Watch wraps the ports as the executor sees them, above the codec; nil wraps nothing.
 	Watch func(executor.Ports) executor.Ports
 	// Options are the settings of the executor, with its build, rates and observer. Its Logger is that of the whole process; nil is
@@ -49,7 +49,7 @@ type Process struct {
 	// Worker polls the queues, and hands over what it receives; nil if the process has no receiver.
 	Worker *worker.Worker
 
-	codec *seal.Sealer
+	codec *codec.Codec
 	log   *slog.Logger
 }
 
@@ -75,7 +75,7 @@ func NewProcess(c Config) *Process {
 }
 
 // opening returns a receiver that opens with a codec what it receives.
-func opening(codec *seal.Sealer, r queue.Receiver) queue.Receiver {
+func opening(codec *codec.Codec, r queue.Receiver) queue.Receiver {
 	if codec == nil {
 		return r
 	}

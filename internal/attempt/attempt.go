@@ -35,7 +35,7 @@ type Heartbeater interface {
 }
 
 type carried struct {
-	info  Info
+	info        Info
 	heartbeater Heartbeater
 }
 

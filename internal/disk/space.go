@@ -70,15 +70,15 @@ func checksum(kind byte, key, value []byte) uint32 {
 	return crc32.Update(crc32.Update(sum, castagnoli, key), castagnoli, value)
 }
 
-// seal appends the stored form of a value: its version, its checksum, and the value.
+// encode appends the stored form of a value: its version, its checksum, and the value.
 func seal(dst []byte, kind byte, key, value []byte) []byte {
 	dst = append(dst, kind)
 	dst = binary.BigEndian.AppendUint32(dst, checksum(kind, key, value))
 	return append(dst, value...)
 }
 
-// unseal returns the value of a stored form, which it shares memory with.
-func unseal(key, stored []byte) ([]byte, error) {
+// decode returns the value of a stored form, which it shares memory with.
+func decode(key, stored []byte) ([]byte, error) {
 	switch {
 	case len(stored) < valueHeader:
 		return nil, damaged(key, "it is too short")

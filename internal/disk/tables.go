@@ -52,7 +52,7 @@ func openTables(dir string, create bool, w *watcher, o Options) (*pebble.DB, err
 		FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: w, EventListener: w.listener(compactions),
 	}
 	options.Experimental.CompactionScheduler = compactions
-	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package seal compresses
+	options.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionNone }) // package encode compresses
 	tables, err := w.openPebble(dir, options)
 	if fs.cut = cutTables(err, reporter(w, o)); len(fs.cut) > 0 {
 		options.FS = fs

@@ -42,7 +42,7 @@ func copied(key, stored []byte) ([]byte, error) {
 	if stored == nil {
 		return nil, nil
 	}
-	value, err := unseal(key, stored)
+	value, err := decode(key, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (tx *Tx) scan(s Space, from, to []byte, m mode, fn func(key, value []byte) 
 		if err != nil {
 			return damage(err)
 		}
-		value, err := unseal(it.Key(), stored)
+		value, err := decode(it.Key(), stored)
 		if err != nil && m.skip != nil {
 			m.skip(err)
 			continue

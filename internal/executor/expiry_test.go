@@ -598,7 +598,7 @@ func (h *hiddenTimers) DueTimers(ctx context.Context, before time.Time, limit in
 	for i := range due {
 		if h.hidden[due[i].ID] {
 			h.reads++
-			due[i].Body = append([]byte{history.Sealed}, due[i].Body...)
+			due[i].Body = append([]byte{history.Encoded}, due[i].Body...)
 		}
 	}
 	return due, err
@@ -607,7 +607,7 @@ func (h *hiddenTimers) DueTimers(ctx context.Context, before time.Time, limit in
 // PutTimers puts what it could not open as it was.
 func (h *hiddenTimers) PutTimers(ctx context.Context, timers []store.Timer) error {
 	for i := range timers {
-		if b := timers[i].Body; len(b) > 0 && b[0] == history.Sealed {
+		if b := timers[i].Body; len(b) > 0 && b[0] == history.Encoded {
 			timers[i].Body = b[1:]
 		}
 	}
@@ -620,7 +620,7 @@ func TestSweepReportsUnreadableTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), t.Context()
 		p := d.Idle(executor.Options{}, counters()...)
-		junk := store.Timer{ID: "junk", Due: time.Now(), Body: []byte{history.Sealed, 1, 2, 3}}
+		junk := store.Timer{ID: "junk", Due: time.Now(), Body: []byte{history.Encoded, 1, 2, 3}}
 		if err := d.Store.PutTimers(ctx, []store.Timer{junk}); err != nil {
 			t.Fatal(err)
 		}

@@ -15,9 +15,9 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/proof/testbed"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
@@ -55,7 +55,7 @@ func (b *bucket) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Blobs.Get(ctx, key)
 }
 
-// spy counts what is sent, below the sealer: small messages are plain there.
+// spy counts what is sent, below the codec: small messages are plain there.
 type spy struct {
 	queue.Sender
 	sent map[string]int
@@ -96,11 +96,11 @@ func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.P
 	t.Helper()
 	d := testbed.New(t)
 	b := &bucket{Blobs: blobmemory.New(nil)}
-	sealer := seal.New(seal.Options{Blobs: b, Log: slog.New(slog.DiscardHandler)})
+	codec := codec.New(codec.Options{Blobs: b, Log: slog.New(slog.DiscardHandler)})
 	p := &spy{Sender: d.Queue, sent: map[string]int{}}
 	d.Ports.Queue = p
-	d.Ports = sealer.Ports(d.Ports)
-	return d, b, p, d.Idle(sealer.Options(executor.Options{}), counters()...), d.Ports.Timers
+	d.Ports = codec.Ports(d.Ports)
+	return d, b, p, d.Idle(codec.Options(executor.Options{}), counters()...), d.Ports.Timers
 }
 
 // sweeps are n sweeps, a minute apart, each with the time of a Lambda invocation.
@@ -240,7 +240,7 @@ func TestSweepWithASlowBucket(t *testing.T) {
 func TestPageOfCompressedTimers(t *testing.T) {
 	t.Parallel()
 	d := testbed.New(t)
-	timers := seal.New(seal.Options{Blobs: blobmemory.New(nil), Compress: true}).Timers(d.Store)
+	timers := codec.New(codec.Options{Blobs: blobmemory.New(nil), Compress: true}).Timers(d.Store)
 	body := bytes.Repeat([]byte("x"), 5<<20)
 	for i := range 60 {
 		if err := timers.PutTimers(t.Context(), []store.Timer{{ID: fmt.Sprint(i), Due: time.Unix(1, 0), Body: body}}); err != nil {

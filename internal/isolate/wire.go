@@ -13,8 +13,8 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/disk"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -40,7 +40,7 @@ var sentinels = []error{
 	context.Canceled, context.DeadlineExceeded,
 	store.ErrUnknown, store.ErrThrottled, store.ErrTooLarge, store.ErrStale, store.ErrBadToken,
 	queue.ErrTooLarge, queue.ErrRefused, queue.ErrInvalid, queue.ErrPartial,
-	disk.ErrFull, disk.ErrGone, disk.ErrEnded, disk.ErrCorrupt, history.ErrCorrupt, seal.ErrKey,
+	disk.ErrFull, disk.ErrGone, disk.ErrEnded, disk.ErrCorrupt, history.ErrCorrupt, codec.ErrKey,
 }
 
 // remote is an error of the other end: its text, and which of the sentinels it is.

@@ -9,9 +9,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/settings"
-	"github.com/seed-41655fb1/weft/internal/executor"
 )
 
 // parse reads a command line.

@@ -10,13 +10,13 @@ import (
 	blobembedded "github.com/seed-41655fb1/weft/blob/embedded"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/crash"
 	"github.com/seed-41655fb1/weft/internal/disk"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	"github.com/seed-41655fb1/weft/store"
 	storeembedded "github.com/seed-41655fb1/weft/store/embedded"
@@ -28,7 +28,7 @@ type Finding struct {
 	// RunID the run's id; 0 and empty if they are not known. Commit is the number of a commit of the run, 1 for the first, or 0.
 	Workflow, RunID string
 	Run, Commit     uint32
-	// Err says what is wrong. It wraps disk.ErrCorrupt or an error of package history or seal.
+	// Err says what is wrong. It wraps disk.ErrCorrupt or an error of package history or encode.
 	Err error
 }
 
@@ -53,15 +53,15 @@ func (f Finding) String() string {
 // Checked is how much a check has read.
 type Checked struct {
 	Runs, Commits, Attempts, Timers, Messages, Blobs, TableFiles int
-	// Sealed is how many bodies were not decoded, because their key was not given. Their checksums were verified.
-	Sealed int
+	// Encoded is how many bodies were not decoded, because their key was not given. Their checksums were verified.
+	Encoded int
 	// Findings is how many findings there were.
 	Findings int
 }
 
 // Check reads everything in a data directory that no process has open, and calls found with each thing that is wrong. It changes nothing
 // there. keys opens what is encrypted; nil leaves that closed. An error says that the check did not get to its end.
-func Check(ctx context.Context, dir string, keys seal.Keys, found func(Finding)) (Checked, error) {
+func Check(ctx context.Context, dir string, keys codec.Keys, found func(Finding)) (Checked, error) {
 	c := &checker{ctx: ctx, found: found, seen: map[string]bool{}}
 	db, err := disk.OpenToRead(dir, disk.Options{Damage: c.damage})
 	if err != nil {
@@ -74,7 +74,7 @@ func Check(ctx context.Context, dir string, keys seal.Keys, found func(Finding))
 	for _, f := range c.early {
 		c.tell(f)
 	}
-	c.sealer = seal.New(seal.Options{Keys: keys, Blobs: blobembedded.New(db, nil)})
+	c.codec = codec.New(codec.Options{Keys: keys, Blobs: blobembedded.New(db, nil)})
 	c.TableFiles, err = db.VerifyTables(ctx)
 	err = errors.Join(err, c.store.VisitAll(ctx, storeembedded.Visitor{
 		Item: c.item, Attempt: c.attempt, Timer: c.timer,
@@ -99,7 +99,7 @@ type checker struct {
 	Checked
 	ctx    context.Context
 	store  *storeembedded.Store // nil while the directory is opened
-	sealer *seal.Sealer
+	codec  *codec.Codec
 	found  func(Finding)
 	early  []Finding       // from before there was a store
 	seen   map[string]bool // what was found of keys, files and ranges: several readings may report one
@@ -212,7 +212,7 @@ func (c *checker) item(i store.Item) {
 	}
 	c.next = i.Slot + 1
 	p := storeembedded.Place{Workflow: i.Workflow, Run: i.Run, Commit: i.Slot + 1}
-	if !c.opened(p, c.sealer.OpenItem(c.ctx, &i)) {
+	if !c.opened(p, c.codec.OpenItem(c.ctx, &i)) {
 		return
 	}
 	commit, err := c.decoder.Decode(i.Slot, i.Body)
@@ -234,8 +234,8 @@ func (c *checker) endRun() {
 // opened reports whether a body was opened, and finds what is wrong with it.
 func (c *checker) opened(p storeembedded.Place, err error) bool {
 	switch {
-	case errors.Is(err, seal.ErrKey):
-		c.Sealed++
+	case errors.Is(err, codec.ErrKey):
+		c.Encoded++
 	case err != nil && !errors.Is(err, disk.ErrCorrupt): // which the directory reports
 		c.find(p, err)
 	}
@@ -245,7 +245,7 @@ func (c *checker) opened(p storeembedded.Place, err error) bool {
 func (c *checker) attempt(a store.Attempt) {
 	c.Attempts++
 	p := storeembedded.Place{Workflow: a.Workflow, Run: a.Run}
-	if !c.opened(p, c.sealer.OpenAttempt(c.ctx, &a)) {
+	if !c.opened(p, c.codec.OpenAttempt(c.ctx, &a)) {
 		return
 	}
 	if err := attempts.Check(a); err != nil {
@@ -255,14 +255,14 @@ func (c *checker) attempt(a store.Attempt) {
 
 func (c *checker) timer(t store.Timer) {
 	c.Timers++
-	if c.opened(storeembedded.Place{}, c.sealer.OpenTimer(c.ctx, &t)) {
+	if c.opened(storeembedded.Place{}, c.codec.OpenTimer(c.ctx, &t)) {
 		c.decodeMessage(fmt.Sprintf("the timer %q", t.ID), t.Body)
 	}
 }
 
 func (c *checker) message(id uint64, queue string, body []byte) {
 	c.Messages++
-	body, err := c.sealer.OpenMessage(c.ctx, body)
+	body, err := c.codec.OpenMessage(c.ctx, body)
 	if c.opened(storeembedded.Place{}, err) {
 		c.decodeMessage(fmt.Sprintf("the message %d of the queue %q", id, queue), body)
 	}

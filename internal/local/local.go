@@ -28,13 +28,13 @@ import (
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/httpapi"
 	"github.com/seed-41655fb1/weft/internal/isolate"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/worker"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 )
 
@@ -66,7 +66,7 @@ type Options struct {
 	DeleteEvery  time.Duration
 	DeleteAtOnce int
 	// Keys encrypts what is kept, and Compress compresses it; nil and false leave it plain.
-	Keys     seal.Keys
+	Keys     codec.Keys
 	Compress bool
 	// LargePayloads keeps large payloads, and large commits, apart.
 	LargePayloads bool
@@ -112,7 +112,7 @@ type Server struct {
 	token   *token        // nil demands none
 	every   time.Duration // and atOnce: see Options.DeleteEvery
 	atOnce  int
-	worker    *worker.Worker
+	worker  *worker.Worker
 	backend *backend
 	log     *slog.Logger
 	world   world
@@ -256,14 +256,14 @@ func (o *Options) checkDeletion() error {
 // serve returns the server over a backend.
 func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[string]int) (*Server, error) {
 	o.Turn.CacheBytes = cmp.Or(o.Turn.CacheBytes, int(o.budgets.cache))
-	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
+	kept := codec.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
 		kept.Blobs = b.blobs
 	}
-	sealer := seal.New(kept)
+	codec := codec.New(kept)
 	tidy := b.tidy
 	b.tidy = func(ctx context.Context, atOnce int) (int, error) {
-		_, err := sealer.Tidy(ctx, b.ports.Log)
+		_, err := codec.Tidy(ctx, b.ports.Log)
 		n, tidyErr := tidy(ctx, atOnce)
 		return n, errors.Join(err, tidyErr)
 	}
@@ -282,7 +282,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	world := world{host.NewMachine(), o.now}
 	o.Turn.WhyRefused = whyRefused
 	process := assembly.NewProcess(assembly.Config{
-		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: sealer, Options: o.Turn, Concurrency: o.Concurrency, TaskQueues: taskQueues,
+		Ports: b.ports, Receiver: b.receiver, Registry: registry, Host: world, Codec: codec, Options: o.Turn, Concurrency: o.Concurrency, TaskQueues: taskQueues,
 	})
 	s := &Server{
 		Service: process.Service, token: t, every: o.DeleteEvery, atOnce: o.DeleteAtOnce, backend: b, log: o.Log, world: world, connections: o.budgets.connections,
@@ -294,7 +294,7 @@ func (o *Options) serve(registry *engine.Registry, b *backend, taskQueues map[st
 	handler := process.API
 	if o.Isolate.Children > 0 {
 		o.Isolate.TaskQueues, o.Isolate.Log, o.Isolate.Build = o.Turn.Engine.TaskQueues, o.Log, o.Turn.Build
-		o.Isolate.Ports, o.Isolate.Receiver = sealer.Ports(b.ports), s.worker.Receiver
+		o.Isolate.Ports, o.Isolate.Receiver = codec.Ports(b.ports), s.worker.Receiver
 		if o.Dir != "" {
 			o.Isolate.File = filepath.Join(o.Dir, suspectsFile)
 		}
@@ -326,11 +326,11 @@ func OpenChild(registry *engine.Registry, o Options) error {
 	limitChild(o.MemoryLimit)
 	o.Turn.CacheBytes = int(o.budgets.cache)
 	o.Turn.Rate, o.Turn.WhyRefused = o.rateOf, whyRefused
-	kept := seal.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
+	kept := codec.Options{Keys: o.Keys, Compress: o.Compress, Log: o.Log}
 	if o.LargePayloads {
-		kept.Blobs = blobmemory.New(nil) // the parent seals: only the limits of payloads count here
+		kept.Blobs = blobmemory.New(nil) // the parent encodes: only the limits of payloads count here
 	}
-	return isolate.ServeChild(registry, seal.New(kept).Options(o.Turn), o.Log)
+	return isolate.ServeChild(registry, codec.New(kept).Options(o.Turn), o.Log)
 }
 
 // taskQueues are the task queues that are asked for, with how many of their activities are run at once.

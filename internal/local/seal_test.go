@@ -19,9 +19,9 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/bridge"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/observe"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
@@ -92,7 +92,7 @@ func (h *heard) String() string {
 }
 
 // running is a server over a directory, until stop is called.
-func running(t *testing.T, dir string, log *heard, keys seal.Keys) (c *client.Client, stop func()) {
+func running(t *testing.T, dir string, log *heard, keys codec.Keys) (c *client.Client, stop func()) {
 	t.Helper()
 	types := &engine.Registry{}
 	for _, r := range []workflow.Registration{workflow.Bind(vault, keep), inspect, workflow.Bind(errand, outside.Run), outside} {
@@ -121,11 +121,11 @@ func running(t *testing.T, dir string, log *heard, keys seal.Keys) (c *client.Cl
 }
 
 // keysOf are the keys of a file with these ids.
-func keysOf(t *testing.T, ids ...string) seal.Keys {
+func keysOf(t *testing.T, ids ...string) codec.Keys {
 	t.Helper()
 	var text strings.Builder
 	for _, id := range ids {
-		if id == seal.NoKey {
+		if id == codec.NoKey {
 			fmt.Fprintln(&text, id)
 		} else {
 			fmt.Fprintln(&text, id, base64.StdEncoding.EncodeToString(bytes.Repeat([]byte(id[:1]), 32)))
@@ -135,7 +135,7 @@ func keysOf(t *testing.T, ids ...string) seal.Keys {
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := seal.ReadKeyFile(path)
+	keys, err := codec.ReadKeyFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func use(t *testing.T, c *client.Client, id string) {
 // What users give is in none of the files, and in no line of the log; without keys it is in the files.
 func TestNothingReadableIsKept(t *testing.T) {
 	t.Parallel()
-	for name, keys := range map[string]seal.Keys{"encrypted": keysOf(t, "a"), "plain": nil} {
+	for name, keys := range map[string]codec.Keys{"encrypted": keysOf(t, "a"), "plain": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, log := t.TempDir(), &heard{}
@@ -219,7 +219,7 @@ func TestNothingReadableIsKept(t *testing.T) {
 func TestKeysOfOpenRuns(t *testing.T) {
 	t.Parallel()
 	ctx, dir, log := t.Context(), t.TempDir(), &heard{}
-	with := func(keys seal.Keys, do func(c *client.Client)) {
+	with := func(keys codec.Keys, do func(c *client.Client)) {
 		t.Helper()
 		c, stop := running(t, dir, log, keys)
 		defer stop()
@@ -249,8 +249,8 @@ func TestKeysOfOpenRuns(t *testing.T) {
 	if said := log.String(); !strings.Contains(said, `key \"a\" is not in the key file`) {
 		t.Errorf("the log does not say which key is missing:\n%s", said)
 	}
-	with(keysOf(t, seal.NoKey, "b", "a"), add("3"))
-	with(keysOf(t, seal.NoKey, "b", "a"), func(c *client.Client) {
+	with(keysOf(t, codec.NoKey, "b", "a"), add("3"))
+	with(keysOf(t, codec.NoKey, "b", "a"), func(c *client.Client) {
 		if err := hint.Send(ctx, c, "vault-1", "4"); err != nil {
 			t.Fatal(err)
 		}

@@ -151,8 +151,8 @@ var rules = []rule{
 	{"internal/httpapi", []string{"engine/...", "store", "internal/api", "internal/filter", "internal/meter", "internal/observe", "internal/refusal", "internal/schedule/stored", "internal/executor"}},
 	{"internal/header", []string{"engine", "engine/history", "internal/payload"}},
 	{"internal/replay", []string{"engine/...", "internal/api"}},
-	{"internal/seal/awskms", []string{"internal/seal"}},
-	{"internal/seal", []string{"blob", "engine/history", "store", "queue", "internal/meter", "internal/executor"}},
+	{"internal/codec/awskms", []string{"internal/codec"}},
+	{"internal/codec", []string{"blob", "engine/history", "store", "queue", "internal/meter", "internal/executor"}},
 	{"blob/blobtest", []string{"blob"}},
 	{"blob/memory", []string{"blob"}},
 	{"blob/embedded", []string{"blob", "internal/disk"}},
@@ -160,14 +160,14 @@ var rules = []rule{
 	{"blob", nil},
 	{"backend", []string{"blob", "queue", "store"}},
 	{"embedded", []string{"backend", "blob/embedded", "internal/disk", "queue", "queue/embedded", "store/embedded"}},
-	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/seal", "internal/executor", "internal/executor/host"}},
+	{"internal/assembly", []string{"engine", "store", "queue", "internal/httpapi", "internal/worker", "internal/codec", "internal/executor", "internal/executor/host"}},
 	{"internal/worker", []string{"engine/...", "queue", "internal/observe", "internal/executor", "internal/executor/host", "internal/executor/outbox"}},
 	{"client", []string{"engine/...", "internal/api", "internal/bridge", "internal/header", "internal/options", "internal/schedule/stored", "internal/refusal"}},
 	{"workflow", []string{"client", "engine/...", "internal/bridge", "internal/header", "internal/options", "internal/payload", "internal/where"}},
 	{"activity", []string{"workflow", "client", "engine/...", "internal/bridge", "internal/options", "internal/payload", "internal/where", "internal/attempt", "internal/header", "internal/tracelog"}},
 	{"weftest", []string{
 		"workflow", "activity", "client", "engine/...", "store", "store/memory", "queue", "queue/memory", "blob/memory", "internal/api", "internal/assembly", "internal/bridge", "internal/httpapi",
-		"internal/meter", "internal/observe", "internal/payload", "internal/worker", "internal/program", "internal/refusal", "internal/replay", "internal/seal", "internal/executor", "internal/executor/host", "internal/executor/outbox",
+		"internal/meter", "internal/observe", "internal/payload", "internal/worker", "internal/program", "internal/refusal", "internal/replay", "internal/codec", "internal/executor", "internal/executor/host", "internal/executor/outbox",
 	}},
 }
 

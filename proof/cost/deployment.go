@@ -23,13 +23,13 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/function"
 	"github.com/seed-41655fb1/weft/internal/observe"
 	"github.com/seed-41655fb1/weft/internal/observe/emf"
-	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/proof/awsmeter"
 	"github.com/seed-41655fb1/weft/proof/lambdahost"
 	"github.com/seed-41655fb1/weft/queue"
@@ -44,7 +44,7 @@ type settings struct {
 	name          string // of the table, and the prefix of the queues
 	list          bool
 	longTimer     time.Duration
-	sealed        bool // payloads are encrypted
+	encoded       bool // payloads are encrypted
 	apart         bool // large ones are kept in a bucket
 }
 
@@ -116,18 +116,18 @@ func (d *deployment) counted() (executor.Ports, error) {
 	return ports, nil
 }
 
-// sealer is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
-func (d *deployment) sealer(log *slog.Logger) *seal.Sealer {
+// codec is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
+func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	c := aws.Config{Region: d.dynamoDB.Region, Credentials: d.dynamoDB.Credentials, BaseEndpoint: aws.String("http://played"), HTTPClient: d.played}
 	c.APIOptions = append(c.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
-	o := seal.Options{Log: log}
-	if d.sealed {
+	o := codec.Options{Log: log}
+	if d.encoded {
 		o.Keys = awskms.New(kms.NewFromConfig(c), []string{"arn:aws:kms:us-east-1:000000000000:key/played"})
 	}
 	if d.apart {
 		o.Blobs = blobs3.New(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), "played")
 	}
-	return seal.New(o)
+	return codec.New(o)
 }
 
 // function makes the function of a role and a build, as a process that has just begun has it: it knows of no run. That is the
@@ -137,7 +137,7 @@ func (d *deployment) function(role, build string) (f *function.Function, end fun
 	lines := &bytes.Buffer{}
 	metrics := emf.New(lines, "default", nil)
 	process := assembly.NewProcess(assembly.Config{
-		Ports: d.ports, Registry: d.registry, Host: host.Machine{}, Codec: d.sealer(log), Options: executor.Options{
+		Ports: d.ports, Registry: d.registry, Host: host.Machine{}, Codec: d.codec(log), Options: executor.Options{
 			Build: build, LongTimer: d.longTimer, Rate: rateOf, Engine: engine.Options{TaskQueues: taskQueues()}, Logger: log, Observe: observe.New(metrics),
 		},
 	})

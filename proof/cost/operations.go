@@ -177,15 +177,15 @@ func startedBefore(ctx context.Context, d *deployment, id string) error {
 }
 
 // keptApart is the work that is measured with payloads encrypted, and with large ones in a bucket: what KMS and S3 are asked.
-func keptApart() (sealed, apart []operation) {
+func keptApart() (encoded, apart []operation) {
 	for _, o := range operations() {
 		if o.name == threeOverSQS || o.name == threeInline {
 			o.budget.keys = map[string]int64{threeOverSQS: 10, threeInline: 3}[o.name]
-			sealed = append(sealed, o)
+			encoded = append(encoded, o)
 		}
 	}
 	const large = 1 << 20
-	return sealed, []operation{
+	return encoded, []operation{
 		{
 			name: "start with an input of 1 MiB, a timer, end", budget: counts{writes: 2, reads: 2, messages: 1, puts: 1, gets: 1}, times: 2, ends: true,
 			run: whole(sleeper, job{Nap: time.Second, Bytes: large}),

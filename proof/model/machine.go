@@ -232,12 +232,12 @@ func (m *machine) code(workflow, request uint32, f facts) (sched []Owing, closes
 
 // writes is what a commit brings.
 type writes struct {
-	done    []int32
-	signals []uint32
-	updates []uint32
-	causationIDs   []uint32
-	end     Status // how the run is ended from outside; Open is not at all
-	inline  bool
+	done         []int32
+	signals      []uint32
+	updates      []uint32
+	causationIDs []uint32
+	end          Status // how the run is ended from outside; Open is not at all
+	inline       bool
 }
 
 // commit makes the next commit of a run, and the first one of the run that continues it.

@@ -7,21 +7,23 @@ type Kind uint8
 
 // The kinds that rules treat differently.
 const (
-	RunActivity  Kind = 1
-	FireTimer    Kind = 2
-	RetryTask    Kind = 3
-	EndRun       Kind = 4
-	TakeResult   Kind = 5
-	StartTask    Kind = 6
-	CloseActiv   Kind = 7
-	StartOrCloseChild  Kind = 8
-	NotifyParent  Kind = 9
-	DeliverExternal     Kind = 10
-	CloseAttempt Kind = 11
+	RunActivity       Kind = 1
+	FireTimer         Kind = 2
+	RetryTask         Kind = 3
+	EndRun            Kind = 4
+	TakeResult        Kind = 5
+	StartTask         Kind = 6
+	CloseActiv        Kind = 7
+	StartOrCloseChild Kind = 8
+	NotifyParent      Kind = 9
+	DeliverExternal   Kind = 10
+	CloseAttempt      Kind = 11
 )
 
 // outlives reports whether work of this kind remains to be done after its run has closed.
-func (k Kind) outlives() bool { return k == StartOrCloseChild || k == NotifyParent || k == DeliverExternal }
+func (k Kind) outlives() bool {
+	return k == StartOrCloseChild || k == NotifyParent || k == DeliverExternal
+}
 
 // Status is the state of a run after a commit.
 type Status uint8
@@ -44,41 +46,41 @@ type Owing struct {
 // Commit is one item of a log. Commits are immutable once they are made. All ids are numbers that stand for the real ones; 0 is
 // none.
 type Commit struct {
-	ID, Run  uint32 // its own, and its run's
-	Workflow uint32
-	Number   int32 // of the run
-	Slot     int32
-	CausationIDs    []uint32 // of the messages that triggered it; none for a request
-	Status   Status
-	Fence    bool
-	Request  uint32 // of the start that opened the run; only in the first slot
-	Lap      int32  // how often the run's chain has continued as new before; only in the first slot
-	From     uint32 // the run that this one continues; only in the first slot
-	Next     uint32 // the run that continues this one; only in the last slot
-	Sched    []Owing
-	Done     []int32 // events that it resolves
-	Started  []int32 // children that are known to have started
-	Task     bool    // a workflow task made it, or tried to
-	Inline   []int32 // of what it schedules, what its writer goes on with: no message is sent
-	Signals  []uint32
-	Updates  []uint32
-	Over     uint32 // a void commit that this one takes the place of
-	Beside   int32  // of a void run: the number of the run that the same put opened; 0 where it stands alone
+	ID, Run      uint32 // its own, and its run's
+	Workflow     uint32
+	Number       int32 // of the run
+	Slot         int32
+	CausationIDs []uint32 // of the messages that triggered it; none for a request
+	Status       Status
+	Fence        bool
+	Request      uint32 // of the start that opened the run; only in the first slot
+	Lap          int32  // how often the run's chain has continued as new before; only in the first slot
+	From         uint32 // the run that this one continues; only in the first slot
+	Next         uint32 // the run that continues this one; only in the last slot
+	Sched        []Owing
+	Done         []int32 // events that it resolves
+	Started      []int32 // children that are known to have started
+	Task         bool    // a workflow task made it, or tried to
+	Inline       []int32 // of what it schedules, what its writer goes on with: no message is sent
+	Signals      []uint32
+	Updates      []uint32
+	Over         uint32 // a void commit that this one takes the place of
+	Beside       int32  // of a void run: the number of the run that the same put opened; 0 where it stands alone
 }
 
 // Message names the commit that schedules it.
 type Message struct {
-	Kind     Kind
-	Workflow uint32
-	Number   int32  // of the run
-	Run      uint32 // its id
-	Slot     int32
-	Commit   uint32
-	Event    int32
-	CausationID     uint32
-	Send     uint32
-	Seen     int32
-	Attempt  int32
+	Kind        Kind
+	Workflow    uint32
+	Number      int32  // of the run
+	Run         uint32 // its id
+	Slot        int32
+	Commit      uint32
+	Event       int32
+	CausationID uint32
+	Send        uint32
+	Seen        int32
+	Attempt     int32
 
 	// What only the explorer needs.
 	Received uint8
@@ -190,7 +192,7 @@ func (r *Run) Needed(k Kind, event int32, commit uint32) bool {
 // Trigger is what a handler holds: the causation id of a message, and from which slot on it answers for the causation id's commits.
 type Trigger struct {
 	CausationID uint32
-	Seen int32
+	Seen        int32
 }
 
 // Due is a message that is owed, with the commit that schedules it.

@@ -99,14 +99,14 @@ func (s *State) clone() *State {
 	return &n
 }
 
-func (s *State) id() uint32   { s.nextID++; return s.nextID }
+func (s *State) id() uint32        { s.nextID++; return s.nextID }
 func (s *State) causation() uint32 { s.nextWave++; return s.nextWave }
 
 // names maps the ids of a state to small numbers, in the order in which they appear in it.
 type names struct {
-	id, causation, twin    [256]uint8
-	nid, nwave, ntwin uint8
-	held              [256]bool // causation ids that somebody holds; of the others nothing depends
+	id, causation, twin [256]uint8
+	nid, nwave, ntwin   uint8
+	held                [256]bool // causation ids that somebody holds; of the others nothing depends
 }
 
 func name(table *[256]uint8, n *uint8, id uint32) uint8 {

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 )
 
 // item is an item of a table, or its key.

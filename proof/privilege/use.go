@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 )
 
 // Use is a right that a request needs.

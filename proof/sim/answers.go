@@ -32,8 +32,8 @@ var lookUps = []string{
 // notCalled are the calls that no process of the simulation makes, with the reason.
 var notCalled = map[string]string{
 	"receiver.Receive": "the simulation delivers messages itself",
-	"blobs.List":       "only seal.Sealer.Tidy lists, from a key that no seed decides",
-	"blobs.Delete":     "only seal.Sealer.Tidy deletes",
+	"blobs.List":       "only codec.Codec.Tidy lists, from a key that no seed decides",
+	"blobs.Delete":     "only codec.Codec.Tidy deletes",
 }
 
 // rare are the calls that most seeds make once or never.

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -26,8 +26,8 @@ type audit struct {
 	runs      map[string][]*engine.Run // all that there ever were
 	current   current
 	going     map[*engine.Run]bool             // those of which a commit has been deleted
-	sealer    *seal.Sealer                     // with every key
-	view      store.Log                        // with what is kept apart or sealed
+	codec     *codec.Codec                     // with every key
+	view      store.Log                        // with what is kept apart or encoded
 	told      map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
 	amounts   map[string]int                   // by workflow and update id
 	starts    []ack
@@ -56,9 +56,9 @@ type resetAck struct {
 }
 
 func newAudit(s *simulation) *audit {
-	sealer := s.sealer(nil, nil)
+	codec := s.codec(nil, nil)
 	return &audit{
-		sealer: sealer, view: sealer.Log(s.store),
+		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*api.UpdateResponse{},
 		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[errand]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(),
 	}

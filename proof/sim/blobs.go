@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/blob"
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/store"
 )
 
@@ -54,16 +54,16 @@ func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Blobs.Get(ctx, key)
 }
 
-// sealer is what a process keeps large bodies apart with, through faults where t is one's ports; the audit has none.
-func (s *simulation) sealer(p *process, t *ports) *seal.Sealer {
-	o := seal.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.apartFrom}
+// codec is what a process keeps large bodies apart with, through faults where t is one's ports; the audit has none.
+func (s *simulation) codec(p *process, t *ports) *codec.Codec {
+	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.apartFrom}
 	if s.plan.apartFrom > 0 {
 		o.Blobs = s.blobs
 	}
 	if s.plan.apartFrom > 0 && t != nil {
 		o.Blobs = lossyBlobs{lossy{s}, blobs{s.blobs, t}}
 	}
-	return seal.New(s.withKeys(o, p))
+	return codec.New(s.withKeys(o, p))
 }
 
 // whole is an item as whoever put it had it.

@@ -152,7 +152,7 @@ func (a *actor) holds(w history.CausationID) bool {
 	})
 }
 
-// toldQueue is what a process sends to, above what seals bodies.
+// toldQueue is what a process sends to, above what encodes bodies.
 type toldQueue struct {
 	queue.Sender
 	v *events
@@ -169,7 +169,7 @@ func (w toldQueue) Send(ctx context.Context, name string, messages ...queue.Mess
 	return err
 }
 
-// toldTimers is where a process keeps timers, above what seals bodies.
+// toldTimers is where a process keeps timers, above what encodes bodies.
 type toldTimers struct {
 	store.Timers
 	v *events

@@ -66,11 +66,11 @@ func (s *simulation) leaveRecords() {
 	}
 }
 
-// hidden begins a body that cannot be read here: a flag says that a newer version sealed it.
-var hidden = []byte{history.Sealed, 0x80, 'h', 'i', 'd'}
+// hidden begins a body that cannot be read here: a flag says that a newer version encoded it.
+var hidden = []byte{history.Encoded, 0x80, 'h', 'i', 'd'}
 
-// sealed reports whether a body is sealed.
-func sealed(body []byte) bool { return len(body) > 0 && body[0] == history.Sealed }
+// isEncoded reports whether a body is encoded.
+func isEncoded(body []byte) bool { return len(body) > 0 && body[0] == history.Encoded }
 
 // hide makes some timers unreadable for one read.
 func (s *simulation) hide(due []store.Timer) []store.Timer {

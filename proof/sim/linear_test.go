@@ -49,7 +49,7 @@ func watched(s *simulation) *observed {
 	s.planSettings()
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
 	now := func() time.Time { return s.now }
-	s.store = storememory.New(storememory.Options{Clock: now, Violation: violation, Sealed: sealed})
+	s.store = storememory.New(storememory.Options{Clock: now, Violation: violation, Encoded: isEncoded})
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: now, Violation: violation})
 	s.audit, s.list, s.sweepAt = newAudit(s), newList(s), s.now.Add(outbox.SweepEvery)
 	o := &observed{simulation: s, record: record{fail: s.fail}, program: program{Steps: random.IntN(3), Fan: random.IntN(4), Most: 5 + random.IntN(30)}}

@@ -159,8 +159,8 @@ var coreMutants = []mutant{
 		old: "	if next.ExecutionDeadline != 0 && at >= next.ExecutionDeadline {", new: "	if false {", more: true,
 	},
 	{
-		name: "a body that could not be put apart counts as put", file: "internal/seal/spill.go",
-		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil && false {", more: true,
+		name: "a body that could not be put apart counts as put", file: "internal/codec/spill.go",
+		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil && false {", more: true,
 	},
 	{
 		name: "what waits for its slot is not sent again", file: "internal/executor/activities/rate.go",

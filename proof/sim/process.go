@@ -50,7 +50,7 @@ func (s *simulation) boot(build int) *process {
 	lossy := lossy{s}
 	p.Process = assembly.NewProcess(assembly.Config{
 		Ports: lossy.ports(all), Receiver: lossyReceiver{lossy, ports}, Registry: registry(s, build), Host: world{s, p},
-		Codec: s.sealer(p, ports), Watch: s.events.watchPorts, Options: s.options(p),
+		Codec: s.codec(p, ports), Watch: s.events.watchPorts, Options: s.options(p),
 	})
 	s.processes = append(s.processes, p)
 	return p

@@ -148,7 +148,7 @@ func (s *simulation) putBack(b *backup) {
 	}
 	s.switchOff(length)
 	ctx, filling, had := context.Background(), true, s.audit.runs
-	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Sealed: sealed, Violation: func(format string, args ...any) {
+	s.store = storememory.New(storememory.Options{Clock: func() time.Time { return s.now }, Encoded: isEncoded, Violation: func(format string, args ...any) {
 		if filling { // runs before those that are there have been deleted
 			return
 		}
@@ -227,7 +227,7 @@ func (a *audit) note(e journaled) {
 // putBack has the audit know what it knew when the backup was taken.
 func (a *audit) putBack(b *backup) {
 	journal := a.journal[:b.entries]
-	a.view = a.sealer.Log(a.s.store)
+	a.view = a.codec.Log(a.s.store)
 	a.runs, a.current, a.going, a.journal = map[string][]*engine.Run{}, current{}, map[*engine.Run]bool{}, nil
 	a.starts, a.signals, a.resets, a.told = a.starts[:b.starts], a.signals[:b.signals], a.resets[:b.resets], b.told
 	a.rows = b.rows

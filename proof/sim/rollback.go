@@ -13,7 +13,7 @@ var rolledBack = newFault("weft: rolled back over a newer format",
 	"AWS Lambda Developer Guide, function versions and aliases: a deployment is rolled back by publishing the earlier code again; what the later one has "+
 		"stored meanwhile is not rolled back.", 0.08, 1)
 
-// The first byte of a body that is not sealed, as this version writes it, and as the newer one does.
+// The first byte of a body that is not encoded, as this version writes it, and as the newer one does.
 const (
 	formatNow   = 1
 	formatNewer = 2

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/outbox"
 	"github.com/seed-41655fb1/weft/internal/limits"
 	"github.com/seed-41655fb1/weft/internal/refusal"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -165,10 +165,10 @@ type payloadKeys struct {
 	made int
 }
 
-// Current implements seal.Keys.
+// Current implements encode.Keys.
 func (k *payloadKeys) Current() string { return k.p.settings.keys[0] }
 
-// Generate implements seal.Keys.
+// Generate implements encode.Keys.
 func (k *payloadKeys) Generate(context.Context, string) (plain [32]byte, wrapped []byte, err error) {
 	if k.s.hits(kmsFails) {
 		return plain, nil, errNoAnswer
@@ -178,11 +178,11 @@ func (k *payloadKeys) Generate(context.Context, string) (plain [32]byte, wrapped
 	return k.plain(k.Current(), wrapped), wrapped, nil
 }
 
-// Unwrap implements seal.Keys. Several are unwrapped side by side, so that nothing is drawn here, and nobody pauses.
+// Unwrap implements encode.Keys. Several are unwrapped side by side, so that nothing is drawn here, and nobody pauses.
 func (k *payloadKeys) Unwrap(_ context.Context, _, id string, wrapped []byte) (plain [32]byte, err error) {
 	if k.p != nil {
 		if !slices.Contains(k.p.settings.keys, id) {
-			return plain, fmt.Errorf("%w: %q", seal.ErrKey, id)
+			return plain, fmt.Errorf("%w: %q", codec.ErrKey, id)
 		}
 		h := fnv.New32a()
 		_, _ = fmt.Fprintf(h, "%d %d %s", k.s.seed, k.s.steps, wrapped) // a hash takes everything
@@ -198,8 +198,8 @@ func (k *payloadKeys) plain(id string, wrapped []byte) [32]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%d %s %s", k.s.seed, id, wrapped))
 }
 
-// withKeys adds what is configured of encryption to the options of a sealer; p is nil for the audit.
-func (s *simulation) withKeys(o seal.Options, p *process) seal.Options {
+// withKeys adds what is configured of encryption to the options of a codec; p is nil for the audit.
+func (s *simulation) withKeys(o codec.Options, p *process) codec.Options {
 	if p == nil {
 		o.Keys = &payloadKeys{s: s}
 		return o
@@ -213,7 +213,7 @@ func (s *simulation) withKeys(o seal.Options, p *process) seal.Options {
 
 // opened returns rows as whoever put them had them.
 func (a *audit) opened(row store.Summary) store.Summary {
-	rows, _, err := a.sealer.Lister(rowOnly{row}).ListRuns(context.Background(), store.Filter{}, "", 1)
+	rows, _, err := a.codec.Lister(rowOnly{row}).ListRuns(context.Background(), store.Filter{}, "", 1)
 	if err != nil || len(rows) != 1 {
 		a.s.fail("the row of run %d of %s cannot be read: %v", row.Run, row.Workflow, err)
 		return row
@@ -232,7 +232,7 @@ func (r rowOnly) ListRuns(context.Context, store.Filter, string, int) ([]store.S
 // decode reads a message that is on a queue.
 func (a *audit) decode(body []byte) (*engine.Message, error) {
 	d := []queue.Delivery{{Body: body}}
-	a.sealer.Deliveries(context.Background(), d)
+	a.codec.Deliveries(context.Background(), d)
 	return outbox.Decode(reformat(d[0].Body, formatNewer, formatNow))
 }
 

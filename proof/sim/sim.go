@@ -160,7 +160,7 @@ func (s *simulation) perform() {
 	clock := func() time.Time { return s.now }
 	s.blobs = blobmemory.New(clock)
 	violation := func(format string, args ...any) { s.fail("contract broken: "+format, args...) }
-	s.store = storememory.New(storememory.Options{Clock: clock, Violation: violation, Sealed: sealed})
+	s.store = storememory.New(storememory.Options{Clock: clock, Violation: violation, Encoded: isEncoded})
 	s.queue = queuememory.New(queue.Standard(taskQueues...), queuememory.Options{Clock: clock, Violation: violation})
 	s.audit, s.list, s.events = newAudit(s), newList(s), newEvents(s)
 	s.planOutages()

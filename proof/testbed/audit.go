@@ -74,8 +74,8 @@ func (d *Deployment) Runs(workflowID string) []*engine.Run {
 func (d *Deployment) items(workflowID string) []store.Item {
 	d.t.Helper()
 	log := store.Log(d.kept)
-	if d.sealer != nil {
-		log = d.sealer.Log(log)
+	if d.codec != nil {
+		log = d.codec.Log(log)
 	}
 	items, err := Items(context.Background(), log, workflowID)
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/meter"
 	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/proof/apitest"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -35,8 +35,8 @@ type Deployment struct {
 	// Ports can be changed before a process is started, to put faults between it and the stores.
 	Ports executor.Ports
 	kept  Stores
-	// sealer offloads large payloads; nil where they are small.
-	sealer *seal.Sealer
+	// codec offloads large payloads; nil where they are small.
+	codec *codec.Codec
 }
 
 // Stores is where a deployment keeps its runs.
@@ -60,7 +60,7 @@ func New(t testing.TB) *Deployment {
 }
 
 // Offload has the processes that are started from now on offload large payloads and commits, as with a bucket.
-func (d *Deployment) Offload() { d.sealer = seal.New(seal.Options{Blobs: blobmemory.New(nil)}) }
+func (d *Deployment) Offload() { d.codec = codec.New(codec.Options{Blobs: blobmemory.New(nil)}) }
 
 // Over returns a deployment without processes, over a store and a queue that the caller closes; package ondisk has those on disk.
 func Over(t testing.TB, s Stores, q *queuememory.Queue) *Deployment {
@@ -111,7 +111,7 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 	}
 	registry := Registry(d.t, registrations...)
 	process := assembly.NewProcess(assembly.Config{
-		Ports: d.Ports, Receiver: d.Queue, Registry: registry, Host: host.Machine{}, Codec: d.sealer, Options: o, Concurrency: 16, TaskQueues: atOnce(),
+		Ports: d.Ports, Receiver: d.Queue, Registry: registry, Host: host.Machine{}, Codec: d.codec, Options: o, Concurrency: 16, TaskQueues: atOnce(),
 	})
 	total := &meter.Meter{}
 	handler := counted{apitest.Handler(d.t, process.API), total}
@@ -125,8 +125,8 @@ func (d *Deployment) Idle(o executor.Options, registrations ...workflow.Registra
 
 // Receiver is what processes that are started now receive from.
 func (d *Deployment) Receiver() queue.Receiver {
-	if d.sealer != nil {
-		return d.sealer.Receiver(d.Queue)
+	if d.codec != nil {
+		return d.codec.Receiver(d.Queue)
 	}
 	return d.Queue
 }

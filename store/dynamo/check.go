@@ -33,12 +33,12 @@ var sumKinds = map[string]byte{
 	sumAttributes: 'B', sumMemo: 'B', attrCheck: 'B',
 }
 
-// seal adds the check of an item, which has to be whole.
+// encode adds the check of an item, which has to be whole.
 func seal(a attributes) { a[attrCheck] = bin(checkOf(a)) }
 
-// sealRow adds to the summary of an item the check of what the index has of the item. The index does not project attributes
+// encodeRow adds to the summary of an item the check of what the index has of the item. The index does not project attributes
 // that the tables of earlier versions did not project, so this check is a member of the summary.
-func sealRow(a attributes) {
+func encodeRow(a attributes) {
 	a[attrSummary].(*types.AttributeValueMemberM).Value[attrCheck] = bin(checkOf(rowOf(a)))
 }
 

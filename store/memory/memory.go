@@ -32,9 +32,9 @@ type Options struct {
 	Clock func() time.Time
 	// Violation is told what rule of the port a caller has broken; nil panics. It must not call the store.
 	Violation func(format string, args ...any)
-	// Sealed reports whether a body is encrypted, so that the same Append may have other bytes when it is repeated with another data
-	// key (see internal/seal); nil is never.
-	Sealed func(body []byte) bool
+	// Encoded reports whether a body is encrypted, so that the same Append may have other bytes when it is repeated with another data
+	// key (see internal/codec); nil is never.
+	Encoded func(body []byte) bool
 	// MaxBody is the largest body; 0 is about what DynamoDB takes.
 	MaxBody int
 }

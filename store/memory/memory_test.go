@@ -39,7 +39,7 @@ func newWatch() *watch {
 	w.Store = New(Options{
 		Clock:     func() time.Time { return w.now },
 		Violation: func(format string, args ...any) { w.seen = append(w.seen, fmt.Sprintf(format, args...)) },
-		Sealed:    func(body []byte) bool { return bytes.HasPrefix(body, []byte("sealed")) },
+		Encoded:   func(body []byte) bool { return bytes.HasPrefix(body, []byte("encoded")) },
 	})
 	return w
 }
@@ -68,8 +68,8 @@ func TestPoliceAppend(t *testing.T) {
 	alias.Summary = &store.Summary{Workflow: "w", Run: 2}
 	changed := item(1, 0, 1)
 	changed.Body = []byte("other")
-	sealed, sealedAgain := item(1, 0, 1), item(1, 0, 1)
-	sealed.Body, sealedAgain.Body = []byte("sealed with a key"), []byte("sealed with another")
+	encoded, encodedAgain := item(1, 0, 1), item(1, 0, 1)
+	encoded.Body, encodedAgain.Body = []byte("encoded with a key"), []byte("encoded with another")
 	for name, c := range map[string]struct {
 		want  string
 		calls [][]store.Item
@@ -77,7 +77,7 @@ func TestPoliceAppend(t *testing.T) {
 		"a run":                    {"", [][]store.Item{{item(1, 0, 1)}, {item(1, 1, 2)}, {item(1, 2, 3), item(2, 0, 3)}}},
 		"out of order in one call": {"", [][]store.Item{{item(1, 0, 1)}, {item(2, 0, 2), item(1, 1, 2)}}},
 		"a repeat":                 {"", [][]store.Item{{item(1, 0, 1)}, {item(1, 0, 1)}}},
-		"a repeat, sealed anew":    {"", [][]store.Item{{sealed}, {sealedAgain}}},
+		"a repeat, encoded anew":   {"", [][]store.Item{{encoded}, {encodedAgain}}},
 		"a lost race":              {"", [][]store.Item{{item(1, 0, 1)}, {item(1, 0, 2)}}},
 		"no item":                  {"of 0 items", [][]store.Item{{}}},
 		"three items":              {"", [][]store.Item{{item(1, 0, 1), item(1, 1, 1), item(1, 2, 1)}}},

@@ -65,13 +65,13 @@ func (s *Store) inspectPlace(k store.Key, before []store.Item) {
 	s.violation("an Append at %v leaves a gap: there was no earlier run", k)
 }
 
-// inspectCommits reports a commit id that was used for another Append. Both items of an Append may have the same. What is sealed
-// is not compared: if the data key was replaced between two tries of an Append, the second one seals the same body with the new key
-// (see internal/seal).
+// inspectCommits reports a commit id that was used for another Append. Both items of an Append may have the same. What is encoded
+// is not compared: if the data key was replaced between two tries of an Append, the second one encodes the same body with the new key
+// (see internal/codec).
 func (s *Store) inspectCommits(items []store.Item) {
 	var digest uint64
 	for _, item := range items {
-		if s.options.Sealed != nil && s.options.Sealed(item.Body) {
+		if s.options.Encoded != nil && s.options.Encoded(item.Body) {
 			item.Body = nil
 			if item.Summary != nil {
 				open := *item.Summary

@@ -29,11 +29,11 @@ func FuzzDecode(f *testing.F) {
 		f.Add(body[:len(body)/2])
 	}
 	f.Add([]byte{2, 0xa0})
-	f.Add([]byte{history.Sealed, 0xa0})
+	f.Add([]byte{history.Encoded, 0xa0})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		m, err := outbox.Decode(body)
 		if err != nil {
-			if m != nil || !errors.Is(err, history.ErrCorrupt) && !errors.Is(err, history.ErrNewer) && !errors.Is(err, history.ErrSealed) {
+			if m != nil || !errors.Is(err, history.ErrCorrupt) && !errors.Is(err, history.ErrNewer) && !errors.Is(err, history.ErrEncoded) {
 				t.Fatalf("%v, %v", m, err)
 			}
 			return

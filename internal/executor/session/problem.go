@@ -66,7 +66,7 @@ func (s *Process) Problem(err error) error {
 		return refusal.TooLarge.New("%s; nothing was written", s.tooLargeText())
 	case errors.Is(err, history.ErrNewer):
 		return refusal.NotReady.New("a newer version of Weft wrote this run's history: deploy that version")
-	case errors.Is(err, history.ErrSealed):
+	case errors.Is(err, history.ErrEncoded):
 		return refusal.NotReady.New("this run's history is encrypted, and cannot be opened: its key is missing or may not be used, or it was changed; the log of the server says which")
 	}
 	return err

@@ -1,6 +1,6 @@
 //go:build aws
 
-package seal_test
+package codec_test
 
 import (
 	"cmp"

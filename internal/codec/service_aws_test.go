@@ -1,6 +1,6 @@
 //go:build aws
 
-package seal_test
+package codec_test
 
 import (
 	"bytes"
@@ -24,11 +24,11 @@ import (
 	"github.com/seed-41655fb1/weft/blob/s3"
 	"github.com/seed-41655fb1/weft/client"
 	"github.com/seed-41655fb1/weft/internal/assembly"
+	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 	"github.com/seed-41655fb1/weft/internal/executor"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/program"
-	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -87,7 +87,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	return w.HTTPClient.Do(r)
 }
 
-var encoded = regexp.MustCompile(`[A-Za-z0-9+/]{8,}`)
+var base64Text = regexp.MustCompile(`[A-Za-z0-9+/]{8,}`)
 
 // text is all that was sent, as it was and decoded: bytes are in base64, and those of messages within that once more.
 func (w *wire) text() string {
@@ -95,7 +95,7 @@ func (w *wire) text() string {
 	defer w.mu.Unlock()
 	var all strings.Builder
 	decode := func(text []byte) (decoded []byte) {
-		for _, part := range encoded.FindAll(text, -1) {
+		for _, part := range base64Text.FindAll(text, -1) {
 			if body, err := base64.RawStdEncoding.AppendDecode(nil, part); err == nil {
 				decoded = append(append(decoded, body...), '\n')
 			}
@@ -123,7 +123,7 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 	if err := errors.Join(err1, err2, err3, dynamo.CreateTable(ctx, tables, name)); err != nil {
 		t.Fatal(err)
 	}
-	o := seal.Options{Blobs: s3.New(objects, name), Log: slog.New(slog.DiscardHandler)}
+	o := codec.Options{Blobs: s3.New(objects, name), Log: slog.New(slog.DiscardHandler)}
 	if encrypts {
 		key, err := keys.CreateKey(ctx, &kms.CreateKeyInput{})
 		if err != nil {
@@ -139,7 +139,7 @@ func serve(t *testing.T, told *wire, encrypts bool) *client.Client {
 	ports := assembly.PortsOf(table, table.Lister(), q)
 	ports.Scanner = nil // nothing looks through the table
 	p := assembly.NewProcess(assembly.Config{
-		Ports: ports, Receiver: q, Registry: types, Host: host.Machine{}, Codec: seal.New(o), Options: executor.Options{Build: "build", Logger: o.Log}, Concurrency: 8,
+		Ports: ports, Receiver: q, Registry: types, Host: host.Machine{}, Codec: codec.New(o), Options: executor.Options{Build: "build", Logger: o.Log}, Concurrency: 8,
 	})
 	t.Cleanup(p.Work(context.Background()))
 	return client.ForHandler(p.API)

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 )
 
 // Context is the name in the encryption context under which the namespace stands: a policy may demand it
@@ -29,7 +29,7 @@ var arns = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/([A-Za-
 // Check returns what is wrong with a list of keys.
 func Check(keys []string) error {
 	for i, arn := range keys {
-		if !arns.MatchString(arn) && (i > 0 || arn != seal.NoKey || len(keys) == 1) {
+		if !arns.MatchString(arn) && (i > 0 || arn != codec.NoKey || len(keys) == 1) {
 			return fmt.Errorf("WEFT_PAYLOAD_KEY has %q: give the ARN of a KMS key (arn:aws:kms:...:key/...), not of an alias; or several, parted by commas, the one that encrypts first", arn)
 		}
 	}
@@ -59,10 +59,10 @@ func New(client Client, keys []string) *Keys {
 	return k
 }
 
-// Current implements seal.Keys.
+// Current implements encode.Keys.
 func (k *Keys) Current() string { return k.current }
 
-// Generate implements seal.Keys.
+// Generate implements encode.Keys.
 func (k *Keys) Generate(ctx context.Context, namespace string) (plain [32]byte, wrapped []byte, err error) {
 	arn := k.arns[k.current]
 	out, err := k.client.GenerateDataKey(ctx, &kms.GenerateDataKeyInput{
@@ -77,11 +77,11 @@ func (k *Keys) Generate(ctx context.Context, namespace string) (plain [32]byte, 
 	return plain, out.CiphertextBlob, nil
 }
 
-// Unwrap implements seal.Keys.
+// Unwrap implements encode.Keys.
 func (k *Keys) Unwrap(ctx context.Context, namespace, id string, wrapped []byte) (plain [32]byte, err error) {
 	arn, ok := k.arns[id]
 	if !ok {
-		return plain, fmt.Errorf("%w: KMS key %q is not in WEFT_PAYLOAD_KEY", seal.ErrKey, id)
+		return plain, fmt.Errorf("%w: KMS key %q is not in WEFT_PAYLOAD_KEY", codec.ErrKey, id)
 	}
 	out, err := k.client.Decrypt(ctx, &kms.DecryptInput{
 		KeyId: &arn, CiphertextBlob: wrapped, EncryptionContext: map[string]string{Context: namespace},
@@ -90,7 +90,7 @@ func (k *Keys) Unwrap(ctx context.Context, namespace, id string, wrapped []byte)
 		return plain, classify(id, err)
 	}
 	if copy(plain[:], out.Plaintext) != len(plain) {
-		return plain, fmt.Errorf("%w: KMS unwrapped a data key of %d bytes", seal.ErrTampered, len(out.Plaintext))
+		return plain, fmt.Errorf("%w: KMS unwrapped a data key of %d bytes", codec.ErrTampered, len(out.Plaintext))
 	}
 	return plain, nil
 }
@@ -105,9 +105,9 @@ func classify(id string, err error) error {
 	class := error(nil)
 	switch refused.ErrorCode() {
 	case "AccessDeniedException", "NotFoundException", "DisabledException", "KMSInvalidStateException", "InvalidKeyUsageException", "ValidationException":
-		class = seal.ErrKey
+		class = codec.ErrKey
 	case "InvalidCiphertextException", "IncorrectKeyException":
-		class = seal.ErrTampered
+		class = codec.ErrTampered
 	default:
 		return fmt.Errorf("KMS key %q: %w", id, err)
 	}

@@ -1,4 +1,4 @@
-package seal
+package codec
 
 import (
 	"context"
@@ -31,7 +31,7 @@ const (
 // Tidy deletes blobs that nobody refers to, of those that it looks at: some from a random key on, so that it needs no place to
 // remember where it stood, and in time comes by all. log is the log that Log has wrapped. It returns how many it deleted. A crash
 // leaves some of them for another time.
-func (s *Sealer) Tidy(ctx context.Context, log store.Log) (deleted int, err error) {
+func (s *Codec) Tidy(ctx context.Context, log store.Log) (deleted int, err error) {
 	if s.blobs == nil {
 		return 0, nil
 	}
@@ -58,7 +58,7 @@ func (s *Sealer) Tidy(ctx context.Context, log store.Log) (deleted int, err erro
 }
 
 // listFrom lists blobs from a key on, in a circle.
-func (s *Sealer) listFrom(ctx context.Context, key string) ([]blob.Listed, error) {
+func (s *Codec) listFrom(ctx context.Context, key string) ([]blob.Listed, error) {
 	prefix := s.namespace + "/"
 	list, err := s.blobs.List(ctx, prefix, key, tidyAtOnce)
 	if err != nil || len(list) == tidyAtOnce {
@@ -74,7 +74,7 @@ func (s *Sealer) listFrom(ctx context.Context, key string) ([]blob.Listed, error
 }
 
 // orphan reports whether nobody refers to a blob, or ever will. One whose key cannot be read is none of ours.
-func (s *Sealer) orphan(ctx context.Context, log store.Log, b blob.Listed) (bool, error) {
+func (s *Codec) orphan(ctx context.Context, log store.Log, b blob.Listed) (bool, error) {
 	age := s.clock().Sub(b.Put)
 	part := strings.Split(strings.TrimPrefix(b.Key, s.namespace+"/"), "/")
 	switch {

@@ -1,4 +1,4 @@
-package seal_test
+package codec_test
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/disk"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 	queueembedded "github.com/seed-41655fb1/weft/queue/embedded"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
@@ -21,8 +21,8 @@ import (
 	"github.com/seed-41655fb1/weft/store/storetest"
 )
 
-// sealedStore is a store whose ports are wrapped.
-type sealedStore struct {
+// encodedStore is a store whose ports are wrapped.
+type encodedStore struct {
 	store.Log
 	store.Attempts
 	store.Timers
@@ -32,19 +32,19 @@ type sealedStore struct {
 	store.Rates
 }
 
-func wrap(s *seal.Sealer, inner interface {
+func wrap(s *codec.Codec, inner interface {
 	storetest.Store
 	store.Lister
 },
 ) storetest.Store {
-	return &sealedStore{s.Log(inner), s.Attempts(inner), s.Timers(inner), s.Scanner(inner), s.Keys(inner), s.Lister(inner), inner}
+	return &encodedStore{s.Log(inner), s.Attempts(inner), s.Timers(inner), s.Scanner(inner), s.Keys(inner), s.Lister(inner), inner}
 }
 
-// room is what a sealed body takes besides, at most, in these tests.
+// room is what an encoded body takes besides, at most, in these tests.
 const room = 256
 
 // The wrapped stores are stores. The one in memory polices that only the identical put repeats a commit id, and here that the
-// identical put has the identical sealed bytes.
+// identical put has the identical encoded bytes.
 func TestStoreConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestStoreConformance(t *testing.T) {
 			New: func(t *testing.T) func() storetest.Store {
 				s := memory.New(memory.Options{Violation: t.Errorf})
 				t.Cleanup(s.Check)
-				sealer := seal.New(seal.Options{Keys: keysOf(t, "k1")})
-				return func() storetest.Store { return wrap(sealer, s) }
+				codec := codec.New(codec.Options{Keys: keysOf(t, "k1")})
+				return func() storetest.Store { return wrap(codec, s) }
 			},
 			MaxBody: maxBody, PageBytes: 1 << 20, Reopens: true, Lists: true,
 		})
@@ -66,7 +66,7 @@ func TestStoreConformance(t *testing.T) {
 			New: func(t *testing.T) func() storetest.Store {
 				open := reopening(t)
 				return func() storetest.Store {
-					return wrap(seal.New(seal.Options{Keys: keysOf(t, "k1")}), embedded.New(open()))
+					return wrap(codec.New(codec.Options{Keys: keysOf(t, "k1")}), embedded.New(open()))
 				}
 			},
 			MaxBody: embedded.MaxBody - room, PageBytes: 1 << 20, Reopens: true, Lists: true,
@@ -96,7 +96,7 @@ func reopening(t *testing.T) func() *disk.DB {
 	}
 }
 
-type sealedQueue struct {
+type encodedQueue struct {
 	queue.Sender
 	queue.Receiver
 }
@@ -112,8 +112,8 @@ func TestQueueConformance(t *testing.T) {
 				q := queuememory.New(settings, queuememory.Options{Clock: clock.Now, Violation: t.Errorf})
 				clock.OnMove(q.Tick)
 				t.Cleanup(q.Check)
-				s := seal.New(seal.Options{Keys: keysOf(t, "k1")})
-				return func() queuetest.Queue { return sealedQueue{s.Sender(q), s.Receiver(q)} }, clock
+				s := codec.New(codec.Options{Keys: keysOf(t, "k1")})
+				return func() queuetest.Queue { return encodedQueue{s.Sender(q), s.Receiver(q)} }, clock
 			},
 			MaxBody: 768<<10 - room, Reopens: true,
 		})
@@ -129,8 +129,8 @@ func TestQueueConformance(t *testing.T) {
 						t.Fatal(err)
 					}
 					clock.OnMove(q.Tick)
-					s := seal.New(seal.Options{Keys: keysOf(t, "k1")})
-					return sealedQueue{s.Sender(q), s.Receiver(q)}
+					s := codec.New(codec.Options{Keys: keysOf(t, "k1")})
+					return encodedQueue{s.Sender(q), s.Receiver(q)}
 				}, clock
 			},
 			MaxBody: queueembedded.MaxBody - room, Reopens: true,
@@ -138,7 +138,7 @@ func TestQueueConformance(t *testing.T) {
 	})
 }
 
-// scene is a store and a queue in memory under a Sealer, and its log.
+// scene is a store and a queue in memory under a Codec, and its log.
 type scene struct {
 	*testing.T
 	store *memory.Store
@@ -153,9 +153,9 @@ func newScene(t *testing.T) *scene {
 	return sc
 }
 
-// with is a Sealer with these keys that logs into the scene.
-func (sc *scene) with(keys seal.Keys) *seal.Sealer {
-	return seal.New(seal.Options{Keys: keys, Log: slog.New(slog.NewTextHandler(&sc.said, nil))})
+// with is a Codec with these keys that logs into the scene.
+func (sc *scene) with(keys codec.Keys) *codec.Codec {
+	return codec.New(codec.Options{Keys: keys, Log: slog.New(slog.NewTextHandler(&sc.said, nil))})
 }
 
 func item(slot uint32) store.Item {
@@ -166,7 +166,7 @@ func attempt(body []byte) store.Attempt {
 	return store.Attempt{Workflow: "w", Run: 1, Event: 5, Number: 1, Body: body}
 }
 
-// What has another key, or was moved, is left sealed beside what opens; the log says why, and not what it is.
+// What has another key, or was moved, is left encoded beside what opens; the log says why, and not what it is.
 func TestWhatCannotBeOpenedStays(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newScene(t)
@@ -207,7 +207,7 @@ func TestWhatCannotBeOpenedStays(t *testing.T) {
 	other := item(1)
 	other.Commit[0] = 99
 	if err := second.Log(sc.store).Append(ctx, other); !errors.As(err, &conflict) || conflict.Existing.Commit != item(1).Commit {
-		t.Errorf("an Append where a sealed item stands: %v", err)
+		t.Errorf("an Append where an encoded item stands: %v", err)
 	}
 	said := sc.said.String()
 	for _, want := range []string{"place=commit/w/1/1/", "place=attempt/w/1/5/1", "place=timer/t", "place=message", `key \"k1\" is not in the key file`} {
@@ -220,7 +220,7 @@ func TestWhatCannotBeOpenedStays(t *testing.T) {
 	}
 }
 
-// Who copies a sealed body to another place, or changes it, gets it opened by nobody.
+// Who copies an encoded body to another place, or changes it, gets it opened by nobody.
 func TestMovedBodiesDoNotOpen(t *testing.T) {
 	t.Parallel()
 	ctx, sc := t.Context(), newScene(t)
@@ -269,7 +269,7 @@ func TestKeysThatDoNotAnswer(t *testing.T) {
 	if page, err := s.Log(sc.store).Forward(ctx, item(0).Key, 0); !errors.Is(err, store.ErrThrottled) || len(page.Items) > 0 {
 		t.Errorf("Forward: %v, %v", page, err)
 	}
-	keys.fail = fmt.Errorf("%w: denied", seal.ErrKey)
+	keys.fail = fmt.Errorf("%w: denied", codec.ErrKey)
 	if err := s.Log(sc.store).Append(ctx, item(1)); err == nil || errors.Is(err, store.ErrThrottled) {
 		t.Errorf("Append: %v", err)
 	}
@@ -308,11 +308,11 @@ func TestDataKeysOfAPage(t *testing.T) {
 	keys.asked(t, 0, writers)
 }
 
-// What a sealed body takes besides: the limits of stores and queues have room for it. A data key that KMS has wrapped takes
+// What an encoded body takes besides: the limits of stores and queues have room for it. A data key that KMS has wrapped takes
 // 184 bytes, with an id of 36.
 func TestOverhead(t *testing.T) {
 	t.Parallel()
-	if got := len(sealed(t, seal.New(seal.Options{Keys: keysOf(t, "2026-11")}), "here", secret)) - len(secret); got != 100 {
+	if got := len(encoded(t, codec.New(codec.Options{Keys: keysOf(t, "2026-11")}), "here", secret)) - len(secret); got != 100 {
 		t.Errorf("with a key of a file %d bytes", got)
 	}
 }

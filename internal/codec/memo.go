@@ -1,4 +1,4 @@
-package seal
+package codec
 
 import (
 	"context"
@@ -21,25 +21,25 @@ func memoOf(row *store.Summary) memo {
 
 var ofMemos = kind[memo]{func(m *memo) string { return m.place }, func(m *memo) *[]byte { return &m.body }}
 
-// sealMemos seals the memos of items. Their summaries stay as they are: the caller may put them again.
-func (s *Sealer) sealMemos(ctx context.Context, items []store.Item) error {
+// encodeMemos encodes the memos of items. Their summaries stay as they are: the caller may put them again.
+func (s *Codec) encodeMemos(ctx context.Context, items []store.Item) error {
 	for i := range items {
 		if items[i].Summary == nil || items[i].Summary.Memo == "" {
 			continue
 		}
 		row := *items[i].Summary
-		sealed, err := sealAll(ctx, s, []memo{memoOf(&row)}, ofMemos)
+		encoded, err := encodeAll(ctx, s, []memo{memoOf(&row)}, ofMemos)
 		if err != nil {
 			return err
 		}
-		row.Memo = string(sealed[0].body)
+		row.Memo = string(encoded[0].body)
 		items[i].Summary = &row
 	}
 	return nil
 }
 
 // openMemos opens the memos of items that were read.
-func (s *Sealer) openMemos(ctx context.Context, items []store.Item) error {
+func (s *Codec) openMemos(ctx context.Context, items []store.Item) error {
 	var rows []*store.Summary
 	for _, item := range items {
 		if item.Summary != nil {
@@ -49,8 +49,8 @@ func (s *Sealer) openMemos(ctx context.Context, items []store.Item) error {
 	return s.openRows(ctx, rows)
 }
 
-// openRows opens the memos of rows. One that cannot be opened stays sealed, and the log says why.
-func (s *Sealer) openRows(ctx context.Context, rows []*store.Summary) error {
+// openRows opens the memos of rows. One that cannot be opened stays encoded, and the log says why.
+func (s *Codec) openRows(ctx context.Context, rows []*store.Summary) error {
 	rows = slices.DeleteFunc(rows, func(row *store.Summary) bool { return row.Memo == "" || row.Memo[0] != marker })
 	memos := make([]memo, len(rows))
 	for i, row := range rows {
@@ -67,7 +67,7 @@ func (s *Sealer) openRows(ctx context.Context, rows []*store.Summary) error {
 
 type lister struct {
 	store.Lister
-	s *Sealer
+	s *Codec
 }
 
 // ListRuns implements store.Lister.

@@ -1,4 +1,4 @@
-package seal_test
+package codec_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 )
 
 // fileOf writes a key file with these lines and returns its path. A line that is one word gets a key of its own.
@@ -22,7 +22,7 @@ func fileOf(t testing.TB, lines ...string) string {
 	t.Helper()
 	var text strings.Builder
 	for _, id := range lines {
-		if id == seal.NoKey {
+		if id == codec.NoKey {
 			fmt.Fprintln(&text, id)
 			continue
 		}
@@ -36,18 +36,18 @@ func fileOf(t testing.TB, lines ...string) string {
 	return path
 }
 
-func keysOf(t testing.TB, lines ...string) seal.Keys {
+func keysOf(t testing.TB, lines ...string) codec.Keys {
 	t.Helper()
-	keys, err := seal.ReadKeyFile(fileOf(t, lines...))
+	keys, err := codec.ReadKeyFile(fileOf(t, lines...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return keys
 }
 
-func sealed(t testing.TB, s *seal.Sealer, place string, body []byte) []byte {
+func encoded(t testing.TB, s *codec.Codec, place string, body []byte) []byte {
 	t.Helper()
-	stored, err := s.Seal(t.Context(), place, body)
+	stored, err := s.Encode(t.Context(), place, body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func sealed(t testing.TB, s *seal.Sealer, place string, body []byte) []byte {
 }
 
 // opens wants a stored form to open to a body.
-func opens(t testing.TB, s *seal.Sealer, place string, stored, body []byte) {
+func opens(t testing.TB, s *codec.Codec, place string, stored, body []byte) {
 	t.Helper()
 	got, err := s.Open(t.Context(), place, stored)
 	if err != nil || !bytes.Equal(got, body) {
@@ -64,7 +64,7 @@ func opens(t testing.TB, s *seal.Sealer, place string, stored, body []byte) {
 }
 
 // refuses wants a stored form not to open, because of want.
-func refuses(t testing.TB, s *seal.Sealer, place string, stored []byte, want error) {
+func refuses(t testing.TB, s *codec.Codec, place string, stored []byte, want error) {
 	t.Helper()
 	if got, err := s.Open(t.Context(), place, stored); !errors.Is(err, want) || got != nil {
 		t.Errorf("opened to %q, %v; want the error %q", got, err, want)
@@ -74,29 +74,29 @@ func refuses(t testing.TB, s *seal.Sealer, place string, stored []byte, want err
 var (
 	secret = []byte("\x01a secret of four words")
 	long   = bytes.Repeat([]byte("all work and no play. "), 300)
-	odd    = []byte{history.Sealed, 2, 0, 0, 0}
+	odd    = []byte{history.Encoded, 2, 0, 0, 0}
 )
 
 func TestSealAndOpen(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]seal.Options{
+	for name, o := range map[string]codec.Options{
 		"plain":                    {},
 		"compressed":               {Compress: true},
 		"encrypted":                {Keys: keysOf(t, "k1")},
 		"compressed and encrypted": {Keys: keysOf(t, "k1"), Compress: true},
-		"switched off":             {Keys: keysOf(t, seal.NoKey, "k1")},
+		"switched off":             {Keys: keysOf(t, codec.NoKey, "k1")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := seal.New(o)
-			for _, body := range [][]byte{nil, {0}, secret, long, odd, {history.Sealed}} {
-				stored := sealed(t, s, "here", body)
+			s := codec.New(o)
+			for _, body := range [][]byte{nil, {0}, secret, long, odd, {history.Encoded}} {
+				stored := encoded(t, s, "here", body)
 				opens(t, s, "here", stored, body)
 				encrypts := o.Keys != nil && o.Keys.Current() != ""
 				if encrypts && len(body) > 1 && bytes.Contains(stored, body) {
 					t.Error("what is stored has the body in it")
 				}
-				if !encrypts && !o.Compress && !bytes.Equal(stored, body) && (len(body) == 0 || body[0] != history.Sealed) {
+				if !encrypts && !o.Compress && !bytes.Equal(stored, body) && (len(body) == 0 || body[0] != history.Encoded) {
 					t.Errorf("a plain body is stored as %q", stored)
 				}
 				if o.Compress && len(body) == len(long) && len(stored) > len(body)/10 {
@@ -107,14 +107,14 @@ func TestSealAndOpen(t *testing.T) {
 	}
 }
 
-// A body that was sealed is no body that anything decodes.
+// A body that was encoded is no body that anything decodes.
 func TestSealedIsNoBody(t *testing.T) {
 	t.Parallel()
-	stored := sealed(t, seal.New(seal.Options{Keys: keysOf(t, "k1")}), "here", secret)
-	if err := history.DecodeBody(stored, new(string)); !errors.Is(err, history.ErrSealed) {
+	stored := encoded(t, codec.New(codec.Options{Keys: keysOf(t, "k1")}), "here", secret)
+	if err := history.DecodeBody(stored, new(string)); !errors.Is(err, history.ErrEncoded) {
 		t.Errorf("decoded: %v", err)
 	}
-	if _, err := history.Decode(0, stored); !errors.Is(err, history.ErrSealed) {
+	if _, err := history.Decode(0, stored); !errors.Is(err, history.ErrEncoded) {
 		t.Errorf("decoded: %v", err)
 	}
 }
@@ -122,20 +122,20 @@ func TestSealedIsNoBody(t *testing.T) {
 // The identical put has the identical bytes, and no other has.
 func TestRepeatedSealIsIdentical(t *testing.T) {
 	t.Parallel()
-	s := seal.New(seal.Options{Keys: keysOf(t, "k1"), Compress: true})
+	s := codec.New(codec.Options{Keys: keysOf(t, "k1"), Compress: true})
 	for _, body := range [][]byte{secret, long} {
-		first := sealed(t, s, "here", body)
-		if !bytes.Equal(first, sealed(t, s, "here", body)) {
+		first := encoded(t, s, "here", body)
+		if !bytes.Equal(first, encoded(t, s, "here", body)) {
 			t.Error("the same body at the same place has two forms")
 		}
 		other := append(bytes.Clone(body), 'x')
-		if nonce(first) == nonce(sealed(t, s, "here", other)) || nonce(first) == nonce(sealed(t, s, "there", body)) {
+		if nonce(first) == nonce(encoded(t, s, "here", other)) || nonce(first) == nonce(encoded(t, s, "there", body)) {
 			t.Error("two bodies share a nonce")
 		}
 	}
 }
 
-// nonce is that of a body that was sealed with key k1 of a file: behind two bytes, the id and the wrapped data key.
+// nonce is that of a body that was encoded with key k1 of a file: behind two bytes, the id and the wrapped data key.
 func nonce(stored []byte) string {
 	const before = 2 + 1 + len("k1") + 2 + 12 + 32 + 16
 	return string(stored[before : before+12])
@@ -144,39 +144,39 @@ func nonce(stored []byte) string {
 // A body opens in no other place, namespace or with another key, and not when any bit of it was changed.
 func TestTampering(t *testing.T) {
 	t.Parallel()
-	s := seal.New(seal.Options{Keys: keysOf(t, "k1")})
-	stored := sealed(t, s, "here", secret)
-	refuses(t, s, "there", stored, seal.ErrTampered)
-	refuses(t, seal.New(seal.Options{Namespace: "other", Keys: keysOf(t, "k1")}), "here", stored, seal.ErrTampered)
+	s := codec.New(codec.Options{Keys: keysOf(t, "k1")})
+	stored := encoded(t, s, "here", secret)
+	refuses(t, s, "there", stored, codec.ErrTampered)
+	refuses(t, codec.New(codec.Options{Namespace: "other", Keys: keysOf(t, "k1")}), "here", stored, codec.ErrTampered)
 	for i := 2; i < len(stored); i++ {
 		changed := bytes.Clone(stored)
 		changed[i] ^= 0x40
-		if got, err := s.Open(t.Context(), "here", changed); !errors.Is(err, seal.ErrTampered) && !errors.Is(err, seal.ErrKey) {
+		if got, err := s.Open(t.Context(), "here", changed); !errors.Is(err, codec.ErrTampered) && !errors.Is(err, codec.ErrKey) {
 			t.Errorf("with byte %d changed it opens to %q, %v", i, got, err)
 		}
-		if got, err := s.Open(t.Context(), "here", stored[:i]); !errors.Is(err, seal.ErrTampered) {
+		if got, err := s.Open(t.Context(), "here", stored[:i]); !errors.Is(err, codec.ErrTampered) {
 			t.Errorf("cut to %d bytes it opens to %q, %v", i, got, err)
 		}
 	}
-	refuses(t, s, "here", []byte{history.Sealed}, seal.ErrTampered)
-	refuses(t, s, "here", []byte{history.Sealed, 0x80}, seal.ErrKey)
-	refuses(t, s, "here", []byte{history.Sealed, 1, 'n', 'o'}, seal.ErrTampered)
+	refuses(t, s, "here", []byte{history.Encoded}, codec.ErrTampered)
+	refuses(t, s, "here", []byte{history.Encoded, 0x80}, codec.ErrKey)
+	refuses(t, s, "here", []byte{history.Encoded, 1, 'n', 'o'}, codec.ErrTampered)
 }
 
 // Keys are rotated by a new one in the first place. An old one that is taken away leaves what it encrypted closed, and says
 // which key is missing; the wrong bytes under its name say so, too.
 func TestRotation(t *testing.T) {
 	t.Parallel()
-	before := seal.New(seal.Options{Keys: keysOf(t, "k1")})
-	old := sealed(t, before, "here", secret)
-	rotated := seal.New(seal.Options{Keys: keysOf(t, "k2", "k1")})
+	before := codec.New(codec.Options{Keys: keysOf(t, "k1")})
+	old := encoded(t, before, "here", secret)
+	rotated := codec.New(codec.Options{Keys: keysOf(t, "k2", "k1")})
 	opens(t, rotated, "here", old, secret)
 	opens(t, rotated, "here", secret, secret)
-	young := sealed(t, rotated, "here", secret)
-	refuses(t, before, "here", young, seal.ErrKey)
-	for _, without := range []seal.Options{{Keys: keysOf(t, "k2")}, {}} {
-		refuses(t, seal.New(without), "here", old, seal.ErrKey)
-		if _, err := seal.New(without).Open(t.Context(), "here", old); !strings.Contains(err.Error(), `"k1"`) {
+	young := encoded(t, rotated, "here", secret)
+	refuses(t, before, "here", young, codec.ErrKey)
+	for _, without := range []codec.Options{{Keys: keysOf(t, "k2")}, {}} {
+		refuses(t, codec.New(without), "here", old, codec.ErrKey)
+		if _, err := codec.New(without).Open(t.Context(), "here", old); !strings.Contains(err.Error(), `"k1"`) {
 			t.Errorf("the error does not name the key: %v", err)
 		}
 	}
@@ -185,18 +185,18 @@ func TestRotation(t *testing.T) {
 	if err := os.WriteFile(path, []byte(wrong), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keys, err := seal.ReadKeyFile(path)
+	keys, err := codec.ReadKeyFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, seal.New(seal.Options{Keys: keys}), "here", old, seal.ErrTampered)
-	off := seal.New(seal.Options{Keys: keysOf(t, seal.NoKey, "k1")})
+	refuses(t, codec.New(codec.Options{Keys: keys}), "here", old, codec.ErrTampered)
+	off := codec.New(codec.Options{Keys: keysOf(t, codec.NoKey, "k1")})
 	opens(t, off, "here", old, secret)
 }
 
 // counted counts what is asked of keys, and fails while there is a reason.
 type counted struct {
-	seal.Keys
+	codec.Keys
 	mu                  sync.Mutex
 	generated, unwraped int
 	fail                error
@@ -236,20 +236,20 @@ func TestDataKeysAreKept(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	keys := &counted{Keys: keysOf(t, "k1")}
-	o := seal.Options{Keys: keys, MaxUses: 3, MaxAge: time.Hour, Clock: func() time.Time { return now }}
-	s := seal.New(o)
+	o := codec.Options{Keys: keys, MaxUses: 3, MaxAge: time.Hour, Clock: func() time.Time { return now }}
+	s := codec.New(o)
 	keys.asked(t, 0, 0)
 	var all [][]byte
 	for range 3 {
-		all = append(all, sealed(t, s, "here", secret))
+		all = append(all, encoded(t, s, "here", secret))
 	}
 	keys.asked(t, 1, 0)
-	all = append(all, sealed(t, s, "here", secret)) // one use too many
+	all = append(all, encoded(t, s, "here", secret)) // one use too many
 	keys.asked(t, 2, 0)
 	now = now.Add(time.Hour)
-	all = append(all, sealed(t, s, "here", secret)) // too old
+	all = append(all, encoded(t, s, "here", secret)) // too old
 	keys.asked(t, 3, 0)
-	reader := seal.New(o)
+	reader := codec.New(o)
 	for range 2 {
 		for _, stored := range all {
 			opens(t, reader, "here", stored, secret)
@@ -281,7 +281,7 @@ func TestKeyFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := seal.ReadKeyFile(path)
+		_, err := codec.ReadKeyFile(path)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "openssl rand -base64 32") {
 			t.Errorf("%q: %v, want %q and how to make one", text, err, want)
 		}
@@ -293,35 +293,35 @@ func TestKeyFiles(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := seal.ReadKeyFile(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := codec.ReadKeyFile(path); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a file that everybody can read: %v", err)
 	}
-	if _, err := seal.ReadKeyFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := codec.ReadKeyFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 }
 
-// Nothing that is stored makes Open panic, or open to what nobody sealed.
+// Nothing that is stored makes Open panic, or open to what nobody encoded.
 func FuzzOpen(f *testing.F) {
-	s := seal.New(seal.Options{Keys: keysOf(f, "k1"), Compress: true})
-	plain := seal.New(seal.Options{Compress: true})
+	s := codec.New(codec.Options{Keys: keysOf(f, "k1"), Compress: true})
+	plain := codec.New(codec.Options{Compress: true})
 	for _, body := range [][]byte{secret, long, odd} {
-		for _, sealer := range []*seal.Sealer{s, plain} {
-			f.Add(sealed(f, sealer, "here", body))
+		for _, codec := range []*codec.Codec{s, plain} {
+			f.Add(encoded(f, codec, "here", body))
 		}
 	}
 	f.Add([]byte{})
-	f.Add([]byte{history.Sealed, 2, 255})
+	f.Add([]byte{history.Encoded, 2, 255})
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		body, err := s.Open(t.Context(), "here", stored)
 		switch {
 		case err != nil && body != nil:
 			t.Errorf("a body and an error: %v", err)
-		case err != nil && !errors.Is(err, seal.ErrKey) && !errors.Is(err, seal.ErrGone) && !errors.Is(err, seal.ErrTampered):
+		case err != nil && !errors.Is(err, codec.ErrKey) && !errors.Is(err, codec.ErrGone) && !errors.Is(err, codec.ErrTampered):
 			t.Errorf("an error that is for now: %v", err)
-		case err == nil && len(stored) > 1 && stored[0] == history.Sealed && stored[1]&2 != 0:
-			if !bytes.Equal(stored, sealed(t, s, "here", body)) && !bytes.Equal(body, secret) && !bytes.Equal(body, long) && !bytes.Equal(body, odd) {
-				t.Errorf("%q opens to what nobody sealed: %q", stored, body)
+		case err == nil && len(stored) > 1 && stored[0] == history.Encoded && stored[1]&2 != 0:
+			if !bytes.Equal(stored, encoded(t, s, "here", body)) && !bytes.Equal(body, secret) && !bytes.Equal(body, long) && !bytes.Equal(body, odd) {
+				t.Errorf("%q opens to what nobody encoded: %q", stored, body)
 			}
 		}
 	})

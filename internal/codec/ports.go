@@ -1,4 +1,4 @@
-package seal
+package codec
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 )
 
 // Ports wraps the ports of a service.
-func (s *Sealer) Ports(p executor.Ports) executor.Ports {
+func (s *Codec) Ports(p executor.Ports) executor.Ports {
 	p.Log, p.Attempts, p.Timers, p.Queue = s.Log(p.Log), s.Attempts(p.Attempts), s.Timers(p.Timers), s.Sender(p.Queue)
 	if p.Scanner != nil {
 		p.Scanner = s.Scanner(p.Scanner)
@@ -31,30 +31,30 @@ func (s *Sealer) Ports(p executor.Ports) executor.Ports {
 	return p
 }
 
-// Log returns a log that seals what it puts into another, and opens what it reads from there.
-func (s *Sealer) Log(l store.Log) store.Log { return &log{l, s} }
+// Log returns a log that encodes what it puts into another, and opens what it reads from there.
+func (s *Codec) Log(l store.Log) store.Log { return &log{l, s} }
 
 // Attempts is Log for attempts.
-func (s *Sealer) Attempts(a store.Attempts) store.Attempts { return &attempts{a, s} }
+func (s *Codec) Attempts(a store.Attempts) store.Attempts { return &attempts{a, s} }
 
 // Timers is Log for timers.
-func (s *Sealer) Timers(t store.Timers) store.Timers { return &timers{t, s} }
+func (s *Codec) Timers(t store.Timers) store.Timers { return &timers{t, s} }
 
 // Lister is Log for the memos in the list of workflows. All else that is in the list stays plain.
-func (s *Sealer) Lister(l store.Lister) store.Lister { return &lister{l, s} }
+func (s *Codec) Lister(l store.Lister) store.Lister { return &lister{l, s} }
 
 // Scanner is Log for the check over all runs. The caller's mark stays plain: it is a place.
-func (s *Sealer) Scanner(c store.Scanner) store.Scanner { return &scanner{c, s} }
+func (s *Codec) Scanner(c store.Scanner) store.Scanner { return &scanner{c, s} }
 
-// Keys returns keys that open the key that a deployment signs with where it is sealed. One that is made stays plain: it never
-// changes, and so would outlive the key that it is sealed with.
-func (s *Sealer) Keys(k store.Keys) store.Keys { return &keys{k, s} }
+// Keys returns keys that open the key that a deployment signs with where it is encoded. One that is made stays plain: it never
+// changes, and so would outlive the key that it is encoded with.
+func (s *Codec) Keys(k store.Keys) store.Keys { return &keys{k, s} }
 
 // Sender is Log for what is sent.
-func (s *Sealer) Sender(q queue.Sender) queue.Sender { return &sender{q, s} }
+func (s *Codec) Sender(q queue.Sender) queue.Sender { return &sender{q, s} }
 
 // Receiver is Log for what is received.
-func (s *Sealer) Receiver(q queue.Receiver) queue.Receiver { return &receiver{q, s} }
+func (s *Codec) Receiver(q queue.Receiver) queue.Receiver { return &receiver{q, s} }
 
 // The places of bodies. A dot is escaped, too: a bucket may take "." and ".." for what they are in paths.
 func placeOf(i *store.Item) string {
@@ -68,25 +68,25 @@ func placeOfAttempt(a *store.Attempt) string {
 func placeOfTimer(t *store.Timer) string { return placeOfTimers + "/" + escape(t.ID) }
 
 // OpenItem opens the body of an item that was read from a store. Its errors are those of Open.
-func (s *Sealer) OpenItem(ctx context.Context, i *store.Item) (err error) {
+func (s *Codec) OpenItem(ctx context.Context, i *store.Item) (err error) {
 	i.Body, err = s.Open(ctx, placeOf(i), i.Body)
 	return err
 }
 
 // OpenAttempt is OpenItem for an attempt.
-func (s *Sealer) OpenAttempt(ctx context.Context, a *store.Attempt) (err error) {
+func (s *Codec) OpenAttempt(ctx context.Context, a *store.Attempt) (err error) {
 	a.Body, err = s.Open(ctx, placeOfAttempt(a), a.Body)
 	return err
 }
 
 // OpenTimer is OpenItem for a timer.
-func (s *Sealer) OpenTimer(ctx context.Context, t *store.Timer) (err error) {
+func (s *Codec) OpenTimer(ctx context.Context, t *store.Timer) (err error) {
 	t.Body, err = s.Open(ctx, placeOfTimer(t), t.Body)
 	return err
 }
 
 // OpenMessage is OpenItem for the body of a message.
-func (s *Sealer) OpenMessage(ctx context.Context, body []byte) ([]byte, error) {
+func (s *Codec) OpenMessage(ctx context.Context, body []byte) ([]byte, error) {
 	return s.Open(ctx, placeOfMessage, body)
 }
 
@@ -98,31 +98,31 @@ const (
 	placeOfKey     = "key"
 )
 
-// kind is a kind of value with a body. A place is asked for only where the body is sealed, or is to be: most are not.
+// kind is a kind of value with a body. A place is asked for only where the body is encoded, or is to be: most are not.
 type kind[T any] struct {
 	place func(*T) string
 	body  func(*T) *[]byte
 }
 
-// sealAll returns copies of values with sealed bodies. After an error nothing was done.
-func sealAll[T any](ctx context.Context, s *Sealer, values []T, k kind[T]) ([]T, error) {
-	sealed := slices.Clone(values)
-	for i := range sealed {
-		body := k.body(&sealed[i])
+// encodeAll returns copies of values with encoded bodies. After an error nothing was done.
+func encodeAll[T any](ctx context.Context, s *Codec, values []T, k kind[T]) ([]T, error) {
+	encoded := slices.Clone(values)
+	for i := range encoded {
+		body := k.body(&encoded[i])
 		var err error
-		if *body, err = s.seal(ctx, func() string { return k.place(&sealed[i]) }, *body); err != nil {
+		if *body, err = s.encode(ctx, func() string { return k.place(&encoded[i]) }, *body); err != nil {
 			if errors.Is(err, ErrKey) {
 				return nil, err
 			}
 			return nil, fmt.Errorf("%w: %w", store.ErrThrottled, err)
 		}
 	}
-	return sealed, nil
+	return encoded, nil
 }
 
 // openAll opens the bodies of values that were read. The data keys that they need are unwrapped at once: those of a long run
 // are many, and each may be a request.
-func openAll[T any](ctx context.Context, s *Sealer, values []T, k kind[T]) error {
+func openAll[T any](ctx context.Context, s *Codec, values []T, k kind[T]) error {
 	var places []string
 	var bodies []*[]byte
 	for i := range values {
@@ -148,8 +148,8 @@ func openAll[T any](ctx context.Context, s *Sealer, values []T, k kind[T]) error
 // marked reports whether a body is not a plain one.
 func marked(body []byte) bool { return len(body) > 0 && body[0] == marker }
 
-// spillAll keeps the bodies of sealed values apart that have at least from bytes.
-func spillAll[T any](ctx context.Context, s *Sealer, values []T, from int, k kind[T]) error {
+// spillAll keeps the bodies of encoded values apart that have at least from bytes.
+func spillAll[T any](ctx context.Context, s *Codec, values []T, from int, k kind[T]) error {
 	for i := range values {
 		body := k.body(&values[i])
 		if s.blobs == nil || len(*body) < from {
@@ -173,22 +173,22 @@ var (
 
 type log struct {
 	store.Log
-	s *Sealer
+	s *Codec
 }
 
 // Append implements store.Log.
 func (l *log) Append(ctx context.Context, items ...store.Item) error {
-	sealed, err := sealAll(ctx, l.s, items, ofItems)
+	encoded, err := encodeAll(ctx, l.s, items, ofItems)
 	if err == nil {
-		err = l.s.sealMemos(ctx, sealed)
+		err = l.s.encodeMemos(ctx, encoded)
 	}
 	if err == nil {
-		err = spillAll(ctx, l.s, sealed, cmp.Or(l.s.apartFrom, commitsFrom(sealed)), ofItems)
+		err = spillAll(ctx, l.s, encoded, cmp.Or(l.s.apartFrom, commitsFrom(encoded)), ofItems)
 	}
 	if err != nil {
 		return err
 	}
-	err = l.Log.Append(ctx, sealed...)
+	err = l.Log.Append(ctx, encoded...)
 	var conflict *store.Conflict
 	if errors.As(err, &conflict) {
 		// A writer tells its own by the commit id, so that one that cannot be opened now is a Conflict all the same.
@@ -224,7 +224,7 @@ func (l *log) Forward(ctx context.Context, from store.Key, limit int) (store.Pag
 	return l.s.page(ctx, page, err)
 }
 
-func (s *Sealer) page(ctx context.Context, page store.Page, err error) (store.Page, error) {
+func (s *Codec) page(ctx context.Context, page store.Page, err error) (store.Page, error) {
 	if err == nil {
 		if n := fitting(page.Items); n < len(page.Items) {
 			page.Items, page.More = page.Items[:n], true
@@ -250,16 +250,16 @@ func fitting(items []store.Item) int {
 
 type attempts struct {
 	store.Attempts
-	s *Sealer
+	s *Codec
 }
 
 // RecordAttempt implements store.Attempts.
 func (a *attempts) RecordAttempt(ctx context.Context, attempt store.Attempt) error {
-	sealed, err := sealAll(ctx, a.s, []store.Attempt{attempt}, ofAttempts)
+	encoded, err := encodeAll(ctx, a.s, []store.Attempt{attempt}, ofAttempts)
 	if err != nil {
 		return err
 	}
-	return a.Attempts.RecordAttempt(ctx, sealed[0])
+	return a.Attempts.RecordAttempt(ctx, encoded[0])
 }
 
 // ReadAttempts implements store.Attempts.
@@ -273,7 +273,7 @@ func (a *attempts) ReadAttempts(ctx context.Context, workflow string, run uint32
 
 type keys struct {
 	store.Keys
-	s *Sealer
+	s *Codec
 }
 
 // ReadKey implements store.Keys.
@@ -289,7 +289,7 @@ func (k *keys) ReadKey(ctx context.Context) ([]byte, error) {
 
 type timers struct {
 	store.Timers
-	s *Sealer
+	s *Codec
 }
 
 // PutTimers implements store.Timers. A timer that is put to another moment is put as it was stored, whether it could be opened or not: its id is
@@ -302,32 +302,32 @@ func (t *timers) PutTimers(ctx context.Context, all []store.Timer) error {
 		case stored != nil:
 			timer.Body, timer.Stored = stored, nil
 			put = append(put, timer)
-		case len(timer.Body) > 0 && timer.Body[0] == history.Sealed:
+		case len(timer.Body) > 0 && timer.Body[0] == history.Encoded:
 			put = append(put, timer)
 		default:
 			open = append(open, timer)
 		}
 	}
-	sealed, err := sealAll(ctx, t.s, open, ofTimers)
+	encoded, err := encodeAll(ctx, t.s, open, ofTimers)
 	if err == nil {
-		err = t.spill(ctx, sealed)
+		err = t.spill(ctx, encoded)
 	}
 	if err != nil {
 		return err
 	}
-	return t.Timers.PutTimers(ctx, append(put, sealed...))
+	return t.Timers.PutTimers(ctx, append(put, encoded...))
 }
 
-func (t *timers) spill(ctx context.Context, sealed []store.Timer) error {
+func (t *timers) spill(ctx context.Context, encoded []store.Timer) error {
 	if t.s.blobs == nil {
 		return nil
 	}
 	last := t.s.clock().Add(timerGrace / 2)
-	for i := range sealed {
-		if sealed[i].Due.After(last) {
+	for i := range encoded {
+		if encoded[i].Due.After(last) {
 			continue
 		}
-		if err := spillAll(ctx, t.s, sealed[i:i+1], cmp.Or(t.s.apartFrom, commitFrom), ofTimers); err != nil {
+		if err := spillAll(ctx, t.s, encoded[i:i+1], cmp.Or(t.s.apartFrom, commitFrom), ofTimers); err != nil {
 			return err
 		}
 	}
@@ -396,7 +396,7 @@ func leave(due []store.Timer) []store.Timer {
 
 type scanner struct {
 	store.Scanner
-	s *Sealer
+	s *Codec
 }
 
 // Scan implements store.Scanner. What is kept apart is got for the last commit of a run only: from the others the check takes no
@@ -423,27 +423,27 @@ func (c *scanner) Scan(ctx context.Context, cursor string, limit int) ([]store.I
 
 type sender struct {
 	queue.Sender
-	s *Sealer
+	s *Codec
 }
 
 // Send implements queue.Sender.
 func (q *sender) Send(ctx context.Context, name string, messages ...queue.Message) error {
-	sealed, err := sealAll(ctx, q.s, messages, ofMessages)
+	encoded, err := encodeAll(ctx, q.s, messages, ofMessages)
 	if err != nil {
 		return err
 	}
-	if err := spillAll(ctx, q.s, sealed, cmp.Or(q.s.apartFrom, messageFrom), ofMessages); err != nil {
+	if err := spillAll(ctx, q.s, encoded, cmp.Or(q.s.apartFrom, messageFrom), ofMessages); err != nil {
 		return fmt.Errorf("%w: %w", queue.ErrRefused, err) // small ones need no bucket
 	}
-	return q.Sender.Send(ctx, name, sealed...)
+	return q.Sender.Send(ctx, name, encoded...)
 }
 
 type receiver struct {
 	queue.Receiver
-	s *Sealer
+	s *Codec
 }
 
-// Receive implements queue.Receiver. What cannot be opened is delivered sealed: nobody can read it, and it comes again.
+// Receive implements queue.Receiver. What cannot be opened is delivered encoded: nobody can read it, and it comes again.
 func (q *receiver) Receive(ctx context.Context, name string, limit int) ([]queue.Delivery, error) {
 	all, err := q.Receiver.Receive(ctx, name, limit)
 	q.s.Deliveries(ctx, all)
@@ -451,8 +451,8 @@ func (q *receiver) Receive(ctx context.Context, name string, limit int) ([]queue
 }
 
 // Deliveries opens messages that were received, in place: for an event source mapping, which is no Receiver. What cannot be
-// opened stays sealed, and the log says why.
-func (s *Sealer) Deliveries(ctx context.Context, all []queue.Delivery) {
+// opened stays encoded, and the log says why.
+func (s *Codec) Deliveries(ctx context.Context, all []queue.Delivery) {
 	for i := range all {
 		if err := s.open(ctx, placeOfMessage, &all[i].Body); err != nil {
 			s.log.WarnContext(ctx, "a message cannot be opened for now; it comes again", "error", err)

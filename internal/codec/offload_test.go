@@ -1,4 +1,4 @@
-package seal_test
+package codec_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/blob"
 	blobmemory "github.com/seed-41655fb1/weft/blob/memory"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/internal/meter"
-	"github.com/seed-41655fb1/weft/internal/seal"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/queue/queuetest"
@@ -36,8 +36,8 @@ func newApart(t *testing.T) *apart {
 	return a
 }
 
-func (a *apart) sealer(keys seal.Keys) *seal.Sealer {
-	return seal.New(seal.Options{Keys: keys, Blobs: a.blobs, Clock: func() time.Time { return a.now }})
+func (a *apart) codec(keys codec.Keys) *codec.Codec {
+	return codec.New(codec.Options{Keys: keys, Blobs: a.blobs, Clock: func() time.Time { return a.now }})
 }
 
 // keys are the keys of all blobs.
@@ -69,8 +69,8 @@ func TestApartConformance(t *testing.T) {
 			New: func(t *testing.T) func() storetest.Store {
 				s := memory.New(memory.Options{Violation: t.Errorf})
 				t.Cleanup(s.Check)
-				sealer := seal.New(seal.Options{Keys: keysOf(t, "k1"), Blobs: blobmemory.New(nil)})
-				return func() storetest.Store { return &keptWhole{wrap(sealer, s), wrap(seal.New(seal.Options{}), s)} }
+				whole := codec.New(codec.Options{Keys: keysOf(t, "k1"), Blobs: blobmemory.New(nil)})
+				return func() storetest.Store { return &keptWhole{wrap(whole, s), wrap(codec.New(codec.Options{}), s)} }
 			},
 			MaxBody: 380 << 10, PageBytes: 6 << 20, Reopens: true, Lists: false,
 		})
@@ -83,8 +83,8 @@ func TestApartConformance(t *testing.T) {
 				q := queuememory.New(settings, queuememory.Options{Clock: clock.Now, Violation: t.Errorf})
 				clock.OnMove(q.Tick)
 				t.Cleanup(q.Check)
-				s := seal.New(seal.Options{Keys: keysOf(t, "k1"), Blobs: blobmemory.New(nil)})
-				return func() queuetest.Queue { return sealedQueue{&sentWhole{s.Sender(q), q}, s.Receiver(q)} }, clock
+				s := codec.New(codec.Options{Keys: keysOf(t, "k1"), Blobs: blobmemory.New(nil)})
+				return func() queuetest.Queue { return encodedQueue{&sentWhole{s.Sender(q), q}, s.Receiver(q)} }, clock
 			},
 			MaxBody: 600 << 10, Reopens: true,
 		})
@@ -136,11 +136,11 @@ func (k *sentWhole) Send(ctx context.Context, name string, messages ...queue.Mes
 // A commit and a message that are too large are put once, and got when they are read; small ones never are.
 func TestLargeBodies(t *testing.T) {
 	t.Parallel()
-	for name, keys := range map[string]seal.Keys{"plain": nil, "encrypted": keysOf(t, "k1")} {
+	for name, keys := range map[string]codec.Keys{"plain": nil, "encrypted": keysOf(t, "k1")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newApart(t)
-			s := a.sealer(keys)
+			s := a.codec(keys)
 			ctx, m := meter.With(t.Context())
 			l := s.Log(a.store)
 			want := []store.Item{item(0), large(1, 5<<20), large(2, 400<<10), item(3)}
@@ -189,7 +189,7 @@ func TestLargeBodies(t *testing.T) {
 func TestLargeTransactions(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	l := a.sealer(nil).Log(a.store)
+	l := a.codec(nil).Log(a.store)
 	var items []store.Item
 	for slot := range uint32(20) {
 		items = append(items, large(slot, 200<<10))
@@ -219,11 +219,11 @@ func TestLargeTransactions(t *testing.T) {
 	}
 }
 
-// A blob that is gone, or was changed, leaves its commit sealed; so does a deployment that keeps nothing apart.
+// A blob that is gone, or was changed, leaves its commit encoded; so does a deployment that keeps nothing apart.
 func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	s := a.sealer(nil)
+	s := a.codec(nil)
 	if err := s.Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -235,49 +235,49 @@ func TestBlobsThatAreNotWhatTheyWere(t *testing.T) {
 	if _, err := s.Open(ctx, place, reference); err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, seal.New(seal.Options{}), place, reference, seal.ErrGone)
+	refuses(t, codec.New(codec.Options{}), place, reference, codec.ErrGone)
 	key := a.keys()[0]
 	if err := a.blobs.Put(ctx, key, []byte("other")); err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, s, place, reference, seal.ErrTampered)
+	refuses(t, s, place, reference, codec.ErrTampered)
 	if err := a.blobs.Delete(ctx, key); err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, s, place, reference, seal.ErrGone)
+	refuses(t, s, place, reference, codec.ErrGone)
 	if page, err := s.Log(a.store).Forward(ctx, item(0).Key, 1); err != nil || !bytes.Equal(page.Items[0].Body, reference) {
 		t.Errorf("read as %v, %v", page, err)
 	}
 }
 
-// A blob that may not be read leaves its commit sealed, as one that is gone: on S3 the two are the same.
+// A blob that may not be read leaves its commit encoded, as one that is gone: on S3 the two are the same.
 func TestBlobsThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	if err := a.sealer(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
+	if err := a.codec(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	denied := seal.New(seal.Options{Blobs: denying{a.blobs}})
+	denied := codec.New(codec.Options{Blobs: denying{a.blobs}})
 	page, err := denied.Log(a.store).Forward(ctx, item(0).Key, 1)
-	if err != nil || len(page.Items) != 1 || page.Items[0].Body[0] != history.Sealed {
+	if err != nil || len(page.Items) != 1 || page.Items[0].Body[0] != history.Encoded {
 		t.Errorf("%d items, %v", len(page.Items), err)
 	}
-	refuses(t, denied, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, seal.ErrGone)
+	refuses(t, denied, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, codec.ErrGone)
 }
 
-// A damaged blob leaves its own commit sealed, for good. It keeps nobody from those around it.
+// A damaged blob leaves its own commit encoded, for good. It keeps nobody from those around it.
 func TestDamagedBlob(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	if err := a.sealer(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
+	if err := a.codec(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	damaged := seal.New(seal.Options{Blobs: damagedBlobs{a.blobs}})
+	damaged := codec.New(codec.Options{Blobs: damagedBlobs{a.blobs}})
 	page, err := damaged.Log(a.store).Forward(ctx, item(0).Key, 1)
-	if err != nil || len(page.Items) != 1 || page.Items[0].Body[0] != history.Sealed {
+	if err != nil || len(page.Items) != 1 || page.Items[0].Body[0] != history.Encoded {
 		t.Fatalf("%d items, %v", len(page.Items), err)
 	}
-	refuses(t, damaged, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, seal.ErrTampered)
+	refuses(t, damaged, "commit/w/1/0/01000000000000000000000000000000", page.Items[0].Body, codec.ErrTampered)
 }
 
 // damagedBlobs are blobs that are damaged.
@@ -296,14 +296,14 @@ func (denying) Get(context.Context, string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %w", blob.ErrDenied, errDenied)
 }
 
-// A result that waits for its build is larger than the store takes: it is kept apart. While it cannot be got, it stays sealed, can be put
+// A result that waits for its build is larger than the store takes: it is kept apart. While it cannot be got, it stays encoded, can be put
 // to another moment, and holds up no other timer.
 func TestLargeTimers(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	s := a.sealer(keysOf(t, "k1"))
+	s := a.codec(keysOf(t, "k1"))
 	of := func(blobs blob.Blobs) store.Timers {
-		return seal.New(seal.Options{Keys: keysOf(t, "k1"), Blobs: blobs}).Timers(a.store)
+		return codec.New(codec.Options{Keys: keysOf(t, "k1"), Blobs: blobs}).Timers(a.store)
 	}
 	body := bytes.Repeat([]byte("x"), 1<<20)
 	put := []store.Timer{{ID: "large", Due: a.now, Body: body}, {ID: "small", Due: a.now.Add(time.Second), Body: []byte("y")}}
@@ -317,7 +317,7 @@ func TestLargeTimers(t *testing.T) {
 			t.Fatalf("%d are due, %v; want %d", len(all), err, len(want))
 		}
 		for i, timer := range all {
-			if got := string(timer.Body); want[i] != "" && got != want[i] || want[i] == "" && got[0] != history.Sealed {
+			if got := string(timer.Body); want[i] != "" && got != want[i] || want[i] == "" && got[0] != history.Encoded {
 				t.Errorf("%s has %d bytes that begin with %.5q", timer.ID, len(got), got)
 			}
 		}
@@ -362,7 +362,7 @@ func TestLargeTimers(t *testing.T) {
 func TestManyLargeTimers(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	timers := a.sealer(nil).Timers(a.store)
+	timers := a.codec(nil).Timers(a.store)
 	const n = 20
 	for i := range n {
 		body := bytes.Repeat([]byte{'a' + byte(i)}, 1<<20)
@@ -401,7 +401,7 @@ func TestManyLargeTimers(t *testing.T) {
 func TestSendWithoutABucket(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	sender := seal.New(seal.Options{Blobs: denying{a.blobs}}).Sender(a.queue)
+	sender := codec.New(codec.Options{Blobs: denying{a.blobs}}).Sender(a.queue)
 	if err := sender.Send(ctx, queue.Timers, queue.Message{Body: make([]byte, 200<<10)}); !errors.Is(err, queue.ErrRefused) || !errors.Is(err, errDenied) {
 		t.Errorf("a large message: %v", err)
 	}
@@ -422,11 +422,11 @@ func (failing) Get(context.Context, string) ([]byte, error) { return nil, errNoA
 func TestBlobsThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	deaf := seal.New(seal.Options{Blobs: failing{a.blobs}})
+	deaf := codec.New(codec.Options{Blobs: failing{a.blobs}})
 	if err := deaf.Log(a.store).Append(ctx, large(0, 1<<20)); !errors.Is(err, store.ErrThrottled) || !errors.Is(err, errNoAnswer) {
 		t.Errorf("Append: %v", err)
 	}
-	if err := a.sealer(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
+	if err := a.codec(nil).Log(a.store).Append(ctx, large(0, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := deaf.Log(a.store).Forward(ctx, item(0).Key, 1); !errors.Is(err, store.ErrThrottled) {
@@ -438,7 +438,7 @@ func TestBlobsThatDoNotAnswer(t *testing.T) {
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	ctx, a := t.Context(), newApart(t)
-	s := a.sealer(keysOf(t, "k1"))
+	s := a.codec(keysOf(t, "k1"))
 	l := s.Log(a.store)
 	put := func(i store.Item) {
 		t.Helper()

@@ -1,9 +1,9 @@
-// Package seal compresses and encrypts what Weft keeps and sends, and keeps apart what is too large for a store or a queue. It
+// Package codec compresses and encrypts what Weft keeps and sends, and keeps apart what is too large for a store or a queue. It
 // stands between the protocol (internal/executor), which sees
-// plain bytes only, and the adapters of the store and the queue, which see sealed ones only: [Sealer.Log] and its sisters wrap
+// plain bytes only, and the adapters of the store and the queue, which see encoded ones only: [Codec.Log] and its sisters wrap
 // the ports. The engine knows nothing of it.
 //
-// # What is sealed
+// # What is encoded
 //
 // Whole bodies: of commits, of attempts, of kept timers and of messages; and the memos in the list of runs. All that users give is
 // in a body: inputs, results, arguments and outcomes, details of heartbeats, texts and stacks of errors. What is not in a body stays
@@ -13,7 +13,7 @@
 //
 // # The stored form
 //
-//	byte 0       history.Sealed, which begins nothing else. A body that does not begin with it is plain
+//	byte 0       history.Encoded, which begins nothing else. A body that does not begin with it is plain
 //	byte 1       flags: 1 compressed with zstd, 2 encrypted; 4, and nothing else, kept elsewhere
 //	             where it is encrypted:
 //	  text       the id of the key that wraps the data key: its length in one byte, and the id
@@ -22,10 +22,10 @@
 //	the rest     the body; where it is encrypted, with the 16 bytes that GCM adds
 //
 //	             where it is kept elsewhere:
-//	  8 bytes    the length of the sealed body
+//	  8 bytes    the length of the encoded body
 //	  32 bytes   its SHA-256
 //
-// Plain and sealed bodies stand side by side in one log, so that encryption can be switched on while runs are open.
+// Plain and encoded bodies stand side by side in one log, so that encryption can be switched on while runs are open.
 //
 // # Encryption
 //
@@ -44,7 +44,7 @@
 //
 // # Large bodies
 //
-// A sealed commit or message that is too large is put into a blob ([blob.Blobs]) first, and the store or the queue gets a reference:
+// A encoded commit or message that is too large is put into a blob ([blob.Blobs]) first, and the store or the queue gets a reference:
 // the blob's length and hash. Its key follows from the place and the hash,
 //
 //	NAMESPACE/8 digits of the hash/commit/WORKFLOW/RUN/SLOT/COMMIT ID/hash
@@ -53,15 +53,15 @@
 // so that the repeated put finds the same blob, another body never takes its place, and from a blob the commit can be found
 // that refers to it. A read of the commit gets the blob, and checks the hash; those of a page are got side by side.
 //
-// A crash between the two leaves a blob that nobody refers to, and so does a commit that loses its slot, or expires. [Sealer.Tidy]
+// A crash between the two leaves a blob that nobody refers to, and so does a commit that loses its slot, or expires. [Codec.Tidy]
 // finds and deletes them: it looks at some blobs from a random key on, and deletes those of more than two weeks whose commit is not in the
 // log, and messages that no queue holds any more. It knows the age from the blobs' store. A process that slept for that long between
 // the put of its blob and that of its commit would lose the blob; it fails to read the commit then, as any whose blob is gone.
 //
 // # What cannot be opened
 //
-// A body whose key is not there, or that was changed, is left sealed, and the reason is logged with its place. Whoever decodes
-// it gets history.ErrSealed: a request is told that the run is not ready, a message comes again and ends as a dead letter, and
+// A body whose key is not there, or that was changed, is left encoded, and the reason is logged with its place. Whoever decodes
+// it gets history.ErrEncoded: a request is told that the run is not ready, a message comes again and ends as a dead letter, and
 // the run stays as it is until the key is there. Where the key service does not answer, nothing was read: it is an error of
 // the call, and the call is repeated.
-package seal
+package codec

@@ -1,4 +1,4 @@
-package seal
+package codec
 
 import (
 	"context"
@@ -31,9 +31,9 @@ type Keys interface {
 	Unwrap(ctx context.Context, namespace, id string, wrapped []byte) (plain [32]byte, err error)
 }
 
-// Options are the settings of a Sealer. With the zero value it writes plain bodies, and reads those and compressed ones.
+// Options are the settings of a Codec. With the zero value it writes plain bodies, and reads those and compressed ones.
 type Options struct {
-	// Namespace is the deployment's. What was sealed in another does not open. Empty is "default".
+	// Namespace is the deployment's. What was encoded in another does not open. Empty is "default".
 	Namespace string
 	// Keys encrypts; nil encrypts nothing, and opens nothing that is encrypted.
 	Keys Keys
@@ -53,8 +53,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Sealer seals and opens bodies. It is safe for concurrent use.
-type Sealer struct {
+// Codec encodes and opens bodies. It is safe for concurrent use.
+type Codec struct {
 	namespace string
 	compress  bool
 	keys      Keys
@@ -65,8 +65,8 @@ type Sealer struct {
 	log       *slog.Logger
 }
 
-// New returns a Sealer. It asks for no key until one is needed.
-func New(o Options) *Sealer {
+// New returns a Codec. It asks for no key until one is needed.
+func New(o Options) *Codec {
 	if o.Namespace == "" {
 		o.Namespace = "default"
 	}
@@ -76,21 +76,21 @@ func New(o Options) *Sealer {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	s := &Sealer{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log, apartFrom: o.ApartFrom}
+	s := &Codec{namespace: o.Namespace, compress: o.Compress, keys: o.Keys, ring: newRing(o), clock: o.Clock, log: o.Log, apartFrom: o.ApartFrom}
 	if o.Blobs != nil {
 		s.blobs = meter.Blobs(o.Blobs)
 	}
 	return s
 }
 
-// Seal returns the stored form of a body. place names where it will stand: it opens nowhere else. The same body at the same
+// Encode returns the stored form of a body. place names where it will stand: it opens nowhere else. The same body at the same
 // place has the same form as long as the data key lasts.
-func (s *Sealer) Seal(ctx context.Context, place string, body []byte) ([]byte, error) {
-	return s.seal(ctx, func() string { return place }, body)
+func (s *Codec) Encode(ctx context.Context, place string, body []byte) ([]byte, error) {
+	return s.encode(ctx, func() string { return place }, body)
 }
 
-// seal is Seal that asks for the place only where it encrypts.
-func (s *Sealer) seal(ctx context.Context, placeOf func() string, body []byte) ([]byte, error) {
+// encode is Encode that asks for the place only where it encrypts.
+func (s *Codec) encode(ctx context.Context, placeOf func() string, body []byte) ([]byte, error) {
 	if len(body) == 0 {
 		return body, nil
 	}
@@ -107,7 +107,7 @@ func (s *Sealer) seal(ctx context.Context, placeOf func() string, body []byte) (
 	}
 	k, err := s.ring.current(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("seal: a data key cannot be made: %w", err)
+		return nil, fmt.Errorf("encode: a data key cannot be made: %w", err)
 	}
 	h.key, h.wrapped = k.id, k.wrapped
 	head := h.encode()
@@ -116,9 +116,9 @@ func (s *Sealer) seal(ctx context.Context, placeOf func() string, body []byte) (
 	return k.aead.Seal(append(head, nonce...), nonce, plain, append(head, place...)), nil
 }
 
-// Open returns the body that Seal made this form of, for the same place; a plain one is returned as it is. An error that wraps
+// Open returns the body that Encode made this form of, for the same place; a plain one is returned as it is. An error that wraps
 // ErrKey, ErrGone or ErrTampered is for good; after any other it may be tried again.
-func (s *Sealer) Open(ctx context.Context, place string, stored []byte) ([]byte, error) {
+func (s *Codec) Open(ctx context.Context, place string, stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != marker {
 		return stored, nil
 	}
@@ -144,7 +144,7 @@ func (s *Sealer) Open(ctx context.Context, place string, stored []byte) ([]byte,
 	return append([]byte(nil), rest...), nil
 }
 
-func (s *Sealer) decrypt(ctx context.Context, place string, h header, stored, rest []byte) ([]byte, error) {
+func (s *Codec) decrypt(ctx context.Context, place string, h header, stored, rest []byte) ([]byte, error) {
 	if s.keys == nil {
 		return nil, fmt.Errorf("%w: it is encrypted with key %q, and no keys are configured", ErrKey, h.key)
 	}
@@ -165,7 +165,7 @@ func (s *Sealer) decrypt(ctx context.Context, place string, h header, stored, re
 
 // open replaces a stored body by what it says. One that can never be opened stays as it is, and the log says why; only an error
 // that is for now is returned.
-func (s *Sealer) open(ctx context.Context, place string, body *[]byte) error {
+func (s *Codec) open(ctx context.Context, place string, body *[]byte) error {
 	plain, err := s.Open(ctx, place, *body)
 	switch {
 	case err == nil:

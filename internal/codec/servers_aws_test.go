@@ -1,6 +1,6 @@
 //go:build aws
 
-package seal_test
+package codec_test
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ import (
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/seed-41655fb1/weft/blob/s3"
-	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/queue"
 	"github.com/seed-41655fb1/weft/queue/sqs"
@@ -31,7 +31,7 @@ import (
 // canary is in all bodies here.
 const canary = "canary-19c3"
 
-// What DynamoDB, SQS and S3 hold of a sealed deployment has nothing of any body in it, with a key of KMS; without one it has. Through
+// What DynamoDB, SQS and S3 hold of an encoded deployment has nothing of any body in it, with a key of KMS; without one it has. Through
 // the wrapped ports all of it is there.
 func TestServersHoldNothingReadable(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ func TestServersHoldNothingReadable(t *testing.T) {
 			t.Parallel()
 			c := awstest.LocalStack(t).Config
 			h := newHeld(t, c)
-			o := seal.Options{Blobs: s3.New(h.s3, h.name)}
+			o := codec.Options{Blobs: s3.New(h.s3, h.name)}
 			if encrypts {
 				key, err := h.kms.CreateKey(t.Context(), &kms.CreateKeyInput{})
 				if err != nil {
@@ -48,7 +48,7 @@ func TestServersHoldNothingReadable(t *testing.T) {
 				}
 				o.Keys = awskms.New(h.kms, []string{*key.KeyMetadata.Arn})
 			}
-			h.fill(seal.New(o))
+			h.fill(codec.New(o))
 			text := h.text()
 			if found := strings.Contains(text, canary); found == encrypts || len(text) < 1<<20 || !strings.Contains(text, "order-1") {
 				t.Errorf("of %d bytes that the servers hold, some are readable: %v", len(text), found)
@@ -84,7 +84,7 @@ func newHeld(t *testing.T, c aws.Config) *held {
 }
 
 // fill puts commits, an attempt, a timer and messages, small and large, and reads all of it again but the messages.
-func (h *held) fill(s *seal.Sealer) {
+func (h *held) fill(s *codec.Codec) {
 	h.Helper()
 	ctx := h.Context()
 	table, err := dynamo.New(h.dynamo, dynamo.Options{Table: h.name})

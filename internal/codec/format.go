@@ -1,4 +1,4 @@
-package seal
+package codec
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	marker = history.Sealed
+	marker = history.Encoded
 
 	flagCompressed = 1
 	flagEncrypted  = 2
@@ -17,7 +17,7 @@ const (
 	nonceSize = 12
 )
 
-// header is what stands before a sealed body.
+// header is what stands before an encoded body.
 type header struct {
 	compressed bool
 	key        string // the id of the key that wrapped the data key

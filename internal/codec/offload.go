@@ -1,4 +1,4 @@
-package seal
+package codec
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 	largePayload = 5 << 20
 	largeCommit  = 16 << 20
 
-	// commitFrom is from how many bytes on a sealed commit is kept apart, and messageFrom a message. Those that share a
+	// commitFrom is from how many bytes on an encoded commit is kept apart, and messageFrom a message. Those that share a
 	// transaction are from smallest on, where all of its commits would have more than together.
 	commitFrom  = 320 << 10
 	messageFrom = 192 << 10
@@ -38,7 +38,7 @@ const (
 )
 
 // Options returns the options of a service whose ports are wrapped: where blobs are kept, payloads and commits may be larger.
-func (s *Sealer) Options(o executor.Options) executor.Options {
+func (s *Codec) Options(o executor.Options) executor.Options {
 	if s.blobs != nil {
 		o.MaxPayload, o.MaxCommit = largePayload, largeCommit
 	}
@@ -50,7 +50,7 @@ func elsewhere(stored []byte) bool {
 	return len(stored) == referenceSize && stored[0] == marker && stored[1] == flagElsewhere
 }
 
-// sizeOf is the size of a sealed body, wherever it is kept.
+// sizeOf is the size of an encoded body, wherever it is kept.
 func sizeOf(stored []byte) int {
 	if !elsewhere(stored) {
 		return len(stored)
@@ -58,28 +58,28 @@ func sizeOf(stored []byte) int {
 	return int(min(binary.BigEndian.Uint64(stored[2:]), largeCommit))
 }
 
-// spill puts a sealed body into a blob, and returns the reference to it. A crash after that leaves a blob that nobody refers to:
+// spill puts an encoded body into a blob, and returns the reference to it. A crash after that leaves a blob that nobody refers to:
 // Tidy deletes it.
-func (s *Sealer) spill(ctx context.Context, place string, sealed []byte) ([]byte, error) {
-	sum := sha256.Sum256(sealed)
-	if err := s.blobs.Put(ctx, s.key(place, sum[:]), sealed); err != nil {
+func (s *Codec) spill(ctx context.Context, place string, encoded []byte) ([]byte, error) {
+	sum := sha256.Sum256(encoded)
+	if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil {
 		if errors.Is(err, blob.ErrTooLarge) {
 			return nil, fmt.Errorf("%w: %w", store.ErrTooLarge, err)
 		}
 		return nil, fmt.Errorf("%w: keep %s apart: %w", store.ErrThrottled, place, err)
 	}
-	reference := binary.BigEndian.AppendUint64([]byte{marker, flagElsewhere}, uint64(len(sealed)))
+	reference := binary.BigEndian.AppendUint64([]byte{marker, flagElsewhere}, uint64(len(encoded)))
 	return append(reference, sum[:]...), nil
 }
 
-// fetch gets the sealed body that a reference refers to.
-func (s *Sealer) fetch(ctx context.Context, place string, reference []byte) ([]byte, error) {
+// fetch gets the encoded body that a reference refers to.
+func (s *Codec) fetch(ctx context.Context, place string, reference []byte) ([]byte, error) {
 	if s.blobs == nil {
 		return nil, fmt.Errorf("%w: no place for large payloads is configured", ErrGone)
 	}
 	size, sum := binary.BigEndian.Uint64(reference[2:]), reference[10:]
 	key := s.key(place, sum)
-	sealed, err := s.blobs.Get(ctx, key)
+	encoded, err := s.blobs.Get(ctx, key)
 	switch {
 	case errors.Is(err, blob.ErrMissing), errors.Is(err, blob.ErrDenied):
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
@@ -88,14 +88,14 @@ func (s *Sealer) fetch(ctx context.Context, place string, reference []byte) ([]b
 	case err != nil:
 		return nil, fmt.Errorf("get %s: %w", key, err)
 	}
-	if got := sha256.Sum256(sealed); uint64(len(sealed)) != size || string(got[:]) != string(sum) || elsewhere(sealed) {
+	if got := sha256.Sum256(encoded); uint64(len(encoded)) != size || string(got[:]) != string(sum) || elsewhere(encoded) {
 		return nil, fmt.Errorf("%w: the blob %s", ErrTampered, key)
 	}
-	return sealed, nil
+	return encoded, nil
 }
 
 // key is the key of a blob. It begins with digits of the hash, so that blobs are spread over all keys.
-func (s *Sealer) key(place string, sum []byte) string {
+func (s *Codec) key(place string, sum []byte) string {
 	digits := hex.EncodeToString(sum)
 	return s.namespace + "/" + digits[:8] + "/" + place + "/" + digits
 }
@@ -105,7 +105,7 @@ const fetchAtOnce = 8
 
 // fetchAll gets the blobs that bodies refer to, side by side. One that fails is asked for again, by who opens the body, and
 // fails there.
-func (s *Sealer) fetchAll(ctx context.Context, places []string, bodies []*[]byte) {
+func (s *Codec) fetchAll(ctx context.Context, places []string, bodies []*[]byte) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, fetchAtOnce)
 	for i, body := range bodies {
@@ -115,12 +115,12 @@ func (s *Sealer) fetchAll(ctx context.Context, places []string, bodies []*[]byte
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			sealed, err := s.fetch(ctx, places[i], *body)
+			encoded, err := s.fetch(ctx, places[i], *body)
 			if err != nil {
 				s.log.WarnContext(ctx, "what is kept apart could not be got", "place", places[i], "error", err)
 				return
 			}
-			*body = sealed
+			*body = encoded
 		})
 	}
 	all.Wait()

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/seed-41655fb1/weft/internal/seal"
-	"github.com/seed-41655fb1/weft/internal/seal/awskms"
+	"github.com/seed-41655fb1/weft/internal/codec"
+	"github.com/seed-41655fb1/weft/internal/codec/awskms"
 )
 
 const (
@@ -50,12 +50,12 @@ func (f *fake) Decrypt(_ context.Context, in *kms.DecryptInput, _ ...func(*kms.O
 
 func wrapping(key string, context map[string]string) []byte { return fmt.Append(nil, key, context) }
 
-func seals(t *testing.T, client awskms.Client, namespace string, keys ...string) *seal.Sealer {
+func seals(t *testing.T, client awskms.Client, namespace string, keys ...string) *codec.Codec {
 	t.Helper()
 	if err := awskms.Check(keys); err != nil {
 		t.Fatal(err)
 	}
-	return seal.New(seal.Options{Namespace: namespace, Keys: awskms.New(client, keys)})
+	return codec.New(codec.Options{Namespace: namespace, Keys: awskms.New(client, keys)})
 }
 
 var body = []byte("what nobody shall read")
@@ -63,11 +63,11 @@ var body = []byte("what nobody shall read")
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	ctx, client := t.Context(), &fake{}
-	stored, err := seals(t, client, "shop", first).Seal(ctx, "here", body)
+	stored, err := seals(t, client, "shop", first).Encode(ctx, "here", body)
 	if err != nil || bytes.Contains(stored, body) {
 		t.Fatalf("%q, %v", stored, err)
 	}
-	for _, keys := range [][]string{{first}, {second, first}, {seal.NoKey, second, first}} {
+	for _, keys := range [][]string{{first}, {second, first}, {codec.NoKey, second, first}} {
 		if got, err := seals(t, client, "shop", keys...).Open(ctx, "here", stored); err != nil || !bytes.Equal(got, body) {
 			t.Errorf("with %q: %q, %v", keys, got, err)
 		}
@@ -75,14 +75,14 @@ func TestKeys(t *testing.T) {
 	if got := strings.Join(client.asked, ", "); got != strings.Join([]string{"GenerateDataKey " + first, "Decrypt " + first, "Decrypt " + first, "Decrypt " + first}, ", ") {
 		t.Errorf("asked %s", got)
 	}
-	if _, err := seals(t, client, "shop", second).Open(ctx, "here", stored); !errors.Is(err, seal.ErrKey) || !strings.Contains(err.Error(), "1111aaaa") {
+	if _, err := seals(t, client, "shop", second).Open(ctx, "here", stored); !errors.Is(err, codec.ErrKey) || !strings.Contains(err.Error(), "1111aaaa") {
 		t.Errorf("without the key: %v", err)
 	}
-	if _, err := seals(t, client, "other", first).Open(ctx, "here", stored); !errors.Is(err, seal.ErrTampered) {
+	if _, err := seals(t, client, "other", first).Open(ctx, "here", stored); !errors.Is(err, codec.ErrTampered) {
 		t.Errorf("in another namespace: %v", err)
 	}
-	off := seals(t, client, "shop", seal.NoKey, first)
-	if plain, err := off.Seal(ctx, "here", body); err != nil || !bytes.Equal(plain, body) {
+	off := seals(t, client, "shop", codec.NoKey, first)
+	if plain, err := off.Encode(ctx, "here", body); err != nil || !bytes.Equal(plain, body) {
 		t.Errorf("switched off: %q, %v", plain, err)
 	}
 }
@@ -91,26 +91,26 @@ func TestKeys(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	stored, err := seals(t, &fake{}, "shop", first).Seal(ctx, "here", body)
+	stored, err := seals(t, &fake{}, "shop", first).Encode(ctx, "here", body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ fail, want error }{
-		{&types.DisabledException{}, seal.ErrKey},
-		{&types.NotFoundException{}, seal.ErrKey},
-		{&types.KMSInvalidStateException{}, seal.ErrKey},
-		{&smithy.GenericAPIError{Code: "AccessDeniedException"}, seal.ErrKey},
-		{&types.InvalidCiphertextException{}, seal.ErrTampered},
-		{&types.IncorrectKeyException{}, seal.ErrTampered},
+		{&types.DisabledException{}, codec.ErrKey},
+		{&types.NotFoundException{}, codec.ErrKey},
+		{&types.KMSInvalidStateException{}, codec.ErrKey},
+		{&smithy.GenericAPIError{Code: "AccessDeniedException"}, codec.ErrKey},
+		{&types.InvalidCiphertextException{}, codec.ErrTampered},
+		{&types.IncorrectKeyException{}, codec.ErrTampered},
 		{&types.KMSInternalException{}, nil},
 		{&smithy.GenericAPIError{Code: "ThrottlingException"}, nil},
 		{errors.New("connection reset"), nil},
 	} {
 		_, err := seals(t, &fake{fail: c.fail}, "shop", first).Open(ctx, "here", stored)
-		if !errors.Is(err, c.fail) || errors.Is(err, seal.ErrKey) != (c.want == seal.ErrKey) || errors.Is(err, seal.ErrTampered) != (c.want == seal.ErrTampered) {
+		if !errors.Is(err, c.fail) || errors.Is(err, codec.ErrKey) != (c.want == codec.ErrKey) || errors.Is(err, codec.ErrTampered) != (c.want == codec.ErrTampered) {
 			t.Errorf("%v became %v, want %v", c.fail, err, c.want)
 		}
-		if _, err := seals(t, &fake{fail: c.fail}, "shop", first).Seal(ctx, "here", body); !errors.Is(err, c.fail) {
+		if _, err := seals(t, &fake{fail: c.fail}, "shop", first).Encode(ctx, "here", body); !errors.Is(err, c.fail) {
 			t.Errorf("%v became %v", c.fail, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 
-	"github.com/seed-41655fb1/weft/internal/seal"
+	"github.com/seed-41655fb1/weft/internal/codec"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 )
 
@@ -25,7 +25,7 @@ func TestServer(t *testing.T) {
 		return *made.KeyMetadata.Arn
 	}
 	old, young := key(), key()
-	stored, err := seals(t, client, "shop", old).Seal(ctx, "here", body)
+	stored, err := seals(t, client, "shop", old).Encode(ctx, "here", body)
 	if err != nil || bytes.Contains(stored, body) {
 		t.Fatalf("%q, %v", stored, err)
 	}
@@ -33,14 +33,14 @@ func TestServer(t *testing.T) {
 	if got, err := rotated.Open(ctx, "here", stored); err != nil || !bytes.Equal(got, body) {
 		t.Errorf("after a rotation: %q, %v", got, err)
 	}
-	if _, err := seals(t, client, "other", old).Open(ctx, "here", stored); !errors.Is(err, seal.ErrTampered) {
+	if _, err := seals(t, client, "other", old).Open(ctx, "here", stored); !errors.Is(err, codec.ErrTampered) {
 		t.Errorf("in another namespace: %v", err)
 	}
 	if _, err := client.DisableKey(ctx, &kms.DisableKeyInput{KeyId: &old}); err != nil {
 		t.Fatal(err)
 	}
 	fresh := seals(t, client, "shop", young, old)
-	if _, err := fresh.Open(ctx, "here", stored); !errors.Is(err, seal.ErrKey) {
+	if _, err := fresh.Open(ctx, "here", stored); !errors.Is(err, codec.ErrKey) {
 		t.Errorf("with a disabled key: %v", err)
 	}
 	if _, err := client.EnableKey(ctx, &kms.EnableKeyInput{KeyId: &old}); err != nil {
