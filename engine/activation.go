@@ -22,8 +22,8 @@ type Activation struct {
 	FirstEventID int64
 	// Time is the task's time.
 	Time history.Timestamp
-	// Brought are the durable events of the task. What earlier, failed tasks brought comes before them by itself.
-	Brought []history.Event
+	// InputEvents are the durable events of the task. What earlier, failed tasks brought comes before them by itself.
+	InputEvents []history.Event
 	// Updates are the requests to deliver, in the order of their admission.
 	Updates []UpdateRequest
 	// Limits bounds what is accepted.
@@ -114,7 +114,7 @@ func (in *Instance) Activate(a *Activation) (*Result, error) {
 // retraction returns what takes the instance back to before an activation that delivers updates alone and refuses all of them. It
 // returns nil if the activation delivers more than updates.
 func (in *Instance) retraction(a *Activation) func() {
-	if len(a.Brought) > 0 || len(a.Updates) == 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
+	if len(a.InputEvents) > 0 || len(a.Updates) == 0 || len(in.carry) > 0 || len(in.updates.admitted) > 0 || in.returned {
 		return nil
 	}
 	info, rules := in.info, in.rules
@@ -168,7 +168,7 @@ func (in *Instance) proceed() (*Result, error) {
 		result.Unread = in.unread()
 	}
 	result.Left, result.SetAside = in.leftSignals()
-	for _, e := range in.active.Brought {
+	for _, e := range in.active.InputEvents {
 		if a, ok := e.Attributes.(*history.WorkflowExecutionSignaled); ok && !in.finished && !in.Handles(a.SignalName) && !slices.Contains(result.Unhandled, a.SignalName) {
 			result.Unhandled = append(result.Unhandled, a.SignalName)
 		}
@@ -201,7 +201,7 @@ func (in *Instance) Replay(c *history.Commit) error {
 func (in *Instance) replay(c *history.Commit) error {
 	if c.Task == nil || c.Failed() {
 		// Nothing ran (a fence, a start delay, an end from outside, the point of a reset), or nothing that counts.
-		in.carry = append(in.carry, numbered(c.FirstBroughtID(), c.Brought)...)
+		in.carry = append(in.carry, numbered(c.FirstInputEventID(), c.InputEvents)...)
 		if c.Task != nil && c.Task.Reset != nil {
 			in.carry = append(in.carry, numbered(c.FirstCommandID(), c.Commands)...)
 			in.departs(c.Task.Reset)
@@ -212,7 +212,7 @@ func (in *Instance) replay(c *history.Commit) error {
 	defer func() { in.replaying = false }()
 	return recovered(func() error {
 		_, err := in.begin(&Activation{
-			FirstEventID: c.FirstBroughtID(), Time: c.Time, Brought: c.Brought, Updates: acceptedIn(c), Recorded: c.Commands, Rules: c.Task.Rules,
+			FirstEventID: c.FirstInputEventID(), Time: c.Time, InputEvents: c.InputEvents, Updates: acceptedIn(c), Recorded: c.Commands, Rules: c.Task.Rules,
 			HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew,
 		})
 		if err != nil {
@@ -265,7 +265,7 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 	if in.looks != nil {
 		clear(in.looks.inputs)
 	}
-	in.info.HistoryLength = a.FirstEventID + int64(len(a.Brought)) + 1
+	in.info.HistoryLength = a.FirstEventID + int64(len(a.InputEvents)) + 1
 	in.info.HistoryBytes = a.HistoryBytes
 	in.info.SuggestContinueAsNew = a.SuggestContinueAsNew
 	in.updates.limits = a.Limits
@@ -274,12 +274,12 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 	in.finished = in.finished || in.ending // its function returned in the task before
 	in.ending = false
 	in.markers.begin(in.replaying || a.Recorded != nil, a.Recorded)
-	brought := a.Brought
+	inputEvents := a.InputEvents
 	if len(in.carry) > 0 {
-		brought = slices.Concat(unnumbered(in.carry), a.Brought)
+		inputEvents = slices.Concat(unnumbered(in.carry), a.InputEvents)
 	}
 	// First of all: whatever else arrives must not wake them.
-	cancel, err := in.failUpdates(brought)
+	cancel, err := in.failUpdates(inputEvents)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func (in *Instance) begin(a *Activation) ([]*update, error) {
 		}
 	}
 	in.carry = nil
-	for i, e := range a.Brought {
+	for i, e := range a.InputEvents {
 		if err := in.deliver(a.FirstEventID+int64(i), e); err != nil {
 			return nil, err
 		}

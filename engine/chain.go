@@ -96,7 +96,7 @@ func (r *Run) TimeOut(w *Writer) *Transition {
 // tried again, or a cron expression names another moment. Once a run was asked to end no other follows by itself.
 func (r *Run) follow(w *Writer, t *Transition, unread []history.Event) {
 	c := t.Commit
-	started := r.started(c.Brought)
+	started := r.started(c.InputEvents)
 	next := *started
 	next.ContinuedFrom, next.FirstRunID, next.OriginalRunID = c.RunID, cmp.Or(started.FirstRunID, c.RunID), ""
 	next.ExecutionDeadline = executionDeadline(started, cmp.Or(r.State.StartTime, c.Time))
@@ -179,7 +179,7 @@ func closing(c *history.Commit) history.Attributes {
 	if n := len(c.Commands); n > 0 {
 		return c.Commands[n-1].Attributes
 	}
-	return c.Brought[len(c.Brought)-1].Attributes
+	return c.InputEvents[len(c.InputEvents)-1].Attributes
 }
 
 // nextAttempt is when the run begins that follows one which failed: by the retry policy, or else by the cron expression.
@@ -210,7 +210,7 @@ func (r *Run) nextCron(w *Writer, c *history.Commit, next *history.WorkflowExecu
 
 // ending reports whether the run was asked to end, also by what a commit brings.
 func (r *Run) ending(c *history.Commit) bool {
-	for _, e := range c.Brought {
+	for _, e := range c.InputEvents {
 		if e.Type() == history.TypeWorkflowExecutionCancelRequested {
 			return true
 		}

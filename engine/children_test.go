@@ -110,5 +110,5 @@ func (p *player) bring(a history.Attributes) {
 		p.printf("nobody waits for it")
 		return
 	}
-	p.step(engine.Task{Brought: awaited})
+	p.step(engine.Task{InputEvents: awaited})
 }

@@ -11,7 +11,7 @@ import (
 // scheduled of that, and what crashes kept from being sent, is among it.
 func (r *Run) closing(o *outbox) {
 	c := o.commit
-	started := r.started(c.Brought)
+	started := r.started(c.InputEvents)
 	if started == nil || c.Status == history.Void {
 		return
 	}
@@ -59,7 +59,7 @@ func (r *Run) leaves(c *history.Commit) (children, externals []int64) {
 		}
 	}
 	resolved := map[int64]bool{}
-	for _, e := range c.Brought {
+	for _, e := range c.InputEvents {
 		resolved[history.ResolutionOf(e.Attributes).ID()] = true
 	}
 	gone := func(id int64) bool { return resolved[id] }
@@ -73,8 +73,8 @@ func ordered(ids []int64) []int64 {
 
 // resetPoint is the first event that the run which goes on after a reset does not have; 0 where no reset closed this one.
 func resetPoint(c *history.Commit) int64 {
-	if len(c.Brought) == 1 {
-		if a, ok := c.Brought[0].Attributes.(*history.WorkflowExecutionTerminated); ok {
+	if len(c.InputEvents) == 1 {
+		if a, ok := c.InputEvents[0].Attributes.(*history.WorkflowExecutionTerminated); ok {
 			return a.ResetEventID
 		}
 	}

@@ -21,9 +21,9 @@ func longRun(t *testing.T, n int) *engine.Run {
 		signal := history.Of(&history.WorkflowExecutionSignaled{SignalName: "s"})
 		switch {
 		case slot == 0:
-			c.Brought = []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: "w"}), signal}
+			c.InputEvents = []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: "w"}), signal}
 		case slot%10 != 0:
-			c.Brought = []history.Event{signal, signal}
+			c.InputEvents = []history.Event{signal, signal}
 		}
 		if err := run.Append(c, 100); err != nil {
 			t.Fatal(err)

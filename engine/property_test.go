@@ -161,16 +161,16 @@ func (p *play) request(id string, u sent) engine.UpdateRequest {
 // happen runs the task of a happening, if anything happens at all.
 func (p *play) happen(s *enginetest.Harness, i int, h happening) {
 	s.Advance(h.Pass)
-	task := engine.Task{Brought: bring(s, h.Events)}
+	task := engine.Task{InputEvents: bring(s, h.Events)}
 	for j, u := range h.Updates {
 		task.Updates = append(task.Updates, p.request(fmt.Sprint(i, "-", j), u))
 	}
 	// Where a task is to be retried any request retries it, and may so leave a trace.
-	if u, ok := p.with[i]; ok && len(task.Brought)+len(task.Updates) > 0 && s.Run.State.Pending == history.PendingNone {
+	if u, ok := p.with[i]; ok && len(task.InputEvents)+len(task.Updates) > 0 && s.Run.State.Pending == history.PendingNone {
 		refused := []engine.UpdateRequest{p.request(fmt.Sprint("with ", i), u)}
 		task.Updates = slices.Insert(task.Updates, u.Request.N%(len(task.Updates)+1), refused...)
 	}
-	if len(task.Brought)+len(task.Updates) > 0 || h.Retry && s.Run.State.Pending == history.PendingRetry {
+	if len(task.InputEvents)+len(task.Updates) > 0 || h.Retry && s.Run.State.Pending == history.PendingRetry {
 		step(s, task)
 	}
 }
@@ -178,7 +178,7 @@ func (p *play) happen(s *enginetest.Harness, i int, h happening) {
 // step runs a task. Updates that fail together are tried one by one, so that one that fails takes no other down.
 func step(s *enginetest.Harness, task engine.Task) {
 	transition := s.Step(task)
-	if transition.Failure == nil || len(task.Brought) > 0 || len(task.Updates) < 2 {
+	if transition.Failure == nil || len(task.InputEvents) > 0 || len(task.Updates) < 2 {
 		return
 	}
 	for _, u := range task.Updates {
@@ -189,7 +189,7 @@ func step(s *enginetest.Harness, task engine.Task) {
 }
 
 // bring makes events of what is pending; each activity and each timer is resolved once.
-func bring(s *enginetest.Harness, wanted []event) (brought []history.Event) {
+func bring(s *enginetest.Harness, wanted []event) (inputEvents []history.Event) {
 	activities, timers := s.Activities(), s.Timers()
 	for _, e := range wanted {
 		var a history.Attributes
@@ -214,9 +214,9 @@ func bring(s *enginetest.Harness, wanted []event) (brought []history.Event) {
 			a = result(e.Kind, activities[n])
 			activities = slices.Delete(activities, n, n+1)
 		}
-		brought = append(brought, history.Of(a))
+		inputEvents = append(inputEvents, history.Of(a))
 	}
-	return brought
+	return inputEvents
 }
 
 func result(kind string, id int64) history.Attributes {

@@ -40,7 +40,7 @@ func parts(commits Commits) Commits {
 				return
 			}
 			for part := range c.Parts() {
-				empty := part.Task == nil && len(part.Brought) == 0 && len(part.Commands) == 0
+				empty := part.Task == nil && len(part.InputEvents) == 0 && len(part.Commands) == 0
 				if !empty && !yield(part, nil) {
 					return
 				}
@@ -87,7 +87,7 @@ func (r *Run) Reset(w *Writer, o *Reset, log Commits) ([]*history.Commit, error)
 	}
 	last := to.last()
 	last.Pending = history.PendingTask
-	last.Brought = r.renamed(w, to.task.Brought)
+	last.InputEvents = r.renamed(w, to.task.InputEvents)
 	last.Task = &history.Task{
 		Attempt: 1, Build: w.Build, HistoryBytes: r.State.Bytes,
 		Failure: &failure.Failure{Kind: failure.KindReset, Message: resetText(o.Reason)},
@@ -140,7 +140,7 @@ func (r *resetting) take(part *history.Commit) error {
 	}
 	switch {
 	case r.task != nil:
-		return r.readmit(part.Brought, part.Commands)
+		return r.readmit(part.InputEvents, part.Commands)
 	case part.Task != nil && part.TaskScheduledID() <= r.EventID && r.EventID < part.FirstCommandID():
 		r.task = part
 		return r.readmit(part.Commands)
@@ -150,13 +150,13 @@ func (r *resetting) take(part *history.Commit) error {
 
 // copy copies a part before the task.
 func (r *resetting) copy(part *history.Commit) error {
-	copied := &history.Commit{Time: part.Time, Task: part.Task, Brought: r.run.renamed(r.writer, part.Brought), Commands: part.Commands}
+	copied := &history.Commit{Time: part.Time, Task: part.Task, InputEvents: r.run.renamed(r.writer, part.InputEvents), Commands: part.Commands}
 	body, err := history.Encode(copied)
 	if err != nil {
 		return err
 	}
 	if r.size += len(body); r.size > r.MaxCommit*3/4 && len(r.last().Copied) > 0 { // the first commit has the start, however large that is
-		r.open(r.last().FirstBroughtID())
+		r.open(r.last().FirstInputEventID())
 		r.size = len(body)
 	}
 	r.last().Copy(copied)
@@ -182,12 +182,12 @@ func (r *Run) resetBuild(w *Writer) string {
 
 // renamed are events that were brought, with the one that opened the run as the new run has it. All its time is before it
 // again.
-func (r *Run) renamed(w *Writer, brought []history.Event) []history.Event {
-	opens := (&history.Commit{Brought: brought}).Opens()
+func (r *Run) renamed(w *Writer, inputEvents []history.Event) []history.Event {
+	opens := (&history.Commit{InputEvents: inputEvents}).Opens()
 	if opens == nil {
-		return brought
+		return inputEvents
 	}
-	return append([]history.Event{history.Of(r.reopens(w, opens))}, brought[1:]...)
+	return append([]history.Event{history.Of(r.reopens(w, opens))}, inputEvents[1:]...)
 }
 
 // reopens is the event that opened the run, as the new run has it.

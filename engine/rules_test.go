@@ -20,12 +20,12 @@ func endedBy(rules history.Rules, after ...history.Event) []*history.Commit {
 	end := history.Of(&history.WorkflowExecutionContinuedAsNew{NewRunID: history.NewRunID(2, [8]byte{7}), WorkflowType: "collector", Input: history.Payload(`["lap"]`)})
 	return []*history.Commit{
 		{
-			RunID: history.NewRunID(1, [8]byte{7}), FirstEventID: 1, Time: fireAt.Add(-time.Hour), Brought: []history.Event{started},
+			RunID: history.NewRunID(1, [8]byte{7}), FirstEventID: 1, Time: fireAt.Add(-time.Hour), InputEvents: []history.Event{started},
 			Task: &history.Task{Attempt: 1, Rules: rules}, Commands: []history.Event{history.Of(&history.TimerStarted{FireAt: fireAt})},
 		},
 		{
 			RunID: history.NewRunID(1, [8]byte{7}), Slot: 1, FirstEventID: 6, Time: fireAt, Status: history.ContinuedAsNew,
-			Brought: []history.Event{
+			InputEvents: []history.Event{
 				history.Of(&history.TimerFired{StartedEventID: 5}),
 				history.Of(&history.WorkflowExecutionSignaled{SignalName: "poke", Input: history.Payload(`"work"`)}),
 			},
@@ -74,7 +74,7 @@ func TestUpdateTheReturnForestalls(t *testing.T) {
 		return "over", nil
 	})
 	transition := s.Step(engine.Task{
-		Brought: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type, Input: history.Payload("null")})},
+		InputEvents: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: enginetest.Type, Input: history.Payload("null")})},
 		Updates: []engine.UpdateRequest{{ID: "u1", Name: "first", Input: history.Payload("null")}, {ID: "u2", Name: "second", Input: history.Payload("null")}, {ID: "u3", Name: "third"}},
 	})
 	if transition.Failure != nil || !transition.Commit.Status.Closed() {

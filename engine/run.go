@@ -68,7 +68,7 @@ func (r *Run) Accepts(c *history.Commit) error {
 	if c.Slot != s.NextSlot || c.FirstEventID != s.NextEventID || s.Status.Closed() {
 		return corrupt("slot %d does not follow the log", c.Slot)
 	}
-	for _, e := range c.Brought {
+	for _, e := range c.InputEvents {
 		started, ok := e.Attributes.(*history.ChildWorkflowExecutionStarted)
 		if !s.pending(history.ResolutionOf(e.Attributes)) || ok && !s.awaitsStart(started.InitiatedEventID) {
 			return corrupt("%s resolves nothing that is pending", e.Type())
@@ -130,16 +130,16 @@ func (o *Options) Largest() int {
 }
 
 // draft is the commit that a writer makes next, without what its task adds.
-func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
+func (r *Run) draft(w *Writer, inputEvents []history.Event) *history.Commit {
 	s := r.State
 	c := &history.Commit{
 		ID: w.Commit, RunID: s.RunID, Slot: s.NextSlot, FirstEventID: s.NextEventID, Time: max(w.Now, s.LastTime),
-		Status: s.Status, Pending: s.Pending, Brought: brought, CausationIDs: w.CausationIDs, Expires: s.Expires,
+		Status: s.Status, Pending: s.Pending, InputEvents: inputEvents, CausationIDs: w.CausationIDs, Expires: s.Expires,
 	}
 	if r.State.NextSlot == 0 {
 		c.RunID = w.RunID
 	}
-	for _, e := range brought {
+	for _, e := range inputEvents {
 		c.Time = max(c.Time, r.earliest(e))
 	}
 	return c
@@ -147,16 +147,16 @@ func (r *Run) draft(w *Writer, brought []history.Event) *history.Commit {
 
 // Hold returns a commit of a run whose code is not run yet: it waits for its start delay, or for a message that runs it. What
 // it brought is handed to the first task.
-func (r *Run) Hold(w *Writer, brought []history.Event) *history.Commit {
-	c := r.draft(w, brought)
+func (r *Run) Hold(w *Writer, inputEvents []history.Event) *history.Commit {
+	c := r.draft(w, inputEvents)
 	c.Pending = history.PendingStart
 	return c
 }
 
 // Defer returns the commit that keeps what a task brings and leaves the task itself to a message, which it schedules: the two
 // together are too large for one commit.
-func (r *Run) Defer(w *Writer, brought []history.Event) *history.Commit {
-	c := r.draft(w, brought)
+func (r *Run) Defer(w *Writer, inputEvents []history.Event) *history.Commit {
+	c := r.draft(w, inputEvents)
 	c.Pending = history.PendingTask
 	return c
 }
@@ -170,11 +170,11 @@ func (r *Run) earliest(e history.Event) history.Timestamp {
 	return 0
 }
 
-func (r *Run) started(brought []history.Event) *history.WorkflowExecutionStarted {
+func (r *Run) started(inputEvents []history.Event) *history.WorkflowExecutionStarted {
 	if r.State.Started != nil {
 		return r.State.Started
 	}
-	return (&history.Commit{Brought: brought}).Opens()
+	return (&history.Commit{InputEvents: inputEvents}).Opens()
 }
 
 // End returns the commit that closes an open run from outside, without running any code: e is a
@@ -207,7 +207,7 @@ func (r *Run) Pinned(next *history.Commit) string {
 	if next.FromReset() {
 		return build // where it was pinned before is in the history, and does not hold any more
 	}
-	for _, e := range next.Brought {
+	for _, e := range next.InputEvents {
 		if moved, ok := e.Attributes.(*history.WorkflowExecutionOptionsUpdated); ok {
 			build = moved.Build
 		}

@@ -57,7 +57,7 @@ func (p *player) play(d *datadriven.TestData) {
 	case "start":
 		p.start(arg(d, "type"), arg(d, "input"), arg(d, "build"))
 	case "complete", "fail", "canceled", "signal", "cancel", "fire", "move", "fail-update":
-		p.step(engine.Task{Brought: []history.Event{p.event(d)}})
+		p.step(engine.Task{InputEvents: []history.Event{p.event(d)}})
 	case "several":
 		p.several(d)
 	case "update":
@@ -149,7 +149,7 @@ func (p *player) several(d *datadriven.TestData) {
 		if cmd == "update" {
 			task.Updates = append(task.Updates, p.requests(one)...)
 		} else {
-			task.Brought = append(task.Brought, p.event(one))
+			task.InputEvents = append(task.InputEvents, p.event(one))
 		}
 	}
 	p.step(task)
@@ -169,7 +169,7 @@ func (p *player) start(typ, input, build string) {
 	p.close()
 	p.run, p.commits, p.build = engine.NewRun("script", 1), 0, "build-1"
 	p.clock = history.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
-	p.step(engine.Task{Brought: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input), Build: build})}})
+	p.step(engine.Task{InputEvents: []history.Event{history.Of(&history.WorkflowExecutionStarted{WorkflowType: typ, Input: payload(input), Build: build})}})
 }
 
 // code is the instance, made anew where there is none.
@@ -191,7 +191,7 @@ func (p *player) newInstance(typ string) *engine.Instance {
 
 func (p *player) step(task engine.Task) {
 	if len(p.run.Log) == 0 {
-		p.instance = p.newInstance(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted).WorkflowType)
+		p.instance = p.newInstance(task.InputEvents[0].Attributes.(*history.WorkflowExecutionStarted).WorkflowType)
 	}
 	transition := p.runLocals(p.code(), p.run.Step(p.code(), p.writer(), task))
 	for i, u := range transition.Updates {
@@ -300,7 +300,7 @@ func (p *player) replay() {
 		for i, e := range c.Commands {
 			matched = append(matched, fmt.Sprintf("%d %s", c.FirstCommandID()+int64(i), e.Type()))
 		}
-		p.printf("slot %d: futures %v; brought %d events; matched and removed %q; futures %v", c.Slot, before, len(c.Brought), matched, in.PendingFutures())
+		p.printf("slot %d: futures %v; brought %d events; matched and removed %q; futures %v", c.Slot, before, len(c.InputEvents), matched, in.PendingFutures())
 	}
 }
 

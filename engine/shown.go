@@ -152,7 +152,7 @@ func (r *Run) Shown(next ...*history.Commit) Shown {
 	shown := r.State.Shown
 	for _, c := range next {
 		for part := range c.Parts() {
-			for _, e := range part.Brought {
+			for _, e := range part.InputEvents {
 				shown = shown.after(e)
 			}
 			for _, e := range part.Commands {

@@ -58,7 +58,7 @@ func (s *splits) begin(a *Activation) {
 		return
 	}
 	s.limit = a.MaxBytes - min(commitHeader, a.MaxBytes/8)
-	for _, e := range a.Brought {
+	for _, e := range a.InputEvents {
 		s.bytes += sizeOf(e.Attributes)
 	}
 }

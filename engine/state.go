@@ -139,8 +139,8 @@ func (s *State) Apply(c *history.Commit, size int) error {
 
 // fold folds in a part of a commit: one that a reset has copied, or what the commit itself adds.
 func (s *State) fold(c, part *history.Commit) error {
-	id := part.FirstBroughtID()
-	for _, e := range part.Brought {
+	id := part.FirstInputEventID()
+	for _, e := range part.InputEvents {
 		if err := s.bring(id, e); err != nil {
 			return err
 		}

@@ -11,13 +11,13 @@ import (
 
 // Task is what a workflow task brings to a run.
 type Task struct {
-	// Brought are durable events.
-	Brought []history.Event
+	// InputEvents are durable events.
+	InputEvents []history.Event
 	// Updates are requests to deliver.
 	Updates []UpdateRequest
 	// Attempt is the number of a transient attempt, for a task that brings nothing and retries one that failed.
 	Attempt int
-	// CheckSignals has signals among Brought refused whose values the code is known not to decode.
+	// CheckSignals has signals among InputEvents refused whose values the code is known not to decode.
 	CheckSignals bool
 	// First says that it is the first task of a run that was held: what it brings is in the log already.
 	First bool
@@ -125,7 +125,7 @@ func (r *Run) blame(in *Instance, c *history.Commit, err error) string {
 func (r *Run) checked(in *Instance, b *begun, blamed string, t *Transition) *Transition {
 	t.Blamed = blamed
 	if b.task.CheckSignals {
-		if err := in.refuse(b.task.Brought); err != nil {
+		if err := in.refuse(b.task.InputEvents); err != nil {
 			return &Transition{Refused: err, Task: b.commit.Task}
 		}
 	}
@@ -182,8 +182,8 @@ func (r *Run) Fail(w *Writer, task Task, f *failure.Failure) *Transition {
 
 // begin is the commit of a task before its code has run.
 func (r *Run) begin(w *Writer, task Task) *history.Commit {
-	c := r.draft(w, task.Brought)
-	for _, e := range task.Brought {
+	c := r.draft(w, task.InputEvents)
+	for _, e := range task.InputEvents {
 		if t := r.State.Timers[history.ResolutionOf(e.Attributes).Timer]; t != nil {
 			c.Time = max(c.Time, t.FireAt) // no timer fires early
 		}
@@ -201,7 +201,7 @@ func (r *Run) begin(w *Writer, task Task) *history.Commit {
 
 func (r *Run) kind(task Task) history.TaskKind {
 	switch {
-	case len(task.Brought) > 0, task.First, r.State.Pending == history.PendingTask:
+	case len(task.InputEvents) > 0, task.First, r.State.Pending == history.PendingTask:
 		return history.Normal
 	case r.State.Pending == history.PendingRetry:
 		return history.Transient
@@ -215,7 +215,7 @@ func (r *Run) activate(in *Instance, w *Writer, c *history.Commit, task Task) (*
 	}
 	in.updates.inFlight, in.updates.bytes, in.updates.accepted = r.State.UpdatesInFlight, r.State.UpdateBytesInFlight, len(r.State.Updates)
 	result, err := in.Activate(&Activation{
-		FirstEventID: c.FirstEventID, Time: c.Time, Brought: task.Brought, Updates: task.Updates, Limits: w.Options.Limits, Rules: c.Task.Rules,
+		FirstEventID: c.FirstEventID, Time: c.Time, InputEvents: task.InputEvents, Updates: task.Updates, Limits: w.Options.Limits, Rules: c.Task.Rules,
 		MaxBytes: w.Options.MaxCommit, MaxStarts: w.Options.MaxStarts, MaxConditions: w.Options.MaxConditions,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: w.NextRunID,
 	})

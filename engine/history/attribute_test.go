@@ -34,7 +34,7 @@ func shown() []history.Event {
 // What was written once can be read for ever: the bytes in the file are never rewritten.
 func TestDecodeWhatIsShown(t *testing.T) {
 	t.Parallel()
-	want := &history.Commit{RunID: "1-x", FirstEventID: 1, Brought: shown()}
+	want := &history.Commit{RunID: "1-x", FirstEventID: 1, InputEvents: shown()}
 	text, err := os.ReadFile("testdata/shown-v1.hex")
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ type stored struct {
 	Status       Status        `cbor:"5,keyasint,omitempty"`
 	Pending      Pending       `cbor:"6,keyasint,omitempty"`
 	Task         *Task         `cbor:"7,keyasint,omitempty"`
-	Brought      []Event       `cbor:"8,keyasint,omitempty"`
+	InputEvents      []Event       `cbor:"8,keyasint,omitempty"`
 	Commands     []Event       `cbor:"9,keyasint,omitempty"`
 	CausationIDs []CausationID `cbor:"10,keyasint,omitempty"`
 	Expires      Timestamp     `cbor:"11,keyasint,omitempty"`
@@ -50,7 +50,7 @@ type stored struct {
 type copied struct {
 	Time     Timestamp `cbor:"4,keyasint"`
 	Task     *Task     `cbor:"7,keyasint,omitempty"`
-	Brought  []Event   `cbor:"8,keyasint,omitempty"`
+	InputEvents  []Event   `cbor:"8,keyasint,omitempty"`
 	Commands []Event   `cbor:"9,keyasint,omitempty"`
 }
 
@@ -80,10 +80,10 @@ func must[T any](v T, err error) T {
 func Encode(c *Commit) ([]byte, error) {
 	s := stored{
 		ID: c.ID, RunID: c.RunID, FirstEventID: c.FirstEventID, Time: c.Time, Status: c.Status, Pending: c.Pending,
-		Task: c.Task, Brought: c.Brought, Commands: c.Commands, CausationIDs: c.CausationIDs, Expires: c.Expires, Beside: c.Beside,
+		Task: c.Task, InputEvents: c.InputEvents, Commands: c.Commands, CausationIDs: c.CausationIDs, Expires: c.Expires, Beside: c.Beside,
 	}
 	for _, part := range c.Copied {
-		s.Copied = append(s.Copied, copied{part.Time, part.Task, part.Brought, part.Commands})
+		s.Copied = append(s.Copied, copied{part.Time, part.Task, part.InputEvents, part.Commands})
 	}
 	w := newBody()
 	writeStored(w, &s)
@@ -122,10 +122,10 @@ func decode(slot uint32, data []byte, names *wire.Names) (*Commit, error) {
 func (s *stored) commit(slot uint32) (*Commit, error) {
 	c := &Commit{
 		ID: s.ID, RunID: s.RunID, Slot: slot, FirstEventID: s.FirstEventID, Time: s.Time, Status: s.Status,
-		Pending: s.Pending, Task: s.Task, Brought: s.Brought, Commands: s.Commands, CausationIDs: s.CausationIDs, Expires: s.Expires, Beside: s.Beside,
+		Pending: s.Pending, Task: s.Task, InputEvents: s.InputEvents, Commands: s.Commands, CausationIDs: s.CausationIDs, Expires: s.Expires, Beside: s.Beside,
 	}
 	for _, part := range s.Copied {
-		c.Copy(&Commit{Time: part.Time, Task: part.Task, Brought: part.Brought, Commands: part.Commands})
+		c.Copy(&Commit{Time: part.Time, Task: part.Task, InputEvents: part.InputEvents, Commands: part.Commands})
 	}
 	for part := range c.Parts() {
 		if part.Task != nil && part.Task.Rules > CurrentRules {

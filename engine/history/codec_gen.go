@@ -2313,17 +2313,17 @@ func writeStored(w *wire.Writer, a *stored) {
 		w.Uint(7)
 		writeTask(w, a.Task)
 	}
-	if len(a.Brought) == 0 {
+	if len(a.InputEvents) == 0 {
 		n--
 	} else {
 		w.Uint(8)
-		if a.Brought == nil {
+		if a.InputEvents == nil {
 			w.Null()
 		} else {
-			w.Array(len(a.Brought))
+			w.Array(len(a.InputEvents))
 		}
-		for i := range a.Brought {
-			writeEvent(w, &a.Brought[i])
+		for i := range a.InputEvents {
+			writeEvent(w, &a.InputEvents[i])
 		}
 	}
 	if len(a.Commands) == 0 {
@@ -2403,9 +2403,9 @@ func readStored(r *wire.Reader, a *stored) {
 			}
 		case 8:
 			if n, null := r.Array(1); !null {
-				a.Brought = make([]Event, n)
-				for i := range a.Brought {
-					readEvent(r, &a.Brought[i])
+				a.InputEvents = make([]Event, n)
+				for i := range a.InputEvents {
+					readEvent(r, &a.InputEvents[i])
 				}
 			}
 		case 9:
@@ -2752,17 +2752,17 @@ func writeCopied(w *wire.Writer, a *copied) {
 		w.Uint(7)
 		writeTask(w, a.Task)
 	}
-	if len(a.Brought) == 0 {
+	if len(a.InputEvents) == 0 {
 		n--
 	} else {
 		w.Uint(8)
-		if a.Brought == nil {
+		if a.InputEvents == nil {
 			w.Null()
 		} else {
-			w.Array(len(a.Brought))
+			w.Array(len(a.InputEvents))
 		}
-		for i := range a.Brought {
-			writeEvent(w, &a.Brought[i])
+		for i := range a.InputEvents {
+			writeEvent(w, &a.InputEvents[i])
 		}
 	}
 	if len(a.Commands) == 0 {
@@ -2794,9 +2794,9 @@ func readCopied(r *wire.Reader, a *copied) {
 			}
 		case 8:
 			if n, null := r.Array(1); !null {
-				a.Brought = make([]Event, n)
-				for i := range a.Brought {
-					readEvent(r, &a.Brought[i])
+				a.InputEvents = make([]Event, n)
+				for i := range a.InputEvents {
+					readEvent(r, &a.InputEvents[i])
 				}
 			}
 		case 9:

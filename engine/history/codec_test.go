@@ -84,11 +84,11 @@ func TestCommitsAreEncodedAsByTheLibrary(t *testing.T) {
 	for seed := range uint64(200) {
 		var s stored
 		fill(&s, seed, seed > 10)
-		for _, e := range [][]Event{s.Brought, s.Commands} {
+		for _, e := range [][]Event{s.InputEvents, s.Commands} {
 			dropEmpty(e)
 		}
 		for _, c := range s.Copied {
-			dropEmpty(c.Brought)
+			dropEmpty(c.InputEvents)
 			dropEmpty(c.Commands)
 		}
 		want := library(t, []byte{version}, &s)
@@ -141,7 +141,7 @@ func TestFloatsAreEncodedAsByTheLibrary(t *testing.T) {
 func TestWhatIsNotStored(t *testing.T) {
 	t.Parallel()
 	for _, e := range []Event{{}, Of(&WorkflowTaskScheduled{})} {
-		if body, err := Encode(&Commit{Brought: []Event{e}}); err == nil {
+		if body, err := Encode(&Commit{InputEvents: []Event{e}}); err == nil {
 			t.Errorf("%v is encoded: %x", e, body)
 		}
 		if body, err := EncodeBody(e); err == nil {
@@ -291,7 +291,7 @@ func TestDeepFailures(t *testing.T) {
 		f := caused(causes)
 		event := Of(&ActivityTaskFailed{Failure: f})
 		for _, v := range []any{
-			f, event, event.Attributes, &Commit{Brought: []Event{event}}, &Commit{Task: &Task{Failure: f}},
+			f, event, event.Attributes, &Commit{InputEvents: []Event{event}}, &Commit{Task: &Task{Failure: f}},
 			&Commit{Copied: []*Commit{{Commands: []Event{event}}}}, &Commit{Copied: []*Commit{{Task: &Task{Failure: f}}}},
 		} {
 			body, err := encodeAny(v)
@@ -336,8 +336,8 @@ func TestListsOfTheSmallestItems(t *testing.T) {
 	for _, s := range []*stored{
 		{Copied: make([]copied, items)},
 		{CausationIDs: make([]CausationID, items)},
-		{Brought: []Event{Of(smallest)}, Commands: []Event{Of(&ActivityTaskScheduled{Header: make(Header, items)})}},
-		{Copied: []copied{{Brought: []Event{Of(smallest)}, Commands: []Event{Of(smallest)}}, {}}},
+		{InputEvents: []Event{Of(smallest)}, Commands: []Event{Of(&ActivityTaskScheduled{Header: make(Header, items)})}},
+		{Copied: []copied{{InputEvents: []Event{Of(smallest)}, Commands: []Event{Of(smallest)}}, {}}},
 	} {
 		w := newBody()
 		writeStored(w, s)
@@ -394,7 +394,7 @@ func FuzzDecodeLikeLibrary(f *testing.F) {
 	for seed := range uint64(20) {
 		s := &stored{}
 		fill(s, seed, true)
-		dropEmpty(s.Brought)
+		dropEmpty(s.InputEvents)
 		dropEmpty(s.Commands)
 		w := newBody()
 		if writeStored(w, s); len(s.Copied) == 0 {

@@ -144,8 +144,8 @@ type Commit struct {
 	Pending Pending
 	// Task is its workflow task; nil where it has none.
 	Task *Task
-	// Brought are the events that the task brought to the code.
-	Brought []Event
+	// InputEvents are the events that the task brought to the code.
+	InputEvents []Event
 	// Commands are the events that the code's commands became, in the order in which it issued them.
 	Commands []Event
 	// CausationIDs are the causation ids of the messages that triggered it; none where a request did.
@@ -160,8 +160,8 @@ type Commit struct {
 // taskEvents is how many ids a workflow task reserves: scheduled, started, and its end.
 const taskEvents = 3
 
-// FirstBroughtID is the id of the first event that its task brought: the first that is not copied.
-func (c *Commit) FirstBroughtID() int64 {
+// FirstInputEventID is the id of the first event that its task brought: the first that is not copied.
+func (c *Commit) FirstInputEventID() int64 {
 	if n := len(c.Copied); n > 0 {
 		return c.Copied[n-1].NextEventID()
 	}
@@ -171,8 +171,8 @@ func (c *Commit) FirstBroughtID() int64 {
 // Copy adds a copy of another run's commit, before the commit's own events.
 func (c *Commit) Copy(part *Commit) {
 	c.Copied = append(c.Copied, &Commit{
-		ID: c.ID, RunID: c.RunID, Slot: c.Slot, FirstEventID: c.FirstBroughtID(), Time: part.Time, Status: c.Status,
-		Task: part.Task, Brought: part.Brought, Commands: part.Commands,
+		ID: c.ID, RunID: c.RunID, Slot: c.Slot, FirstEventID: c.FirstInputEventID(), Time: part.Time, Status: c.Status,
+		Task: part.Task, InputEvents: part.InputEvents, Commands: part.Commands,
 	})
 }
 
@@ -195,19 +195,19 @@ func (c *Commit) FromReset() bool {
 
 // Deferred reports whether the commit keeps what a task brought, and leaves the task itself to a message.
 func (c *Commit) Deferred() bool {
-	return c.Pending == PendingTask && c.Task == nil && len(c.Brought) > 0 && len(c.Copied) == 0
+	return c.Pending == PendingTask && c.Task == nil && len(c.InputEvents) > 0 && len(c.Copied) == 0
 }
 
 // Opens is the event that opens a run, if the commit has it; nil otherwise.
 func (c *Commit) Opens() *WorkflowExecutionStarted {
-	brought := c.Brought
+	inputEvents := c.InputEvents
 	if len(c.Copied) > 0 {
-		brought = c.Copied[0].Brought
+		inputEvents = c.Copied[0].InputEvents
 	}
-	if len(brought) == 0 {
+	if len(inputEvents) == 0 {
 		return nil
 	}
-	started, _ := brought[0].Attributes.(*WorkflowExecutionStarted)
+	started, _ := inputEvents[0].Attributes.(*WorkflowExecutionStarted)
 	return started
 }
 
@@ -223,8 +223,8 @@ func (c *Commit) last() Attributes {
 	switch {
 	case len(c.Commands) > 0:
 		return c.Commands[len(c.Commands)-1].Attributes
-	case len(c.Brought) > 0:
-		return c.Brought[len(c.Brought)-1].Attributes
+	case len(c.InputEvents) > 0:
+		return c.InputEvents[len(c.InputEvents)-1].Attributes
 	}
 	return nil
 }
@@ -239,12 +239,12 @@ func (c *Commit) TaskScheduledID() int64 {
 	if c.Task == nil {
 		return 0
 	}
-	return c.FirstBroughtID() + int64(len(c.Brought))
+	return c.FirstInputEventID() + int64(len(c.InputEvents))
 }
 
 // FirstCommandID is the id of the first command event.
 func (c *Commit) FirstCommandID() int64 {
-	id := c.FirstBroughtID() + int64(len(c.Brought))
+	id := c.FirstInputEventID() + int64(len(c.InputEvents))
 	if c.Task != nil {
 		id += taskEvents
 	}
@@ -256,7 +256,7 @@ func (c *Commit) NextEventID() int64 { return c.FirstCommandID() + int64(len(c.C
 
 // Fence reports whether the commit is a fence: it has no event and changes nothing.
 func (c *Commit) Fence() bool {
-	return c.Task == nil && len(c.Brought) == 0 && len(c.Commands) == 0 && len(c.Copied) == 0
+	return c.Task == nil && len(c.InputEvents) == 0 && len(c.Commands) == 0 && len(c.Copied) == 0
 }
 
 // Failed reports whether the commit's task failed, so that what it brought still waits to be processed.
@@ -266,7 +266,7 @@ func (c *Commit) Failed() bool { return c.Task != nil && c.Task.Failure != nil }
 func (c *Commit) Batches() int {
 	n, last := 0, c.NextEventID() // with which a part begins that has no events, as a fence is
 	for i := len(c.Copied); i >= 0; i-- {
-		first := c.FirstBroughtID()
+		first := c.FirstInputEventID()
 		if i < len(c.Copied) {
 			first = c.Copied[i].FirstEventID
 		}
@@ -292,7 +292,7 @@ func (c *Commit) Events() []Numbered {
 		add := func(e Event) {
 			events = append(events, Numbered{ID: c.FirstEventID + int64(len(events)), Time: part.Time, Event: e})
 		}
-		for _, e := range part.Brought {
+		for _, e := range part.InputEvents {
 			add(e)
 		}
 		if part.Task != nil {

@@ -27,7 +27,7 @@ func typical() *history.Commit {
 	return &history.Commit{
 		ID: id, RunID: history.NewRunID(1, [8]byte{1, 2, 3}), Slot: 3, FirstEventID: 15, Time: moment,
 		Task:    &history.Task{Attempt: 1, Build: "a1b2c3d4e5f6", HistoryBytes: 812},
-		Brought: []history.Event{history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 14, Attempt: 1, Result: history.Payload(`{"total":42}`)})},
+		InputEvents: []history.Event{history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 14, Attempt: 1, Result: history.Payload(`{"total":42}`)})},
 		Commands: []history.Event{history.Of(&history.ActivityTaskScheduled{
 			ActivityType: "charge", Input: history.Payload(`{"amount":42,"card":"tok_123"}`), StartToClose: history.Duration(10 * time.Second),
 			Retry: history.RetryPolicy{InitialInterval: history.Duration(time.Second), BackoffCoefficient: 2, MaximumInterval: history.Duration(100 * time.Second)},
@@ -44,7 +44,7 @@ func everything() *history.Commit {
 	c.Status, c.Pending, c.Expires = history.Failed, history.PendingRetry, moment.Add(time.Hour)
 	c.Task = &history.Task{Kind: history.Transient, Attempt: 3, Failure: f, Build: "b", HistoryBytes: 1, SuggestContinueAsNew: true}
 	retry := history.RetryPolicy{InitialInterval: 1, BackoffCoefficient: 1.5, MaximumInterval: 2, MaximumAttempts: 3, NonRetryableTypes: []string{"declined"}}
-	c.Brought = events(
+	c.InputEvents = events(
 		&history.WorkflowExecutionStarted{WorkflowType: "cart", Input: p, RequestID: "r", RunTimeout: 5},
 		&history.WorkflowExecutionSignaled{SignalName: "note", Input: p, RequestID: "r"},
 		&history.WorkflowExecutionCancelRequested{Reason: "why"},

@@ -66,7 +66,7 @@ func EventsAfter(batches int, log []*history.Commit, from int64, limit, bytes in
 		}
 		starts := map[int64]bool{} // the ids with which batches begin
 		for part := range c.Parts() {
-			starts[part.FirstBroughtID()] = true
+			starts[part.FirstInputEventID()] = true
 		}
 		for _, e := range c.Events() {
 			if starts[e.ID] {

@@ -15,11 +15,11 @@ func TestEventsAreBounded(t *testing.T) {
 	t.Parallel()
 	const size = 10 << 10
 	first := history.Of(&history.WorkflowExecutionStarted{})
-	log := []*history.Commit{{RunID: "1-0", Brought: []history.Event{first}}}
+	log := []*history.Commit{{RunID: "1-0", InputEvents: []history.Event{first}}}
 	for slot := range 20 {
 		body := []byte(fmt.Sprintf("%q", make([]byte, size/4))) // four characters for each byte
 		next := log[len(log)-1].NextEventID()
-		log = append(log, &history.Commit{RunID: "1-0", Slot: uint32(slot + 1), FirstEventID: next, Brought: []history.Event{history.Of(&history.WorkflowExecutionSignaled{SignalName: "poke", Input: body})}})
+		log = append(log, &history.Commit{RunID: "1-0", Slot: uint32(slot + 1), FirstEventID: next, InputEvents: []history.Event{history.Of(&history.WorkflowExecutionSignaled{SignalName: "poke", Input: body})}})
 	}
 	last := log[len(log)-1].NextEventID() - 1
 	for _, test := range []struct {

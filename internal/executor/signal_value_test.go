@@ -144,7 +144,7 @@ func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	fireAt := history.At(time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC))
 	commits := []*history.Commit{{
 		RunID: history.NewRunID(1, [8]byte{7}), FirstEventID: 1, Time: fireAt.Add(-time.Hour), Task: &history.Task{Attempt: 1},
-		Brought: []history.Event{
+		InputEvents: []history.Event{
 			history.Of(&history.WorkflowExecutionStarted{WorkflowType: "listener", Input: history.Payload("0")}),
 			history.Of(&history.WorkflowExecutionSignaled{SignalName: "spoken", Input: history.Payload("17")}),
 		},

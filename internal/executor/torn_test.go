@@ -518,10 +518,10 @@ func (l *oldLog) Append(ctx context.Context, items ...store.Item) error {
 			l.t.Error(err)
 			continue
 		}
-		if len(c.Brought) == 0 {
+		if len(c.InputEvents) == 0 {
 			continue
 		}
-		if end, ok := c.Brought[len(c.Brought)-1].Attributes.(*history.WorkflowExecutionTerminated); ok && end.ReplacedBy != "" {
+		if end, ok := c.InputEvents[len(c.InputEvents)-1].Attributes.(*history.WorkflowExecutionTerminated); ok && end.ReplacedBy != "" {
 			l.replaced++
 			end.ReplacedBy = ""
 			if items[i].Body, err = history.Encode(c); err != nil {

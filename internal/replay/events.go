@@ -70,7 +70,7 @@ func commit(events []api.HistoryEvent) (*history.Commit, error) {
 		case isTaskStep(e.Attributes):
 			return nil, wrong("event %d is a %s that does not belong there", e.ID, e.Type)
 		case c.Task == nil && !byCode(e.Attributes):
-			c.Brought = append(c.Brought, history.Of(e.Attributes))
+			c.InputEvents = append(c.InputEvents, history.Of(e.Attributes))
 		default:
 			c.Commands = append(c.Commands, history.Of(e.Attributes))
 		}

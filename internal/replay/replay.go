@@ -56,7 +56,7 @@ func again(in *engine.Instance, c *history.Commit) error {
 		return in.Replay(c)
 	}
 	result, err := in.Activate(&engine.Activation{
-		FirstEventID: c.FirstEventID, Time: c.Time, Brought: c.Brought, Updates: accepted(c), Recorded: append([]history.Event{}, c.Commands...), Rules: c.Task.Rules,
+		FirstEventID: c.FirstEventID, Time: c.Time, InputEvents: c.InputEvents, Updates: accepted(c), Recorded: append([]history.Event{}, c.Commands...), Rules: c.Task.Rules,
 		HistoryBytes: c.Task.HistoryBytes, SuggestContinueAsNew: c.Task.SuggestContinueAsNew, NextRunID: c.NextRun(),
 	})
 	if err != nil {

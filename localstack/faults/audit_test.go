@@ -113,7 +113,7 @@ func (d *deployment) audit(t *testing.T, types *engine.Registry, k *talk) {
 
 func count(r *engine.Run, typ history.Type) (n int) {
 	for _, c := range r.Log {
-		for _, e := range c.Brought {
+		for _, e := range c.InputEvents {
 			if e.Type() == typ {
 				n++
 			}

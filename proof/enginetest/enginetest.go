@@ -179,7 +179,7 @@ func (s *Harness) Bring(events ...history.Attributes) *engine.Transition {
 	s.t.Helper()
 	var task engine.Task
 	for _, a := range events {
-		task.Brought = append(task.Brought, history.Of(a))
+		task.InputEvents = append(task.InputEvents, history.Of(a))
 	}
 	return s.Step(task)
 }

@@ -24,10 +24,10 @@ func Record(typ string, n, together int) (*Recording, error) {
 	in := engine.NewInstance(rec.code, "bench", history.NewRunID(1, [8]byte{1}))
 	defer in.Close()
 	number := byte(0)
-	play := func(brought ...history.Event) error {
+	play := func(inputEvents ...history.Event) error {
 		number++
 		w := &engine.Writer{Now: history.At(time.Now()), Commit: history.CommitID{number}, RunID: history.NewRunID(1, [8]byte{1}), Build: "bench"}
-		t := run.Step(in, w, engine.Task{Brought: brought})
+		t := run.Step(in, w, engine.Task{InputEvents: inputEvents})
 		if t.Failure != nil {
 			return t.Failure.Err()
 		}

@@ -206,7 +206,7 @@ func (a *audit) interrupted(run *engine.Run, c *history.Commit) {
 	if c.FromReset() {
 		return // the attempt was one of the run before
 	}
-	for _, e := range c.Brought {
+	for _, e := range c.InputEvents {
 		t, ok := e.Attributes.(*history.ActivityTaskTimedOut)
 		if !ok || !strings.Contains(t.Failure.Message, "interrupted") {
 			continue

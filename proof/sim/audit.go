@@ -155,7 +155,7 @@ func (a *audit) run(k store.Key, c *history.Commit) *engine.Run {
 
 func sketch(c *history.Commit) string {
 	text := ""
-	for _, e := range slices.Concat(c.Brought, c.Commands) {
+	for _, e := range slices.Concat(c.InputEvents, c.Commands) {
 		text += " " + e.Type().String()
 	}
 	if len(c.Copied) > 0 {
@@ -567,11 +567,11 @@ func (a *audit) checkReset(r resetAck) {
 			return
 		}
 	}
-	a.checkBrought(r, base, run)
+	a.checkInputEvents(r, base, run)
 }
 
-// checkBrought compares what a run had with what the run has that a reset made of it.
-func (a *audit) checkBrought(r resetAck, base, run *engine.Run) {
+// checkInputEvents compares what a run had with what the run has that a reset made of it.
+func (a *audit) checkInputEvents(r resetAck, base, run *engine.Run) {
 	has := map[string]bool{}
 	for _, c := range run.Log {
 		for _, e := range c.Events() {

@@ -124,7 +124,7 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	if c.FromReset() {
 		return // a timer of the run before may have been rewritten
 	}
-	for _, e := range c.Brought {
+	for _, e := range c.InputEvents {
 		fired, ok := e.Attributes.(*history.TimerFired)
 		if timer := run.State.Timers[history.ResolutionOf(e.Attributes).Timer]; ok && timer != nil && c.Time < timer.FireAt {
 			a.s.fail("%s: the timer of event %d is due at %v, and fires at %v", c.RunID, fired.StartedEventID, timer.FireAt.Time(), c.Time.Time())

@@ -263,7 +263,7 @@ func (v *events) commit(run *engine.Run, c *history.Commit) *model.Commit {
 		out.Sched = append(out.Sched, model.Owing{Kind: model.Kind(m.Kind), Event: int32(m.EventID)})
 	}
 	for part := range c.Parts() {
-		for _, e := range slices.Concat(part.Brought, part.Commands) {
+		for _, e := range slices.Concat(part.InputEvents, part.Commands) {
 			v.event(out, run, e)
 		}
 	}

@@ -152,7 +152,7 @@ func firstTask(run *engine.Run) *history.Commit {
 
 // brings reports whether a commit brings something that came to its run from outside.
 func brings(c *history.Commit) bool {
-	return slices.ContainsFunc(c.Brought, func(e history.Event) bool {
+	return slices.ContainsFunc(c.InputEvents, func(e history.Event) bool {
 		switch e.Attributes.(type) {
 		case *history.WorkflowExecutionSignaled, *history.WorkflowExecutionCancelRequested:
 			return c.Opens() == nil

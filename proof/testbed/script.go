@@ -356,7 +356,7 @@ func (s *Script) history(id, run string) string {
 		if e.ID != int64(i)+1 {
 			s.t.Errorf("event %d of %s has the id %d", i+1, id, e.ID)
 		}
-		switch brings := brought[short[e.Type]]; {
+		switch brings := inputEvents[short[e.Type]]; {
 		case i == 0:
 		case !bringing && (brings || e.Type == "WorkflowTaskScheduled"):
 			b.WriteString("\n")
@@ -371,7 +371,7 @@ func (s *Script) history(id, run string) string {
 }
 
 // brought are the events that a task brings to the code, which stand before it.
-var brought = map[string]bool{
+var inputEvents = map[string]bool{
 	"ExecStarted": true, "Signaled": true, "CancelReq": true, "ActDone": true, "ActFailed": true, "ActTimedOut": true,
 	"ChildStarted": true, "ChildDone": true, "ChildFailed": true, "ChildTerminated": true, "ChildStartFailed": true, "SignalArrived": true,
 	"ActCanceled": true, "TimerFired": true, "ExecTerminated": true, "ExecTimedOut": true,

@@ -145,7 +145,7 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, r *api.StartRe
 			return nil, err
 		}
 		answer := &api.StartResponse{}
-		if run, _, err = commit.Open(ctx, t, nil, answer, engine.Task{Brought: []history.Event{history.Of(started)}}, trigger); err != nil {
+		if run, _, err = commit.Open(ctx, t, nil, answer, engine.Task{InputEvents: []history.Event{history.Of(started)}}, trigger); err != nil {
 			return nil, err
 		}
 	}

@@ -47,8 +47,8 @@ func opening(ctx context.Context, t *session.Session, id history.RunID, closed h
 		return w
 	}
 	w := writer()
-	started := engine.Delayed(task.Brought[0].Attributes.(*history.WorkflowExecutionStarted), w)
-	task.Brought[0] = history.Of(started)
+	started := engine.Delayed(task.InputEvents[0].Attributes.(*history.WorkflowExecutionStarted), w)
+	task.InputEvents[0] = history.Of(started)
 	if started.StartDelay == 0 {
 		transition := t.Code.FirstStep(ctx, run, w, task)
 		if transition.Refused != nil {
@@ -65,26 +65,26 @@ func opening(ctx context.Context, t *session.Session, id history.RunID, closed h
 	} else if closed != 0 {
 		w.Now = closed // from which the delay counts
 	}
-	held := held(t, run, w, task.Brought)
+	held := held(t, run, w, task.InputEvents)
 	return held, &engine.Transition{Commit: held[0].Commit}
 }
 
 // held makes the commits that open a run whose first task waits: one, or as many as hold the signals that come with it.
-func held(t *session.Session, run *engine.Run, w *engine.Writer, brought []history.Event) []*session.Change {
-	whole := &session.Change{Run: run, Commit: run.Hold(w, brought)}
-	if len(brought) == 1 || t.Fit(whole) {
+func held(t *session.Session, run *engine.Run, w *engine.Writer, inputEvents []history.Event) []*session.Change {
+	whole := &session.Change{Run: run, Commit: run.Hold(w, inputEvents)}
+	if len(inputEvents) == 1 || t.Fit(whole) {
 		return []*session.Change{whole}
 	}
 	var all []*session.Change
 	draft := engine.NewRun(run.WorkflowID, run.Number)
-	for len(brought) > 0 {
-		n := together(t, brought)
-		c := &session.Change{Run: run, Commit: draft.Hold(w, brought[:n]), Folds: true}
+	for len(inputEvents) > 0 {
+		n := together(t, inputEvents)
+		c := &session.Change{Run: run, Commit: draft.Hold(w, inputEvents[:n]), Folds: true}
 		t.Fit(c)
 		if err := draft.Append(c.Commit, len(c.Body)); err != nil {
 			return []*session.Change{whole} // which is too large, and so does not land
 		}
-		all, brought = append(all, c), brought[n:]
+		all, inputEvents = append(all, c), inputEvents[n:]
 		next := *w
 		next.Commit, w = t.World.ID(), &next
 	}

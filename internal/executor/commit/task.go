@@ -14,20 +14,20 @@ import (
 // deferred returns what a task comes to that does not fit into one commit, but does without the events that it brings: those are
 // kept, and a message runs the task. It returns nil where that is no help.
 func deferred(t *session.Session, run *engine.Run, transition *engine.Transition, task engine.Task, triggers ...*engine.Message) *engine.Transition {
-	if len(task.Brought) == 0 || len(task.Updates) > 0 || transition.Commit == nil {
+	if len(task.InputEvents) == 0 || len(task.Updates) > 0 || transition.Commit == nil {
 		return nil
 	}
 	rest := *transition.Commit
-	rest.Brought = nil
+	rest.InputEvents = nil
 	if t.Fit(&session.Change{Run: run, Commit: transition.Commit}) || !t.Fit(&session.Change{Run: run, Commit: &rest}) {
 		return nil
 	}
-	return &engine.Transition{Commit: run.Defer(t.Writer(triggers...), task.Brought)}
+	return &engine.Transition{Commit: run.Defer(t.Writer(triggers...), task.InputEvents)}
 }
 
 // Events commits what messages or a request bring, with what the code does about it.
 func Events(ctx context.Context, t *session.Session, run *engine.Run, events []history.Event, triggers ...*engine.Message) error {
-	return Task(ctx, t, run, engine.Task{Brought: events, CheckSignals: len(triggers) == 0}, triggers...)
+	return Task(ctx, t, run, engine.Task{InputEvents: events, CheckSignals: len(triggers) == 0}, triggers...)
 }
 
 // Task runs a task that messages brought, and commits it.

@@ -16,7 +16,7 @@ func Transition(ctx context.Context, t *session.Session, run *engine.Run, transi
 	var next *engine.Transition
 	if transition.Next != nil {
 		var opened []*session.Change
-		opened, next = opening(ctx, t, transition.NextRunID, transition.Commit.Time, engine.Task{Brought: transition.Next}, triggers...)
+		opened, next = opening(ctx, t, transition.NextRunID, transition.Commit.Time, engine.Task{InputEvents: transition.Next}, triggers...)
 		changes = append(changes, opened...)
 	}
 	if err := t.Commit(ctx, changes, triggers); err != nil {

@@ -53,7 +53,7 @@ func move(ctx context.Context, t *session.Session, run *engine.Run, moved histor
 	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early
 		return t.Commit(ctx, []*session.Change{{Run: run, Commit: run.Move(t.Writer(), moved)}}, nil)
 	}
-	transition, err := t.Step(ctx, run, engine.Task{Brought: []history.Event{moved}})
+	transition, err := t.Step(ctx, run, engine.Task{InputEvents: []history.Event{moved}})
 	if err != nil {
 		return err
 	}

@@ -252,7 +252,7 @@ func endedSo(ctx context.Context, t *session.Session, run *engine.Run, k *activi
 // activityEnd returns the event of a commit by which an activity has ended. It returns false if there is none.
 func activityEnd(c *history.Commit, activity int64) (history.Event, bool) {
 	for part := range c.Parts() {
-		for _, e := range part.Brought {
+		for _, e := range part.InputEvents {
 			if history.ResolutionOf(e.Attributes).Activity == activity {
 				return e, true
 			}

@@ -85,7 +85,7 @@ func (calls group) propose(ctx context.Context, t *session.Session) error {
 		t.Retire(transition)
 		if next := run.NextTask(); next != nil && transition.Left() {
 			// The workflow's function has returned, and the run closes in its next task, whoever brings that.
-			if err := commit.Task(ctx, t, run, engine.Task{Brought: []history.Event{history.Of(next)}}); err != nil {
+			if err := commit.Task(ctx, t, run, engine.Task{InputEvents: []history.Event{history.Of(next)}}); err != nil {
 				return err
 			}
 			return calls.try(ctx, t)

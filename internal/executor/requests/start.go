@@ -51,6 +51,6 @@ func start(ctx context.Context, t *session.Session, r *api.StartRequest, started
 	if err != nil || answer.RunID != "" {
 		return err
 	}
-	_, _, err = commit.Open(ctx, t, replaced, answer, engine.Task{Brought: []history.Event{history.Of(started)}})
+	_, _, err = commit.Open(ctx, t, replaced, answer, engine.Task{InputEvents: []history.Event{history.Of(started)}})
 	return err
 }

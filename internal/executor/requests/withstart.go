@@ -103,7 +103,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 		return err
 	}
 	call.answer, call.err = api.UpdateResponse{UpdateID: call.request.ID}, nil
-	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
+	run, transition, err := commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started)}, Updates: []engine.UpdateRequest{call.request}})
 	if err != nil {
 		return err
 	}
@@ -169,6 +169,6 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 	if err != nil {
 		return err
 	}
-	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{Brought: []history.Event{history.Of(w.started), signal}, CheckSignals: true})
+	_, _, err = commit.Open(ctx, t, replaced, &w.answer, engine.Task{InputEvents: []history.Event{history.Of(w.started), signal}, CheckSignals: true})
 	return err
 }

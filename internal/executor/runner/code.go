@@ -116,7 +116,7 @@ func (c *Code) FirstStep(ctx context.Context, run *engine.Run, w *engine.Writer,
 func (c *Code) step(ctx context.Context, run *engine.Run, w *engine.Writer, task engine.Task) *engine.Transition {
 	started, runID := run.State.Started, run.State.RunID
 	if run.State.NextSlot == 0 {
-		started, runID = task.Brought[0].Attributes.(*history.WorkflowExecutionStarted), w.RunID
+		started, runID = task.InputEvents[0].Attributes.(*history.WorkflowExecutionStarted), w.RunID
 	}
 	in, began := c.ensure(run, runID, started), c.host.Now()
 	in.BoundValidators(c.options.ValidateFor, func(fn func()) bool { return c.validate(in, fn) })

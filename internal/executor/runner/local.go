@@ -32,7 +32,7 @@ func (c *Code) locals(ctx context.Context, in *engine.Instance, run *engine.Run,
 	}
 	whole := c.options.LocalFor
 	l := &localTask{
-		Code: c, run: Ident(run, w.RunID, (&history.Commit{Brought: task.Brought}).Opens()), commit: w.Commit,
+		Code: c, run: Ident(run, w.RunID, (&history.Commit{InputEvents: task.InputEvents}).Opens()), commit: w.Commit,
 		end: history.At(c.began.Add(whole)), whole: whole, speculative: len(task.Updates)+len(run.State.Admitted) > 0,
 	}
 	for len(transition.Locals) > 0 {

@@ -37,7 +37,7 @@ func (t *Tasks) Ran(ctx context.Context, run *engine.Run, w *engine.Writer, task
 	}
 	now := t.host.Now()
 	r := ranTask{ctx: ctx, Task: observe.Task{
-		Run: Ident(run, w.RunID, (&history.Commit{Brought: task.Brought}).Opens()), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
+		Run: Ident(run, w.RunID, (&history.Commit{InputEvents: task.InputEvents}).Opens()), Commit: w.Commit, Trigger: trigger(task), Kind: transition.Task.Kind,
 		Attempt: transition.Task.Attempt, Failure: KindOf(f), Impure: transition.Impure, Stuck: f != nil && run.State.Pending == history.PendingRetry, Began: began, Ran: now.Sub(began),
 	}}
 	if c := transition.Commit; c != nil {
@@ -93,7 +93,7 @@ func committed(err error) observe.Outcome {
 
 // trigger returns what a task brought, in a word.
 func trigger(task engine.Task) string {
-	if len(task.Brought) == 0 {
+	if len(task.InputEvents) == 0 {
 		switch {
 		case len(task.Updates) > 0:
 			return "update"
@@ -102,7 +102,7 @@ func trigger(task engine.Task) string {
 		}
 		return "retry"
 	}
-	switch task.Brought[0].Attributes.(type) {
+	switch task.InputEvents[0].Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
 		return "start"
 	case *history.WorkflowExecutionSignaled:
@@ -113,7 +113,7 @@ func trigger(task engine.Task) string {
 		return "timer"
 	case history.Arrival, history.News, history.TaskStep, history.Initiation, history.Record, history.Closing: // see what the last one resolves
 	}
-	switch about := history.ResolutionOf(task.Brought[len(task.Brought)-1].Attributes); {
+	switch about := history.ResolutionOf(task.InputEvents[len(task.InputEvents)-1].Attributes); {
 	case about.External != 0:
 		return "external"
 	case about.Activity == 0:

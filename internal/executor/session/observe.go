@@ -22,7 +22,7 @@ func reportLanded(ctx context.Context, t *Session, changes []*Change) {
 			opens = o // a reset opens a run with several commits
 		}
 		run, state := runner.Ident(c.Run, c.Commit.RunID, opens), c.Run.State
-		for _, e := range c.Commit.Brought {
+		for _, e := range c.Commit.InputEvents {
 			fired, _ := e.Attributes.(*history.TimerFired)
 			if fired == nil || state.Timers[fired.StartedEventID] == nil {
 				continue
