@@ -285,7 +285,7 @@ func tellToken(out io.Writer, server *local.Server) bool {
 	file, token := server.Token()
 	switch {
 	case token != "":
-		_, _ = fmt.Fprintf(out, "Callers need this token, which is shown once and kept in %s:\n  export WEFT_TOKEN=%s\n", file, token)
+		_, _ = fmt.Fprintf(out, "Callers need this token, which is visibility once and kept in %s:\n  export WEFT_TOKEN=%s\n", file, token)
 	case file != "":
 		_, _ = fmt.Fprintf(out, "Callers need the token in %s:\n  export WEFT_TOKEN=\"$(cat '%[1]s')\"\n", file)
 	}

@@ -120,7 +120,7 @@ func (s Schedule) workflowID() string { return stored.IDPrefix + s.ID }
 // another schedule has is ErrAlreadyStarted.
 func (c *Client) CreateSchedule(ctx context.Context, id, workflowType string, input history.Payload, o ScheduleOptions) (Schedule, error) {
 	s := c.Schedule(id)
-	if err := errShown(o.Memo, o.SearchAttributes); err != nil {
+	if err := errVisibility(o.Memo, o.SearchAttributes); err != nil {
 		return s, err
 	}
 	state, err := json.Marshal(stored.Input{ID: id, Schedule: o.schedule(workflowType, input)})
@@ -141,7 +141,7 @@ func (s Schedule) ask(ctx context.Context, name string, request any, id string) 
 
 // Change gives the schedule another type, other moments and other policies, all that it was created with. What is open goes on.
 func (s Schedule) Change(ctx context.Context, workflowType string, input history.Payload, o ScheduleOptions) error {
-	if err := errShown(o.Memo, o.SearchAttributes); err != nil {
+	if err := errVisibility(o.Memo, o.SearchAttributes); err != nil {
 		return err
 	}
 	changed := o.schedule(workflowType, input)

@@ -143,8 +143,8 @@ func (r *Run) nextTime(w *Writer, c *history.Commit, next *history.WorkflowExecu
 	switch a := closing(c).(type) {
 	case *history.WorkflowExecutionContinuedAsNew:
 		next.WorkflowType, next.Input, next.Attempt = a.WorkflowType, a.Input, 0
-		shown := r.Shown(c)
-		next.Memo, next.SearchAttributes = shown.Memo, shown.SearchAttributes
+		visibility := r.Visibility(c)
+		next.Memo, next.SearchAttributes = visibility.Memo, visibility.SearchAttributes
 		return 0
 	case *history.WorkflowExecutionCompleted:
 		at := r.nextCron(w, c, next)

@@ -29,7 +29,7 @@ func (s *State) bring(id int64, e history.Event) error {
 		if id != 1 {
 			return corrupt("event %d starts the run again", id)
 		}
-		s.Started, s.Pinned, s.Shown = a, a.Build, s.Shown.after(e)
+		s.Started, s.Pinned, s.Visibility = a, a.Build, s.Visibility.after(e)
 	case *history.WorkflowExecutionOptionsUpdated:
 		s.Pinned = a.Build
 	case *history.WorkflowExecutionSignaled:
@@ -92,7 +92,7 @@ func (s *State) command(c *history.Commit, id int64, e history.Event) error {
 		s.UpdateBytesInFlight -= u.Bytes
 	case *history.MarkerRecorded: // the code's own
 	case *history.UpsertWorkflowSearchAttributes, *history.WorkflowPropertiesModified:
-		s.Shown = s.Shown.after(e)
+		s.Visibility = s.Visibility.after(e)
 	case history.Closing:
 		s.Close = a
 	case history.Arrival, history.News, history.TaskStep:

@@ -35,7 +35,7 @@ type Instance struct {
 	cancel *history.WorkflowExecutionCancelRequested
 	info   Info
 	header history.Header // what travels on from the run
-	shown  Shown          // what the run shows
+	visibility  Visibility          // what the run shows
 
 	replaying bool
 	// lastBlamed is the update whose handler ended last without returning.
@@ -210,7 +210,7 @@ func (in *Instance) start(e *history.WorkflowExecutionStarted) {
 	in.info.WorkflowType, in.info.Parent, in.info.Started = e.WorkflowType, e.Parent, e
 	in.largest = e.MaxPayload
 	in.header = e.Header
-	in.shown = Shown{e.Memo, e.SearchAttributes}
+	in.visibility = Visibility{e.Memo, e.SearchAttributes}
 	if e.OriginalRunID != "" {
 		in.seed(e.OriginalRunID) // a reset has copied what follows from them
 	}

@@ -36,8 +36,8 @@ type Finding struct {
 	Compared bool
 	// Impure says which validators or query handlers may have changed state, and how that shows; nil if none has.
 	Impure *failure.Failure
-	// Shown says the same without payloads: no text of the code's own errors is in it.
-	Shown string
+	// Visibility says the same without payloads: no text of the code's own errors is in it.
+	Visibility string
 	// Varies is what differs between replays although no validator or query handler is the reason; empty if there is nothing. It has no
 	// payloads.
 	Varies string
@@ -113,8 +113,8 @@ func (c *Check) compare(who []string, try trial) Finding {
 		}
 	}
 	name := sortedKeys(suspects)[0]
-	shown := fmt.Sprintf("%s changes the workflow's state: when the code runs again without it, ", strings.Join(who, " or "))
-	return Finding{Compared: true, Impure: impure(shown + suspects[name].text), Shown: shown + name + " differs"}
+	visibility := fmt.Sprintf("%s changes the workflow's state: when the code runs again without it, ", strings.Join(who, " or "))
+	return Finding{Compared: true, Impure: impure(visibility + suspects[name].text), Visibility: visibility + name + " differs"}
 }
 
 // names lists the differences that there should not be.

@@ -50,8 +50,8 @@ type State struct {
 	Pinned string
 	// CancelRequested says that the run was asked to end.
 	CancelRequested bool
-	// Shown is what the run shows to those who list it.
-	Shown Shown
+	// Visibility is what the run shows to those who list it.
+	Visibility Visibility
 	// Unread are the signals that the code has not received, by name. Tasks of the first rules do not record them.
 	Unread map[string]*history.Unread
 	// SetAside counts the signals that were set aside, by name: their values did not decode.

@@ -97,13 +97,13 @@ func startChild[Out any](ctx Context, name string, in any, o ChildOptions) Child
 		panic(misuse("a child of workflow type %q is started with the ParentClosePolicy %d: there are TerminateChild, RequestCancelChild and AbandonChild",
 			name, o.ParentClosePolicy))
 	}
-	shown := o.shown(name)
+	visibility := o.visibility(name)
 	child := ctx.instance().StartChild(ctx.scope, engine.ChildCall{
 		StartChildWorkflowExecutionInitiated: history.StartChildWorkflowExecutionInitiated{
 			WorkflowType: name, WorkflowID: o.WorkflowID, Policy: o.ParentClosePolicy, IDReusePolicy: o.IDReusePolicy,
 			RunTimeout: history.Duration(o.RunTimeout), StartDelay: history.Duration(o.StartDelay), Quiet: o.Quiet, Header: ctx.starting(name, true),
 			Retry: o.retry(), Cron: o.Cron, ExecutionTimeout: history.Duration(o.ExecutionTimeout),
-			Memo: shown.Memo, SearchAttributes: shown.SearchAttributes,
+			Memo: visibility.Memo, SearchAttributes: visibility.SearchAttributes,
 		},
 		WaitCancellation: o.WaitCancellation,
 		Encode:           func() history.Payload { return mustEncode(in) },

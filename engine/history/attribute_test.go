@@ -14,7 +14,7 @@ import (
 )
 
 // shown are the events that have search attributes and memos, with one of each type.
-func shown() []history.Event {
+func visibility() []history.Event {
 	var all history.SearchAttributes
 	for name, v := range map[string]history.AttributeValue{
 		"Region": history.NewAttributeValue("eu"), "Amount": history.NewAttributeValue(int64(-1 << 62)), "Rate": history.NewAttributeValue(0.1),
@@ -34,7 +34,7 @@ func shown() []history.Event {
 // What was written once can be read for ever: the bytes in the file are never rewritten.
 func TestDecodeWhatIsShown(t *testing.T) {
 	t.Parallel()
-	want := &history.Commit{RunID: "1-x", FirstEventID: 1, InputEvents: shown()}
+	want := &history.Commit{RunID: "1-x", FirstEventID: 1, InputEvents: visibility()}
 	text, err := os.ReadFile("testdata/shown-v1.hex")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestDecodeWhatIsShown(t *testing.T) {
 // What JSON shows of these events is all that there is to them.
 func TestShownJSON(t *testing.T) {
 	t.Parallel()
-	for _, e := range shown() {
+	for _, e := range visibility() {
 		text, err := json.Marshal(e.Attributes)
 		if err != nil {
 			t.Fatal(err)

@@ -194,7 +194,7 @@ func (p *Parser) checkCarried(r *api.StartRequest, code *engine.Workflow) error 
 	if err := engine.CheckHeader(r.Header); err != nil {
 		return refusal.Invalid.New("%v", err)
 	}
-	if err := (engine.Shown{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
+	if err := (engine.Visibility{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
 		return refusal.Invalid.New("%v", err)
 	}
 	return nil

@@ -134,7 +134,7 @@ func TestBudgets(t *testing.T) {
 				b.schedule(reads)
 				b.activities(reads)
 				b.rates(reads)
-				b.shown(reads)
+				b.visibility(reads)
 				b.children(reads)
 				b.longHistories(reads)
 				b.d.CheckReplay(b.process())

@@ -132,7 +132,7 @@ var unscripted = map[string]string{
 // operation.
 func TestDocumentHasWhatScriptsShow(t *testing.T) {
 	t.Parallel()
-	described, shown := map[string]bool{}, map[string]bool{}
+	described, visibility := map[string]bool{}, map[string]bool{}
 	for _, o := range operations(t) {
 		for _, outcome := range o.Outcomes() {
 			described[o.ID+" "+outcome] = true
@@ -142,20 +142,20 @@ func TestDocumentHasWhatScriptsShow(t *testing.T) {
 		datadriven.Walk(t, scripts, func(t *testing.T, path string) {
 			datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 				if d.Cmd == "request" {
-					note(t, shown, testbed.ParseRequests(d.Input)[0], d.Expected)
+					note(t, visibility, testbed.ParseRequests(d.Input)[0], d.Expected)
 				}
 				return d.Expected
 			})
 		})
 	}
-	for outcome := range shown {
+	for outcome := range visibility {
 		if !described[outcome] {
 			t.Errorf("a script shows %s, and openapi.yaml does not describe it", outcome)
 		}
 	}
 	for _, outcome := range slices.Sorted(maps.Keys(described)) {
 		_, general, _ := strings.Cut(outcome, " ")
-		if !shown[outcome] && unscripted[outcome] == "" && unscripted[general] == "" {
+		if !visibility[outcome] && unscripted[outcome] == "" && unscripted[general] == "" {
 			t.Errorf("openapi.yaml describes %s, and no script shows it", outcome)
 		}
 	}
@@ -167,7 +167,7 @@ var (
 )
 
 // note notes the outcome of a request in a script: what it says last, after what happened meanwhile.
-func note(t *testing.T, shown map[string]bool, r testbed.Request, expected string) {
+func note(t *testing.T, visibility map[string]bool, r testbed.Request, expected string) {
 	t.Helper()
 	answers := answerLine.FindAllStringSubmatchIndex(expected, -1)
 	u, err := url.Parse(r.Target)
@@ -187,7 +187,7 @@ func note(t *testing.T, shown map[string]bool, r testbed.Request, expected strin
 	if p := problemLine.FindStringSubmatch(last); p != nil {
 		outcome += " " + p[1]
 	}
-	shown[outcome] = true
+	visibility[outcome] = true
 }
 
 // newer is a log that a newer version of Weft has written.

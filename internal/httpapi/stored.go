@@ -56,7 +56,7 @@ func storedRetry(p *api.RetryPolicy) *stored.Retry {
 func describedSchedule(d *stored.Description) api.ScheduleDescription {
 	return api.ScheduleDescription{
 		ScheduleID: d.ScheduleID, Schedule: shownSchedule(&d.Schedule), NextAt: d.NextAt,
-		Running: each(d.Running, shownRun), Buffered: each(d.Buffered, shownRun), Recent: each(d.Recent, shownRun),
+		Running: each(d.Running, visibleRun), Buffered: each(d.Buffered, visibleRun), Recent: each(d.Recent, visibleRun),
 		Started: d.Started, Skipped: d.Skipped, Missed: d.Missed,
 	}
 }
@@ -87,7 +87,7 @@ func shownRetry(r *stored.Retry) *api.RetryPolicy {
 	return api.RetryOf(r.Policy())
 }
 
-func shownRun(r stored.Run) api.ScheduledRun {
+func visibleRun(r stored.Run) api.ScheduledRun {
 	return api.ScheduledRun{
 		At: r.At, StartedAt: r.StartedAt, WorkflowID: r.WorkflowID, Status: r.Status, Failure: r.Failure, Overlap: api.Overlap(r.Overlap),
 	}

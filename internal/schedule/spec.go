@@ -101,7 +101,7 @@ func Check(id string, s *stored.Schedule) error {
 			return fmt.Errorf("the retryPolicy of the action cannot be: %w", err)
 		}
 	}
-	if err := (engine.Shown{Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes}).Check(); err != nil {
+	if err := (engine.Visibility{Memo: s.Action.Memo, SearchAttributes: s.Action.SearchAttributes}).Check(); err != nil {
 		return fmt.Errorf("the action: %w", err)
 	}
 	return CheckOverlap(s.Overlap)

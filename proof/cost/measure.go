@@ -74,11 +74,11 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 			}
 		}
 	}
-	shown, err := measureEach(ctx, listed, inList())
+	visibility, err := measureEach(ctx, listed, inList())
 	if err != nil {
 		return nil, err
 	}
-	r.operations = append(r.operations, shown...)
+	r.operations = append(r.operations, visibility...)
 	if r.longTimer, err = measureLongTimer(ctx, open); err != nil {
 		return nil, err
 	}

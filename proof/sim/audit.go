@@ -117,9 +117,9 @@ func (a *audit) checkRow(item store.Item) {
 		return
 	}
 	memo, err := json.Marshal(decoded[history.Memo](row.Memo))
-	want, wantErr := json.Marshal(s.Shown.Memo)
+	want, wantErr := json.Marshal(s.Visibility.Memo)
 	attributes, attributesErr := json.Marshal(decoded[history.SearchAttributes](row.Attributes))
-	wantAttributes, wantAttributesErr := json.Marshal(s.Shown.SearchAttributes)
+	wantAttributes, wantAttributesErr := json.Marshal(s.Visibility.SearchAttributes)
 	if err := errors.Join(err, wantErr, attributesErr, wantAttributesErr); err != nil {
 		a.s.fail("%s: %v", item.Key, err)
 	}
@@ -354,7 +354,7 @@ func (a *audit) checkRun(run *engine.Run) {
 	case history.ContinuedAsNew:
 		if next := a.follows(name, run); next != nil && !a.sum(name, run).has(programOf(a.s, next).Base) {
 			a.s.fail("%s continued with the sum %d; its log implies %v", name, programOf(a.s, next).Base, a.sum(name, run))
-		} else if next != nil && !(engine.Shown{Memo: next.State.Started.Memo, SearchAttributes: next.State.Started.SearchAttributes}).Equal(run.State.Shown) {
+		} else if next != nil && !(engine.Visibility{Memo: next.State.Started.Memo, SearchAttributes: next.State.Started.SearchAttributes}).Equal(run.State.Visibility) {
 			a.s.fail("%s continued, and the next run begins with other attributes", name)
 		}
 	case history.Failed:

@@ -41,11 +41,11 @@ var coreMutants = []mutant{
 	},
 	{
 		name: "the list does not follow what code shows", file: "internal/executor/session/commit.go",
-		old: " && shown.Equal(run.State.Shown)", new: "",
+		old: " && visibility.Equal(run.State.Visibility)", new: "",
 	},
 	{
 		name: "a run that continues another begins without what that showed", file: "engine/chain.go",
-		old: "		next.Memo, next.SearchAttributes = shown.Memo, shown.SearchAttributes\n", new: "		_ = shown\n", more: true,
+		old: "		next.Memo, next.SearchAttributes = visibility.Memo, visibility.SearchAttributes\n", new: "		_ = visibility\n", more: true,
 	},
 	{
 		name: "a parent is not told how its child ended", file: "engine/closing.go",
@@ -159,7 +159,7 @@ var coreMutants = []mutant{
 		old: "	if next.ExecutionDeadline != 0 && at >= next.ExecutionDeadline {", new: "	if false {", more: true,
 	},
 	{
-		name: "a body that could not be put apart counts as put", file: "internal/codec/spill.go",
+		name: "a body that could not be put apart counts as put", file: "internal/codec/offload.go",
 		old: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil {", new: "if err := s.blobs.Put(ctx, s.key(place, sum[:]), encoded); err != nil && false {", more: true,
 	},
 	{

@@ -178,8 +178,8 @@ func (s *Script) together(requests []Request) string {
 func (s *Script) meanwhile(process int, requests []Request) Hook {
 	return func(put func() error) error {
 		for _, r := range requests {
-			if shown := "meanwhile: " + s.show(s.bed.Do(process, r)); len(s.notes) < 3 {
-				s.notes = append(s.notes, shown)
+			if visibility := "meanwhile: " + s.show(s.bed.Do(process, r)); len(s.notes) < 3 {
+				s.notes = append(s.notes, visibility)
 			}
 		}
 		return put()

@@ -624,9 +624,9 @@ func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace 
 		file = names[0] // the oldest table: the others may be merged into it
 	}
 	base, aside := filepath.Base(file), filepath.Join(s.root, "aside")
-	shown := base
+	visibility := base
 	if strings.HasPrefix(base, "marker.manifest.") {
-		shown = "marker.manifest." // a number follows, which grows
+		visibility = "marker.manifest." // a number follows, which grows
 	}
 	_ = os.Remove(aside)
 	if err := os.Link(file, aside); err != nil { // it gets what is still written to the file
@@ -635,7 +635,7 @@ func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace 
 	if err := remove(file, replace); err != nil {
 		return err
 	}
-	if !s.within(noticeWithin, func() bool { return strings.Contains(p.log.all(), shown) || !p.alive() }) {
+	if !s.within(noticeWithin, func() bool { return strings.Contains(p.log.all(), visibility) || !p.alive() }) {
 		return fmt.Errorf("%s is gone, and the log does not name it after %v: %s", base, noticeWithin, p.log)
 	}
 	if !p.alive() {
@@ -657,7 +657,7 @@ func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace 
 		return err
 	}
 	written := copied{truth: s.ledger, items: old.items}
-	lost := suffered{file: shown, said: p.log.all(), mayRefuse: mayRefuseGone, hit: func(id string) bool { return strings.HasPrefix(id, "late") }}
+	lost := suffered{file: visibility, said: p.log.all(), mayRefuse: mayRefuseGone, hit: func(id string) bool { return strings.HasPrefix(id, "late") }}
 	if err := s.judge(written, lost, t); err != nil {
 		return fmt.Errorf("without %s: %w", base, err)
 	}

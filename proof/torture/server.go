@@ -216,7 +216,7 @@ type scene struct {
 	loads  int // so many loads have begun
 	spread int // so many books each caller of a load has; 0 is one
 	fill   int // so many bytes the entries of a load have besides their tokens
-	shown  time.Time
+	visibility  time.Time
 	once   sync.Once
 	shared *client.Client
 	ctx    context.Context
@@ -269,8 +269,8 @@ const progressEvery = 30 * time.Second
 
 // progress prints how far a scenario is, unless it did just now.
 func (s *scene) progress(format string, args ...any) {
-	if now := time.Now(); now.Sub(s.shown) >= progressEvery && now.Sub(s.began) >= progressEvery {
-		s.shown = now
+	if now := time.Now(); now.Sub(s.visibility) >= progressEvery && now.Sub(s.began) >= progressEvery {
+		s.visibility = now
 		fmt.Printf("    %s after %v: %s\n", s.name, now.Sub(s.began).Round(time.Second), fmt.Sprintf(format, args...))
 	}
 }

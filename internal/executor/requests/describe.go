@@ -34,7 +34,7 @@ func describe(run *engine.Run) *api.Description {
 	d := &api.Description{
 		WorkflowSummary: api.WorkflowSummary{
 			WorkflowID: run.WorkflowID, RunID: state.RunID, Type: state.Started.WorkflowType, Status: state.Status, StartedAt: state.StartTime.Time(),
-			Build: state.Pinned, Memo: state.Shown.Memo, SearchAttributes: state.Shown.SearchAttributes,
+			Build: state.Pinned, Memo: state.Visibility.Memo, SearchAttributes: state.Visibility.SearchAttributes,
 		},
 		HistoryLength: state.NextEventID - 1, HistoryBytes: state.Bytes, CancelRequested: state.CancelRequested,
 		Parent:            state.Started.Parent,

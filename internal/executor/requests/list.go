@@ -39,7 +39,7 @@ func (s *Requests) List(ctx context.Context, f store.Filter, asked, token string
 	}
 	for _, r := range runs {
 		w := api.WorkflowSummary{WorkflowID: r.Workflow, RunID: history.RunID(r.RunID), Type: r.Type, StartedAt: r.Started, Build: r.Build}
-		w.Memo, w.SearchAttributes = shown(s.Process, &r)
+		w.Memo, w.SearchAttributes = visibility(s.Process, &r)
 		if err := w.Status.UnmarshalText([]byte(r.Status)); err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func errPageToken() error {
 
 // shown is what a row has of what its run shows. A memo that cannot be opened here is left out, and so is what a newer version
 // wrote: the list goes on without them.
-func shown(s *session.Process, r *store.Summary) (memo history.Memo, attributes history.SearchAttributes) {
+func visibility(s *session.Process, r *store.Summary) (memo history.Memo, attributes history.SearchAttributes) {
 	for _, part := range []struct {
 		body string
 		to   any

@@ -122,7 +122,7 @@ func (c *Code) check(ctx context.Context, in *engine.Instance, before int, run *
 	}
 	c.Drop()
 	failed := run.Fail(w, task, found.Impure)
-	failed.Impure = found.Shown
+	failed.Impure = found.Visibility
 	return failed
 }
 

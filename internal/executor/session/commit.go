@@ -237,8 +237,8 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 	if commit.Slot == 0 {
 		started, at = commit.Opens(), commit.Time
 	}
-	build, shown := run.Pinned(commit), run.Shown(commit)
-	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && build == run.State.Pinned && shown.Equal(run.State.Shown) {
+	build, visibility := run.Pinned(commit), run.Visibility(commit)
+	if started == nil || commit.Slot > 0 && !commit.Status.Closed() && build == run.State.Pinned && visibility.Equal(run.State.Visibility) {
 		return nil, nil
 	}
 	if commit.FromReset() {
@@ -246,7 +246,7 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 		for _, l := range later {
 			next = append(next, l.Commit)
 		}
-		shown = run.Shown(next...)
+		visibility = run.Visibility(next...)
 	}
 	s := &store.Summary{
 		Workflow: workflowID, Run: run.Number, RunID: string(commit.RunID), Type: started.WorkflowType,
@@ -256,18 +256,18 @@ func summary(workflowID string, c *Change, later []*Change) (*store.Summary, err
 		s.Closed = commit.Time.Time()
 	}
 	var err error
-	if s.Attributes, err = row(shown.SearchAttributes, len(shown.SearchAttributes)); err != nil {
+	if s.Attributes, err = row(visibility.SearchAttributes, len(visibility.SearchAttributes)); err != nil {
 		return nil, err
 	}
-	s.Memo, err = row(shown.Memo, len(shown.Memo))
+	s.Memo, err = row(visibility.Memo, len(visibility.Memo))
 	return s, err
 }
 
 // row is how a row has what a run shows; nothing where there is none of it.
-func row(shown any, n int) (string, error) {
+func row(visibility any, n int) (string, error) {
 	if n == 0 {
 		return "", nil
 	}
-	body, err := history.EncodeBody(shown)
+	body, err := history.EncodeBody(visibility)
 	return string(body), err
 }

@@ -127,7 +127,7 @@ func checkCarried(s *session.Process, r *api.StartRequest, workflow *engine.Work
 	if err := engine.CheckHeader(r.Header); err != nil {
 		return refusal.Invalid.New("%v", err)
 	}
-	if err := (engine.Shown{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
+	if err := (engine.Visibility{Memo: r.Memo, SearchAttributes: r.SearchAttributes}).Check(); err != nil {
 		return refusal.Invalid.New("%v", err)
 	}
 	return nil

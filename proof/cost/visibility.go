@@ -27,11 +27,11 @@ func inList() []operation {
 			stepFunctions: 3*transition + 2*measured.Invocation, durable: 3 * durableOperation, temporal: 3 * action,
 		}
 	}
-	shown := one("... with a memo and search attributes, changed between the activities", true, workflow.StartOptions{
+	visibility := one("... with a memo and search attributes, changed between the activities", true, workflow.StartOptions{
 		Memo: []workflow.MemoField{note.Set("for ada")}, SearchAttributes: []workflow.SearchAttribute{region.Set("eu"), amount.Set(5)},
 	})
-	shown.temporal += action
-	return []operation{one("start, 2 activities, end: with the list", false, workflow.StartOptions{}), shown}
+	visibility.temporal += action
+	return []operation{one("start, 2 activities, end: with the list", false, workflow.StartOptions{}), visibility}
 }
 
 func runShower(ctx workflow.Context, shows bool) (string, error) {

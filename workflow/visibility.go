@@ -46,7 +46,7 @@ func (a Attribute[T]) Unset() SearchAttribute { return SearchAttribute{Name: a.n
 // Get is the attribute of the run whose code asks. ok is false where it has none, or one of another type. It is the same on
 // replay.
 func (a Attribute[T]) Get(ctx Context) (v T, ok bool) {
-	return a.Of(ctx.instance().Shown().SearchAttributes)
+	return a.Of(ctx.instance().Visibility().SearchAttributes)
 }
 
 // Of is the attribute of a run that was described or listed. ok is false where it has none, or one of another type.
@@ -111,7 +111,7 @@ func (m Memo[T]) Set(v T) MemoField {
 func (m Memo[T]) Unset() MemoField { return MemoField{Name: m.name} }
 
 // Get is the field of the run whose code asks. ok is false where it has none, or none that is a T. It is the same on replay.
-func (m Memo[T]) Get(ctx Context) (v T, ok bool) { return m.Of(ctx.instance().Shown().Memo) }
+func (m Memo[T]) Get(ctx Context) (v T, ok bool) { return m.Of(ctx.instance().Visibility().Memo) }
 
 // Of is the field of a run that was described or listed. ok is false where it has none, or none that is a T.
 func (m Memo[T]) Of(all client.Memo) (v T, ok bool) {
@@ -149,8 +149,8 @@ func modified(changes []MemoField) *history.WorkflowPropertiesModified {
 }
 
 // shown is what a child begins with. What cannot be fails the task.
-func (o *ChildOptions) shown(name string) engine.Shown {
-	s := engine.Shown{Memo: modified(o.Memo).UpsertedMemo, SearchAttributes: upserted(o.SearchAttributes).SearchAttributes}
+func (o *ChildOptions) visibility(name string) engine.Visibility {
+	s := engine.Visibility{Memo: modified(o.Memo).UpsertedMemo, SearchAttributes: upserted(o.SearchAttributes).SearchAttributes}
 	if err := s.Check(); err != nil {
 		panic(misuse("a child of workflow type %q cannot be started: %v", name, err))
 	}

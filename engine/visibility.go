@@ -18,38 +18,38 @@ import (
 const (
 	MaxMemo             = 4 << 10
 	MaxSearchAttributes = 2 << 10
-	// MaxShown is how many fields a memo has at most, and how many search attributes there are.
-	MaxShown = 32
+	// MaxVisibility is how many fields a memo has at most, and how many search attributes there are.
+	MaxVisibility = 32
 )
 
-// Shown is what a run shows of itself to those who list it.
-type Shown struct {
+// Visibility is what a run shows of itself to those who list it.
+type Visibility struct {
 	Memo             history.Memo
 	SearchAttributes history.SearchAttributes
 }
 
 // Equal reports whether two runs show the same.
-func (s Shown) Equal(other Shown) bool {
+func (s Visibility) Equal(other Visibility) bool {
 	return slices.EqualFunc(s.Memo, other.Memo, func(a, b history.HeaderField) bool { return a.Name == b.Name && slices.Equal(a.Value, b.Value) }) &&
 		slices.EqualFunc(s.SearchAttributes, other.SearchAttributes, func(a, b history.SearchAttribute) bool { return reflect.DeepEqual(a, b) })
 }
 
 // Check reports what is wrong with what a run is to show.
-func (s Shown) Check() error {
+func (s Visibility) Check() error {
 	if err := s.checkMemo(); err != nil {
 		return err
 	}
 	return s.checkSearchAttributes()
 }
 
-func (s Shown) checkMemo() error {
+func (s Visibility) checkMemo() error {
 	for _, f := range s.Memo {
 		if err := CheckName("name of a memo's field", f.Name); err != nil {
 			return err
 		}
 	}
-	if n := len(s.Memo); n > MaxShown {
-		return fmt.Errorf("the memo has %d fields: give at most %d", n, MaxShown)
+	if n := len(s.Memo); n > MaxVisibility {
+		return fmt.Errorf("the memo has %d fields: give at most %d", n, MaxVisibility)
 	}
 	if n := s.Memo.Size(); n > MaxMemo {
 		return fmt.Errorf("the memo has %d bytes: give at most %d, names and values together, and let a query tell what is larger", n, MaxMemo)
@@ -57,14 +57,14 @@ func (s Shown) checkMemo() error {
 	return nil
 }
 
-func (s Shown) checkSearchAttributes() error {
+func (s Visibility) checkSearchAttributes() error {
 	for _, a := range s.SearchAttributes {
 		if err := CheckSearchAttribute(a); err != nil {
 			return err
 		}
 	}
-	if n := len(s.SearchAttributes); n > MaxShown {
-		return fmt.Errorf("there are %d search attributes: give at most %d", n, MaxShown)
+	if n := len(s.SearchAttributes); n > MaxVisibility {
+		return fmt.Errorf("there are %d search attributes: give at most %d", n, MaxVisibility)
 	}
 	if n := s.SearchAttributes.Size(); n > MaxSearchAttributes {
 		return fmt.Errorf("the search attributes have %d bytes: give at most %d, names and values together, and put into a memo what nobody searches for", n, MaxSearchAttributes)
@@ -124,10 +124,10 @@ func checkAttribute(v history.AttributeValue) error {
 }
 
 // after is what is shown after an event.
-func (s Shown) after(e history.Event) Shown {
+func (s Visibility) after(e history.Event) Visibility {
 	switch a := e.Attributes.(type) {
 	case *history.WorkflowExecutionStarted:
-		return Shown{a.Memo, a.SearchAttributes}
+		return Visibility{a.Memo, a.SearchAttributes}
 	case *history.UpsertWorkflowSearchAttributes:
 		for _, attribute := range a.SearchAttributes {
 			s.SearchAttributes = s.SearchAttributes.With(attribute.Name, attribute.Value)
@@ -147,33 +147,33 @@ func (s Shown) after(e history.Event) Shown {
 	return s
 }
 
-// Shown is what the run shows after commits that are its next.
-func (r *Run) Shown(next ...*history.Commit) Shown {
-	shown := r.State.Shown
+// Visibility is what the run shows after commits that are its next.
+func (r *Run) Visibility(next ...*history.Commit) Visibility {
+	visibility := r.State.Visibility
 	for _, c := range next {
 		for part := range c.Parts() {
 			for _, e := range part.InputEvents {
-				shown = shown.after(e)
+				visibility = visibility.after(e)
 			}
 			for _, e := range part.Commands {
-				shown = shown.after(e)
+				visibility = visibility.after(e)
 			}
 		}
 	}
-	return shown
+	return visibility
 }
 
-// Shown is what the run shows now.
-func (in *Instance) Shown() Shown { return in.shown }
+// Visibility is what the run shows now.
+func (in *Instance) Visibility() Visibility { return in.visibility }
 
 // Show changes what the run shows, by an event: UpsertWorkflowSearchAttributes or WorkflowPropertiesModified. What cannot be
 // fails the task.
 func (in *Instance) Show(a history.Attributes) {
 	in.s.MustRun("change the memo or the search attributes")
-	shown := in.shown.after(history.Of(a))
-	if err := shown.Check(); err != nil {
+	visibility := in.visibility.after(history.Of(a))
+	if err := visibility.Check(); err != nil {
 		panic(&failure.OtherError{Kind: failure.KindMisuse, Message: err.Error()})
 	}
-	in.shown = shown
+	in.visibility = visibility
 	in.issueEvent(a)
 }

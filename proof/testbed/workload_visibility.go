@@ -22,8 +22,8 @@ var (
 
 	// Show changes what is named, and answers what is shown then.
 	Show = workflow.NewUpdate[Showing, map[string]any]("show")
-	// ShownNow answers the same, and changes nothing.
-	ShownNow = workflow.NewQuery[workflow.None, map[string]any]("shown")
+	// VisibilityNow answers the same, and changes nothing.
+	VisibilityNow = workflow.NewQuery[workflow.None, map[string]any]("shown")
 	// On ends the run, which "renew" does by continuing as new.
 	On = workflow.NewSignal[string]("on")
 
@@ -68,8 +68,8 @@ func (s *Showing) show(ctx workflow.Context) {
 	workflow.UpsertMemo(ctx, fields...)
 }
 
-// shownBy is what a run shows, as its code reads it.
-func shownBy(ctx workflow.Context) map[string]any {
+// visibilityBy is what a run shows, as its code reads it.
+func visibilityBy(ctx workflow.Context) map[string]any {
 	all := map[string]any{}
 	add := func(name string, v any, ok bool) {
 		if ok {
@@ -96,10 +96,10 @@ func shownBy(ctx workflow.Context) map[string]any {
 }
 
 func runShower(ctx workflow.Context, ends string) (map[string]any, error) {
-	ShownNow.Handle(ctx, func(workflow.None) (map[string]any, error) { return shownBy(ctx), nil })
+	VisibilityNow.Handle(ctx, func(workflow.None) (map[string]any, error) { return visibilityBy(ctx), nil })
 	Show.Handle(ctx, func(ctx workflow.Context, s Showing) (map[string]any, error) {
 		s.show(ctx)
-		return shownBy(ctx), nil
+		return visibilityBy(ctx), nil
 	}, workflow.Validate(func(s Showing) error {
 		if s.Hidden {
 			return errHidden
@@ -107,13 +107,13 @@ func runShower(ctx workflow.Context, ends string) (map[string]any, error) {
 		return nil
 	}))
 	if ends == "parents" {
-		shown, err := Shower.RunChild(ctx, "at once", workflow.ChildOptions{
+		visibility, err := Shower.RunChild(ctx, "at once", workflow.ChildOptions{
 			WorkflowID: "child", SearchAttributes: []workflow.SearchAttribute{Region.Set("mars")}, Memo: []workflow.MemoField{Note.Set("a child")},
 		})
-		return map[string]any{"own": shownBy(ctx), "child": shown}, err
+		return map[string]any{"own": visibilityBy(ctx), "child": visibility}, err
 	}
 	if ends == "at once" {
-		return shownBy(ctx), nil
+		return visibilityBy(ctx), nil
 	}
 	how, err := On.Receive(ctx)
 	switch {
@@ -124,5 +124,5 @@ func runShower(ctx workflow.Context, ends string) (map[string]any, error) {
 	case how == "renew":
 		return Shower.ContinueAsNew(ctx, "")
 	}
-	return shownBy(ctx), nil
+	return visibilityBy(ctx), nil
 }

@@ -32,11 +32,11 @@ type SearchAttribute = history.SearchAttribute
 type SearchAttributes = history.SearchAttributes
 
 // err is what is wrong with the options.
-func (o *StartOptions) err() error { return errShown(o.Memo, o.SearchAttributes) }
+func (o *StartOptions) err() error { return errVisibility(o.Memo, o.SearchAttributes) }
 
-// errShown is what is wrong with what a run is to show. JSON would change some values on their way without a word: a moment after the
+// errVisibility is what is wrong with what a run is to show. JSON would change some values on their way without a word: a moment after the
 // year 9999, a text that is not UTF-8.
-func errShown(fields []MemoField, all []SearchAttribute) error {
+func errVisibility(fields []MemoField, all []SearchAttribute) error {
 	for _, f := range fields {
 		if f.Err != nil {
 			return f.Err
