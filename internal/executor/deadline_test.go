@@ -318,8 +318,8 @@ func TestLastReadOfAPoll(t *testing.T) {
 	}
 }
 
-// The time that a caller waits at the gate is taken off what is left for the read.
-func TestWaitAtTheGateCounts(t *testing.T) {
+// The time that a caller waits for the workflow's lock is deducted from the time for the read.
+func TestWaitForTheLockCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		ask  func(s *executor.Service) error
 		want time.Duration

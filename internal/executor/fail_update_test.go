@@ -95,10 +95,10 @@ func playFailUpdate(t *testing.T, how string, cold bool) {
 		t.Errorf("the description says %+v", what.StuckTask)
 	}
 	for range 2 { // again does nothing
-		must(p.Client.FailUpdate(ctx, "w", "", "bad", "it cannot be mended"))
+		must(p.Client.FailUpdate(ctx, "w", "", "bad", "it cannot be fixed"))
 	}
 	var failed *workflow.Error
-	if _, err := bad.Get(ctx); !errors.As(err, &failed) || failed.Type != "UpdateFailedByOperator" || failed.Message != "it cannot be mended" {
+	if _, err := bad.Get(ctx); !errors.As(err, &failed) || failed.Type != "UpdateFailedByOperator" || failed.Message != "it cannot be fixed" {
 		t.Errorf("the caller of the update that was failed got %v", err)
 	}
 	if _, err := quickly.Call(ctx, p.Client, "w", "quick"); err != nil {

@@ -94,7 +94,7 @@ func TestPurge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if after >= 20*time.Minute { // the mended build; before, the purge may hit the retries of the broken one
+			if after >= 20*time.Minute { // the fixed build; before, the purge may hit the retries of the broken one
 				time.Sleep(20 * time.Minute)
 				p.Stop()
 				p = d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)

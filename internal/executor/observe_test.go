@@ -83,8 +83,8 @@ func TestWhatIsTold(t *testing.T) {
 	})
 }
 
-// A run whose code fails is stuck from the second attempt on, for as long as the code is not mended.
-func TestStuckTasksAreTold(t *testing.T) {
+// A run whose code fails is reported as stuck from the second attempt on, until the code is fixed.
+func TestStuckTasksAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, "build-1")

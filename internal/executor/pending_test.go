@@ -281,8 +281,8 @@ func TestPendingWithoutAToken(t *testing.T) {
 	})
 }
 
-// A process that dies after it has recorded that the attempt goes on outside: the message that comes again does not make it
-// again, and sends what looks after it. A duplicate makes no second one, either.
+// A process dies after it has recorded that the attempt goes on outside. The redelivered message does not repeat the
+// attempt, and sends the message that checks on it. A duplicate sends no second one.
 func TestPendingOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -103,7 +103,7 @@ func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.P
 	return d, b, p, d.Idle(codec.Options(executor.Options{}), counters()...), d.Ports.Timers
 }
 
-// sweeps are n sweeps, a minute apart, each with the time of a Lambda invocation.
+// sweeps makes n sweeps, one a minute, each with the time of a Lambda invocation.
 func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	for range n {
 		ctx, cancel := context.WithTimeout(t.Context(), 53*time.Second)
@@ -215,7 +215,7 @@ func TestSweepWithASlowBucket(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				_, b, s, p, timers := behindABucket(t)
-				largeTimers(t, timers, c.large, 200<<10) // inline as a timer, apart as a message
+				largeTimers(t, timers, c.large, 200<<10) // inline as a timer, offloaded as a message
 				time.Sleep(time.Second)
 				keep(t, timers, "good", 95)
 				b.putFails, b.takes = true, c.takes

@@ -153,7 +153,8 @@ func TestTaskQueueAtOnce(t *testing.T) {
 	})
 }
 
-// What has been kept before, and is sent on, stays apart where it was sent apart: each sending is to see to what follows from it.
+// Messages that were kept before the change, and are sent on, stay separate if they were sent separately: each is to take
+// care of what follows from it.
 func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ type Operation struct {
 	Answered map[int]map[string]Example
 
 	parameters   []parameter
-	body         *jsonschema.Schema // nil where it takes none
+	body         *jsonschema.Schema // nil if it takes none
 	bodyRequired bool
 	responses    map[int]*response
 }
@@ -81,7 +81,7 @@ var Document = sync.OnceValues(func() ([]*Operation, error) {
 })
 
 // Names are the names at a place below the document's schemas, sorted: the members of an object, as in
-// "TimerFired/properties", or the strings of a list. There are none where there is no such place.
+// "TimerFired/properties", or the strings of a list. It returns none if there is no such place.
 func Names(place string) (names []string, err error) {
 	r, err := document()
 	if err != nil {
@@ -165,7 +165,7 @@ func discriminate(node object, member string) {
 	node["required"], node["properties"], node["allOf"] = []any{member}, object{member: object{"enum": names}}, choices
 }
 
-// at is the node at a place; nil where there is none.
+// at returns the node at a place, or nil if there is none.
 func (r *reader) at(place string) (node any) {
 	node = r.root
 	for _, name := range strings.Split(place, "/")[1:] {

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-41655fb1/weft/store/dynamo"
 )
 
-// server is the DynamoDB server of this run. The name is empty where there is none.
+// server returns the DynamoDB server of this run. The name is empty if there is none.
 func server() (name string, config aws.Config) {
 	s, _ := awstest.First("WEFT_DYNAMODB")
 	return s.Name, s.Config

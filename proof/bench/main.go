@@ -27,8 +27,8 @@ func report(f figure) {
 
 func main() {
 	do := run
-	if len(os.Args) == 5 && os.Args[1] == rivalCommand {
-		do = func() error { return runRival(os.Args[2], os.Args[3], os.Args[4]) }
+	if len(os.Args) == 5 && os.Args[1] == contenderCommand {
+		do = func() error { return runContender(os.Args[2], os.Args[3], os.Args[4]) }
 	}
 	if len(os.Args) == 2 && os.Args[1] == functionCommand {
 		do = runFunction
@@ -48,7 +48,7 @@ func main() {
 func run() error {
 	fmt.Printf("%s, %d cores, GOMAXPROCS %d\n\n", runtime.Version(), runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	report(figure{"figure", "measured", "floor of the same run", "aim"})
-	for _, measure := range []func() error{switches, replays, exportedReplay, fanOut, latency, throughput, updates, hotRun, longRuns, rivals, idleMemory, coldStart} {
+	for _, measure := range []func() error{switches, replays, exportedReplay, fanOut, latency, throughput, updates, hotRun, longRuns, contention, idleMemory, coldStart} {
 		if err := measure(); err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ type settings struct {
 	list          bool
 	longTimer     time.Duration
 	encoded       bool // payloads are encrypted
-	apart         bool // large ones are kept in a bucket
+	offloaded     bool // large payloads are kept in a bucket
 }
 
 // deployment is a deployment of the functions in this process, with everything counted that AWS would bill: what the
@@ -116,7 +116,7 @@ func (d *deployment) counted() (executor.Ports, error) {
 	return ports, nil
 }
 
-// codec is what a process that has just begun encrypts with, and keeps apart by: it has no data key.
+// codec returns the codec of a process that has just begun: it has no data key.
 func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	c := aws.Config{Region: d.dynamoDB.Region, Credentials: d.dynamoDB.Credentials, BaseEndpoint: aws.String("http://played"), HTTPClient: d.played}
 	c.APIOptions = append(c.APIOptions, awsmeter.Install(nil, awsmeter.Options{}))
@@ -124,7 +124,7 @@ func (d *deployment) codec(log *slog.Logger) *codec.Codec {
 	if d.encoded {
 		o.Keys = awskms.New(kms.NewFromConfig(c), []string{"arn:aws:kms:us-east-1:000000000000:key/played"})
 	}
-	if d.apart {
+	if d.offloaded {
 		o.Blobs = blobs3.New(s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = true }), "played")
 	}
 	return codec.New(o)

@@ -82,11 +82,11 @@ func measureAll(ctx context.Context, dynamoDB, sqs aws.Config) (*results, error)
 	if r.longTimer, err = measureLongTimer(ctx, open); err != nil {
 		return nil, err
 	}
-	encoded, apart := keptApart()
+	encoded, offloaded := offloading()
 	for _, work := range []struct {
 		settings
 		operations []operation
-	}{{settings{encoded: true}, encoded}, {settings{apart: true}, apart}} {
+	}{{settings{encoded: true}, encoded}, {settings{offloaded: true}, offloaded}} {
 		results, err := measureKept(ctx, open, work.settings, work.operations)
 		if err != nil {
 			return nil, err

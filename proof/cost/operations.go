@@ -176,8 +176,9 @@ func startedBefore(ctx context.Context, d *deployment, id string) error {
 	return err
 }
 
-// keptApart is the work that is measured with payloads encrypted, and with large ones in a bucket: what KMS and S3 are asked.
-func keptApart() (encoded, apart []operation) {
+// offloading returns the operations that are measured with payloads encrypted, and those with large payloads in a bucket:
+// what KMS and S3 are asked.
+func offloading() (encoded, offloaded []operation) {
 	for _, o := range operations() {
 		if o.name == threeOverSQS || o.name == threeInline {
 			o.budget.keys = map[string]int64{threeOverSQS: 10, threeInline: 3}[o.name]

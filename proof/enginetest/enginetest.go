@@ -119,7 +119,7 @@ func (s *Harness) Writer() *engine.Writer {
 	return w
 }
 
-// Code is the instance, made anew where there is none.
+// Code returns the instance, and makes one if there is none.
 func (s *Harness) Code() *engine.Instance {
 	if s.in == nil {
 		s.in = engine.NewInstance(s.code, WorkflowID, history.NewRunID(1, [8]byte{7}))
@@ -285,7 +285,7 @@ func (s *Harness) Outcome(out any) error {
 	return f.Err()
 }
 
-// Stuck is why the run's task fails; nil where it does not.
+// Stuck returns why the run's task fails, or nil if it does not.
 func (s *Harness) Stuck() error { return s.Run.State.Stuck().Err() }
 
 // Text lists the events so far.

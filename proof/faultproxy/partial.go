@@ -102,7 +102,7 @@ func takeWrites(request map[string]json.RawMessage, choose func(n int) int) (lef
 
 func putWrites(answer map[string]json.RawMessage, left []entry) {
 	var unprocessed map[string][]json.RawMessage
-	_ = json.Unmarshal(answer["UnprocessedItems"], &unprocessed) // absent where there are none
+	_ = json.Unmarshal(answer["UnprocessedItems"], &unprocessed) // absent if there are none
 	if unprocessed == nil {
 		unprocessed = map[string][]json.RawMessage{}
 	}

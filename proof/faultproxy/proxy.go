@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Rates are the probabilities of the faults, for each request; together they are at most 1, Delay apart, which comes on
-// top of any. The zero value lets everything pass.
+// Rates are the probabilities of the faults, for each request. Together they are at most 1. Delay does not count: it is
+// added to any of them. The zero value lets everything pass.
 type Rates struct {
 	LoseRequest, FailBefore, Throttle, FailAfter, LoseAnswer, CutAnswer, Partial, Delay float64
 	// MaxDelay is the longest delay.
@@ -229,7 +229,7 @@ func (a *answer) write(w http.ResponseWriter, n int) {
 	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Content-Length", fmt.Sprint(len(a.body)))
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body[:n]) // a client that is gone is none of the proxy's business
+	_, _ = w.Write(a.body[:n]) // the client may be gone
 	_ = http.NewResponseController(w).Flush()
 }
 

@@ -21,8 +21,8 @@ type Queues interface {
 }
 
 // Mapping plays an event source mapping: it hands the messages of a queue to a function, in batches, and deletes those
-// that the answer does not list (FunctionResponseTypes: ReportBatchItemFailures). Where the function fails, none is
-// deleted. What is not deleted comes again after the queue's visibility time-out.
+// that the answer does not list (FunctionResponseTypes: ReportBatchItemFailures). If the function fails, it deletes none.
+// What is not deleted is redelivered after the queue's visibility timeout.
 type Mapping struct {
 	Functions Invoker
 	Function  string
@@ -117,7 +117,7 @@ func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(
 	}
 	answer, err := m.Functions.Invoke(ctx, m.Function, event)
 	if err != nil {
-		m.log().Info("the function failed; its messages come again", "function", m.Function, "error", err)
+		m.log().Info("the function failed; its messages are redelivered", "function", m.Function, "error", err)
 		return none
 	}
 	failed, err := failures(answer, batch)
@@ -131,7 +131,7 @@ func (m *Mapping) invoke(ctx context.Context, batch []types.Message) (done func(
 	return func(id string) bool { return !failed[id] }
 }
 
-// delete deletes the messages of a batch that are done with. What cannot be deleted comes again.
+// delete deletes the messages of a batch that are done with. A message that cannot be deleted is redelivered.
 func (m *Mapping) delete(ctx context.Context, batch []types.Message, done func(id string) bool) {
 	var entries []types.DeleteMessageBatchRequestEntry
 	for i, message := range batch {
@@ -144,7 +144,7 @@ func (m *Mapping) delete(ctx context.Context, batch []types.Message, done func(i
 	}
 	out, err := m.Queues.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &m.URL, Entries: entries})
 	if err != nil {
-		m.log().Info("delete failed; the messages come again", "queue", m.URL, "error", err)
+		m.log().Info("delete failed; the messages are redelivered", "queue", m.URL, "error", err)
 	} else if len(out.Failed) > 0 {
 		m.log().Info("some messages were not deleted", "queue", m.URL, "messages", len(out.Failed), "code", aws.ToString(out.Failed[0].Code))
 	}

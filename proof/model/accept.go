@@ -38,20 +38,20 @@ type Event struct {
 
 // Checker accepts a trace if each of its events is one that the rules allow in the state that those before it have led to.
 type Checker struct {
-	logs      map[uint32][]Run
-	landed    map[uint32]int // when each commit landed, by its id
-	ofWave    map[uint32][]*Commit
-	sent      map[sending]int     // when a message was sent last
-	live      map[uint32][]uint32 // the sendings of a causation id that were not deleted
-	latest    map[uint32]uint8    // how often a sending was received, at most
-	sends     map[about][2]uint32 // the first two sendings about an event
-	actors    map[uint32]*actor
-	begun     map[attempt]bool
-	scheduled map[sending]bool
-	taken     map[slot]bool   // slots in which something has stood
-	deleted   map[uint32]bool // runs of which nothing is left
-	now       int
-	counts    [Drop + 1]int
+	logs        map[uint32][]Run
+	landed      map[uint32]int // when each commit landed, by its id
+	byCausation map[uint32][]*Commit
+	sent        map[sending]int     // when a message was sent last
+	live        map[uint32][]uint32 // the sendings of a causation id that were not deleted
+	latest      map[uint32]uint8    // how often a sending was received, at most
+	sends       map[about][2]uint32 // the first two sendings about an event
+	actors      map[uint32]*actor
+	begun       map[attempt]bool
+	scheduled   map[sending]bool
+	taken       map[slot]bool   // slots in which something has stood
+	deleted     map[uint32]bool // runs of which nothing is left
+	now         int
+	counts      [Drop + 1]int
 }
 
 type sending struct {
@@ -89,7 +89,7 @@ type actor struct {
 // NewChecker returns a checker of an empty deployment.
 func NewChecker() *Checker {
 	return &Checker{
-		logs: map[uint32][]Run{}, landed: map[uint32]int{}, ofWave: map[uint32][]*Commit{}, sent: map[sending]int{},
+		logs: map[uint32][]Run{}, landed: map[uint32]int{}, byCausation: map[uint32][]*Commit{}, sent: map[sending]int{},
 		live: map[uint32][]uint32{}, latest: map[uint32]uint8{}, sends: map[about][2]uint32{}, actors: map[uint32]*actor{}, begun: map[attempt]bool{}, taken: map[slot]bool{}, scheduled: map[sending]bool{},
 		deleted: map[uint32]bool{},
 	}
@@ -241,7 +241,7 @@ func (k *Checker) land(c *Commit) {
 		k.scheduled[sending{c.Run, o.Kind, o.Event}] = true
 	}
 	for _, w := range c.CausationIDs {
-		k.ofWave[w] = append(k.ofWave[w], c)
+		k.byCausation[w] = append(k.byCausation[w], c)
 	}
 }
 
@@ -318,7 +318,7 @@ func (k *Checker) mayDelete(a *actor, g *Message) string {
 		return ""
 	}
 	other := func(send uint32) bool { return send != g.Send }
-	for _, c := range k.ofWave[g.CausationID] {
+	for _, c := range k.byCausation[g.CausationID] {
 		if slices.ContainsFunc(c.CausationIDs, func(w uint32) bool { return slices.ContainsFunc(k.live[w], other) }) {
 			// Another message of one of its causation ids answers for it. A process whose cache does not know the commit may delete a message whose
 			// own work an earlier commit has done. It cannot delete the one whose work this commit has done: it would lose the race for the slot.

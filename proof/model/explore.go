@@ -14,7 +14,7 @@ var hashSeed = maphash.MakeSeed()
 type found struct {
 	states, ends int
 	steps        int64
-	broken       string // what does not hold; empty where all does
+	broken       string // what does not hold; empty if all does
 	trace        []string
 	complete     bool            // all states were seen
 	finals       map[uint64]bool // the states in which nothing more can happen, if they were asked for

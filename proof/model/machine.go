@@ -20,8 +20,8 @@ const (
 	RepairOwed
 	// RepairAlways has every delivery repair. Without it a redelivery that the queue counts as the first one repairs nothing.
 	RepairAlways
-	// InlineKeepsWave has a message that takes the place of an inline step keep the causation id of whoever took the step.
-	InlineKeepsWave
+	// InlineKeepsCausation has a message that takes the place of an inline step keep the causation id of whoever took the step.
+	InlineKeepsCausation
 	// RepairNext has a message of a run that was continued repair also the run after it.
 	RepairNext
 	// SamePut has a writer repeat only the same put while its outcome is unknown.
@@ -30,14 +30,14 @@ const (
 	LookBack
 	// LookOverVoid has a start look for its id in the run before the latest, whatever void runs lie between.
 	LookOverVoid
-	// AttemptKeepsWave has the message of a further attempt keep the causation id.
-	AttemptKeepsWave
-	// ResultKeepsWave has the message of a result keep the causation id.
-	ResultKeepsWave
-	// CopyKeepsWave has a delayed copy keep the causation id.
-	CopyKeepsWave
-	// OwnWave has a message that is sent again begin a causation id of its own.
-	OwnWave
+	// AttemptKeepsCausation has the message of a further attempt keep the causation id.
+	AttemptKeepsCausation
+	// ResultKeepsCausation has the message of a result keep the causation id.
+	ResultKeepsCausation
+	// CopyKeepsCausation has a delayed copy keep the causation id.
+	CopyKeepsCausation
+	// OwnCausation has a message that is sent again begin a causation id of its own.
+	OwnCausation
 	// OnePut has a run close and the next open in one put.
 	OnePut
 	// MarkBegin has an attempt recorded before it begins, where the number of attempts is limited.
@@ -316,7 +316,7 @@ func (m *machine) again(due []Due, seen int32, causation uint32) (out []Message)
 	for _, d := range due {
 		g := message(d.Commit, d.Owing)
 		g.Seen = seen
-		if !m.on(OwnWave) || m.on(InlineKeepsWave) && slices.Contains(d.Commit.Inline, d.Event) {
+		if !m.on(OwnCausation) || m.on(InlineKeepsCausation) && slices.Contains(d.Commit.Inline, d.Event) {
 			g.CausationID = causation
 		}
 		out = append(out, g)
@@ -506,7 +506,7 @@ func (m *machine) ask(s *State, pi int, text string) {
 				}
 			}
 			runs = slices.DeleteFunc(runs, func(r Run) bool { return len(r.Commits) == 0 })
-			if m.on(LookAgainTorn) && m.tornApart(runs) {
+			if m.on(LookAgainTorn) && m.tornRead(runs) {
 				continue // it is noticed, and read again
 			}
 			t := s.clone()
@@ -530,8 +530,8 @@ func (s *State) seen(workflow uint32) {
 	}
 }
 
-// tornApart reports whether what a reader sees cannot have been, so that it has seen half of a transaction.
-func (m *machine) tornApart(runs []Run) bool {
+// tornRead reports whether a reader has seen half of a transaction: the runs that it sees never existed together.
+func (m *machine) tornRead(runs []Run) bool {
 	v := Look(runs)
 	for i := range runs {
 		c := runs[i].At(0)
@@ -768,7 +768,7 @@ func (m *machine) wait(s0 *State, pi int, v View, text string) {
 		p := &s.procs[pi]
 		later := g
 		later.Copied = true
-		if !m.on(CopyKeepsWave) {
+		if !m.on(CopyKeepsCausation) {
 			later.CausationID = 0
 		}
 		p.next([]Message{later}, pcDelete)
@@ -914,7 +914,7 @@ func (m *machine) repair(s *State, pi int, run *Run, text string) {
 	m.add(s, "%s; %d to send again", text, len(sends))
 }
 
-// foreign lists what the log of another workflow owes for what a message has brought about there.
+// foreign lists what the log of another workflow owes for what a message has caused there.
 func (m *machine) foreign(s *State, workflow uint32, p *Proc) (sends []Message) {
 	if !m.on(RepairForeign) || !m.repairs() {
 		return nil
@@ -1056,7 +1056,7 @@ func (m *machine) begin(s *State, g *Message, t *task) {
 // further is the message of a further attempt.
 func (m *machine) further(g Message, attempt int32) Message {
 	g.Attempt, g.Copied, g.Send = attempt, false, 0
-	if !m.on(AttemptKeepsWave) {
+	if !m.on(AttemptKeepsCausation) {
 		g.CausationID = 0
 	}
 	return g
@@ -1144,7 +1144,7 @@ func (m *machine) resolve(s0 *State, pi int, text string) {
 		result := g
 		result.Kind = TakeResult
 		result.Copied, result.Send = false, 0
-		if !m.on(ResultKeepsWave) {
+		if !m.on(ResultKeepsCausation) {
 			result.CausationID = 0
 		}
 		s.procs[pi].next([]Message{result}, pcDelete)
@@ -1183,7 +1183,7 @@ func (m *machine) commits(s0 *State, pi int, run *Run, w writes, after pc, text 
 	if m.on(SamePut) {
 		m.give(s, &s.procs[pi])
 		s.end(pi)
-		m.add(s, "%s: the put of %s gets no answer and is on its way; the message comes again [fault]", text, list(puts))
+		m.add(s, "%s: the put of %s gets no answer and is on its way; the message is redelivered [fault]", text, list(puts))
 		return
 	}
 	m.look(s, pi, text+": the put gets no answer and is on its way; tried anew [fault]")
@@ -1219,7 +1219,7 @@ func (m *machine) twoPuts(s *State, pi int, puts []*Commit, text string) {
 	s.floats = append(slices.Clip(s.floats), puts[1:])
 	m.land(s, puts[0])
 	m.follow(s, p, puts, pcDelete)
-	m.add(s, "%s: puts %s, and the next run apart", text, list(puts[:1]))
+	m.add(s, "%s: puts %s, and the next run separately", text, list(puts[:1]))
 }
 
 // child acts in the log of the child: it starts it, or carries out the close policy.

@@ -139,7 +139,7 @@ func TestCheckerRejectsVariants(t *testing.T) {
 		{"a request puts, and then sends", SendBeforePut, "one activity"},
 		{"what is done is only deleted", RepairOwed, "two in sequence"},
 		{"no fence", FenceBeforeDrop, "one activity"},
-		{"an inline step begins a causation id of its own", InlineKeepsWave, "inline and then not"},
+		{"an inline step begins a causation id of its own", InlineKeepsCausation, "inline and then not"},
 	} {
 		known := shapes()
 		h := known[slices.IndexFunc(known, func(h shape) bool { return h.name == v.shape })]

@@ -65,7 +65,7 @@ type Commit struct {
 	Signals      []uint32
 	Updates      []uint32
 	Over         uint32 // a void commit that this one takes the place of
-	Beside       int32  // of a void run: the number of the run that the same put opened; 0 where it stands alone
+	Beside       int32  // of a void run: the number of the run that the same put opened; 0 if it stands alone
 }
 
 // Message names the commit that schedules it.
@@ -235,13 +235,13 @@ func (r *Run) needed(c *Commit) (due []Due) {
 
 // View is what a read of a workflow's log shows.
 type View struct {
-	Run     *Run  // the latest run that counts; nil where there is none
+	Run     *Run  // the latest run that counts; nil if there is none
 	Highest int32 // the highest number that is physically there
 	// Vanishing are the runs that may be deleted at any moment: the void ones, and those that are being deleted.
 	Vanishing []Vanishing
 }
 
-// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first slot; 0 where that is empty.
+// Vanishing is a run that may be deleted at any moment, with the id of the commit in its first slot; 0 if that is empty.
 type Vanishing struct {
 	Number int32
 	Commit uint32
@@ -303,8 +303,8 @@ func Look(runs []Run) (v View) {
 	return v
 }
 
-// whole returns how many of the run's commits a reader sees, from the first on; 0 where some are missing before the last that is
-// there: such a run is being deleted.
+// whole returns how many of the run's commits a reader sees, from the first on. It returns 0 if some are missing before the
+// last that is there: such a run is being deleted.
 func (r *Run) whole() int {
 	if r.intact() {
 		return len(r.Commits)

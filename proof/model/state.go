@@ -67,8 +67,8 @@ type State struct {
 	sends  [8]uint8      // how often an event's message was sent
 	faults uint8
 
-	nextID, nextWave, nextTwin uint32
-	broken                     string
+	nextID, nextCausation, nextTwin uint32
+	broken                          string
 
 	told   bool // events are noted
 	events []Event
@@ -100,13 +100,13 @@ func (s *State) clone() *State {
 }
 
 func (s *State) id() uint32        { s.nextID++; return s.nextID }
-func (s *State) causation() uint32 { s.nextWave++; return s.nextWave }
+func (s *State) causation() uint32 { s.nextCausation++; return s.nextCausation }
 
 // names maps the ids of a state to small numbers, in the order in which they appear in it.
 type names struct {
-	id, causation, twin [256]uint8
-	nid, nwave, ntwin   uint8
-	held                [256]bool // causation ids that somebody holds; of the others nothing depends
+	id, causation, twin    [256]uint8
+	nid, ncausation, ntwin uint8
+	held                   [256]bool // causation ids that somebody holds; of the others nothing depends
 }
 
 func name(table *[256]uint8, n *uint8, id uint32) uint8 {
@@ -125,11 +125,11 @@ type encoder struct {
 	n *names
 }
 
-func (e *encoder) u8(v ...uint8)    { e.b = append(e.b, v...) }
-func (e *encoder) i(v int32)        { e.b = append(e.b, uint8(v+1)) }
-func (e *encoder) flag(v bool)      { e.b = append(e.b, b2i(v)) }
-func (e *encoder) ident(id uint32)  { e.u8(name(&e.n.id, &e.n.nid, id)) }
-func (e *encoder) waveOf(id uint32) { e.u8(name(&e.n.causation, &e.n.nwave, id)) }
+func (e *encoder) u8(v ...uint8)         { e.b = append(e.b, v...) }
+func (e *encoder) i(v int32)             { e.b = append(e.b, uint8(v+1)) }
+func (e *encoder) flag(v bool)           { e.b = append(e.b, b2i(v)) }
+func (e *encoder) ident(id uint32)       { e.u8(name(&e.n.id, &e.n.nid, id)) }
+func (e *encoder) causationOf(id uint32) { e.u8(name(&e.n.causation, &e.n.ncausation, id)) }
 func (e *encoder) ints(v []int32) {
 	e.u8(uint8(len(v)))
 	for _, x := range v {
@@ -162,7 +162,7 @@ func (e *encoder) commit(c *Commit) {
 	e.u8(0)
 	for _, w := range c.CausationIDs {
 		if e.n.held[w] {
-			e.waveOf(w)
+			e.causationOf(w)
 			e.b[at]++
 		}
 	}
@@ -192,8 +192,8 @@ func (e *encoder) message(m *Message) {
 	e.i(m.Seen)
 	e.ident(m.Run)
 	e.ident(m.Commit)
-	e.waveOf(m.CausationID)
-	e.waveOf(m.Send)
+	e.causationOf(m.CausationID)
+	e.causationOf(m.Send)
 	e.u8(name(&e.n.twin, &e.n.ntwin, m.Twin))
 }
 
@@ -297,7 +297,7 @@ func (s *State) encode(b []byte) []byte {
 	s.hold(n)
 	e := encoder{b: b, n: n}
 	s.body(&e)
-	e.u8(n.nid, n.nwave, n.ntwin, s.faults)
+	e.u8(n.nid, n.ncausation, n.ntwin, s.faults)
 	return e.b
 }
 
@@ -331,7 +331,7 @@ func (s *State) body(e *encoder) {
 	for _, r := range s.recs {
 		e.u8(uint8(r.Workflow), uint8(r.Number), uint8(r.Event), uint8(r.Begun), uint8(r.Failed))
 		e.ident(r.Run)
-		e.waveOf(r.By)
+		e.causationOf(r.By)
 	}
 }
 
@@ -457,7 +457,7 @@ func (d *decoder) state() *State {
 		r.Run, r.By = d.u32(), d.u32()
 		s.recs = append(s.recs, r)
 	}
-	s.nextID, s.nextWave, s.nextTwin, s.faults = d.u32(), d.u32(), d.u32(), d.u8()
+	s.nextID, s.nextCausation, s.nextTwin, s.faults = d.u32(), d.u32(), d.u32(), d.u8()
 	return s
 }
 

@@ -11,7 +11,7 @@ type Grant struct {
 	// Why says who does what with it, and Source names the page of AWS's documentation that asks for these actions.
 	Why, Source string
 	Actions     []string
-	// on are the resources, none where a role needs no such grant. A wildcard among them is one that AWS asks for.
+	// on returns the resources, none if a role needs no such grant. A wildcard among them is one that AWS asks for.
 	on func(Role) []string
 	// where are the conditions; nil is none.
 	where func(Role) []Condition
@@ -70,7 +70,8 @@ func (g Grant) resources(r Role) []string {
 	return g.on(r)
 }
 
-// statement is what the grant comes to for a role, which shares nothing with the grant; ok is false where the role needs none.
+// statement returns the grant's statement for a role, which shares nothing with the grant. ok is false if the role needs
+// none.
 func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
 	s = Statement{Sid: sid, Effect: Allow, Actions: slices.Clone(g.Actions), Resources: slices.Clone(g.resources(r))}
 	if g.where != nil {

@@ -54,8 +54,8 @@ func (r *Recorder) Record(operation string, input any, arn ARN) {
 // ARN is the ARN of a resource of a service: ARN("sqs", "orders").
 type ARN func(service, resource string) string
 
-// Install returns what records all requests of the clients that are made with it, whatever becomes of them, each with the
-// recorder of its context; where that is nil, a request is not recorded.
+// Install returns the middleware that records every request of a client, whether it succeeds or not, with the recorder of
+// its context. If that is nil, the request is not recorded.
 //
 //	config.APIOptions = append(config.APIOptions, Install(arn, func(context.Context) *Recorder { return r }))
 func Install(arn ARN, of func(context.Context) *Recorder) func(*middleware.Stack) error {

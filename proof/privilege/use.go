@@ -14,7 +14,7 @@ type Use struct {
 	// Action and Resource are what IAM asks about.
 	Action, Resource string
 	// Keys are the partition keys of the items that it is about, the prefix of the objects that are listed, or the namespace in
-	// KMS's encryption context; nil where it names none.
+	// KMS's encryption context; nil if it names none.
 	Keys []string
 }
 

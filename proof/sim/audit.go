@@ -27,7 +27,7 @@ type audit struct {
 	current   current
 	going     map[*engine.Run]bool             // those of which a commit has been deleted
 	codec     *codec.Codec                     // with every key
-	view      store.Log                        // with what is kept apart or encoded
+	view      store.Log                        // with offloaded and encoded bodies
 	told      map[string][]*api.UpdateResponse // by workflow and update id, stages accepted and completed
 	amounts   map[string]int                   // by workflow and update id
 	starts    []ack
@@ -36,7 +36,7 @@ type audit struct {
 	runsOf    map[string]int // executions, by run and event
 	rows      map[place]store.Summary
 	schedules []string
-	sendings  map[errand]map[uint64]bool
+	sendings  map[outbound]map[uint64]bool
 	letters   *int           // that can be read, once the last one has arrived
 	gaps      map[string]int // by workflow: how often it has had no open run after a commit
 	journal   []journaled    // what has landed and was deleted, in seeds that are restored
@@ -60,7 +60,7 @@ func newAudit(s *simulation) *audit {
 	return &audit{
 		codec: codec, view: codec.Log(s.store),
 		s: s, programs: map[string]program{}, runs: map[string][]*engine.Run{}, current: current{}, going: map[*engine.Run]bool{}, told: map[string][]*api.UpdateResponse{},
-		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[errand]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(),
+		amounts: map[string]int{}, runsOf: map[string]int{}, rows: map[place]store.Summary{}, sendings: map[outbound]map[uint64]bool{}, gaps: map[string]int{}, attempts: newAttemptAudit(),
 	}
 }
 
@@ -129,7 +129,7 @@ func (a *audit) checkRow(item store.Item) {
 	}
 }
 
-// decoded is a part of a row; nothing where there is none, or it cannot be read.
+// decoded returns a part of a row, or the zero value if there is none or it cannot be read.
 func decoded[T any](body string) (v T) {
 	_ = history.DecodeBody([]byte(body), &v)
 	return v
@@ -316,8 +316,8 @@ func (s *simulation) end() {
 	a.checkSchedules()
 	a.checkLetters()
 	a.checkPace()
-	if s.plan.upkeep && len(s.wrong) == 0 {
-		s.endUpkeep()
+	if s.plan.maintenance && len(s.wrong) == 0 {
+		s.endMaintenance()
 	}
 	s.store.Check()
 	s.queue.Check()
@@ -328,7 +328,7 @@ func (a *audit) checkRun(run *engine.Run) {
 	if run.Void() {
 		return
 	}
-	if !run.State.Status.Closed() && a.s.upkeep.purged && a.expired(run) {
+	if !run.State.Status.Closed() && a.s.maintenance.purged && a.expired(run) {
 		return // the check comes by after a day, and nothing is kept for so long here
 	}
 	if !run.State.Status.Closed() {

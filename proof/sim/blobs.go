@@ -54,13 +54,14 @@ func (b blobs) Get(ctx context.Context, key string) ([]byte, error) {
 	return b.Blobs.Get(ctx, key)
 }
 
-// codec is what a process keeps large bodies apart with, through faults where t is one's ports; the audit has none.
+// codec returns the codec with which a process offloads large bodies. If t is not nil, it is the ports of the process, and
+// the blob store has faults; the audit's has none.
 func (s *simulation) codec(p *process, t *ports) *codec.Codec {
-	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.apartFrom}
-	if s.plan.apartFrom > 0 {
+	o := codec.Options{Clock: func() time.Time { return s.now }, Log: quiet, ApartFrom: s.plan.offloadFrom}
+	if s.plan.offloadFrom > 0 {
 		o.Blobs = s.blobs
 	}
-	if s.plan.apartFrom > 0 && t != nil {
+	if s.plan.offloadFrom > 0 && t != nil {
 		o.Blobs = lossyBlobs{lossy{s}, blobs{s.blobs, t}}
 	}
 	return codec.New(s.withKeys(o, p))

@@ -51,7 +51,7 @@ func (a *audit) checkRetry(name string, run *engine.Run) {
 	}
 }
 
-// late is how much longer than the end of its chain a run may be open: for faults, and for what comes again.
+// late is how much longer than the end of its chain a run may be open: for faults and redeliveries.
 const late = 2 * time.Hour
 
 // checkDeadline demands that no run of a chain begins after its end, unless the code goes on as new before it is told, or is open for
@@ -70,7 +70,7 @@ func (a *audit) checkDeadline(name string, run *engine.Run) {
 	}
 	jump := time.Duration(0) // of a clock, between the look at the deadline and the commit
 	if a.s.has(clockJumps) || a.s.has(setBack) || a.s.has(behind) {
-		jump = a.s.apart()
+		jump = a.s.clockGap()
 	}
 	if closed, ok := run.State.Close.(*history.WorkflowExecutionTimedOut); ok && closed.ExecutionTimeout > 0 && run.State.CloseTime.Add(jump) < end {
 		a.s.fail("%s timed out at %v; its chain ends at %v", name, run.State.CloseTime.Time(), end.Time())

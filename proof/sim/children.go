@@ -141,7 +141,7 @@ func (a *audit) checkChildren() {
 	children := a.children()
 	for _, request := range slices.Sorted(maps.Keys(children)) {
 		f := children[request]
-		if len(f.made) > 1 && !a.s.plan.upkeep { // a parent that is reset after its child was deleted starts it again
+		if len(f.made) > 1 && !a.s.plan.maintenance { // a parent that is reset after its child was deleted starts it again
 			a.s.fail("child %s was started %d times", request, len(f.made))
 		}
 		if len(f.parents) == 0 {
@@ -209,8 +209,8 @@ func (a *audit) refused(parent *engine.Run, event int64) bool {
 	return false
 }
 
-// errand is a message from one workflow to another, whoever sends it.
-type errand struct {
+// outbound is a message from one workflow to another, from any sender.
+type outbound struct {
 	kind   engine.MessageKind
 	commit history.CommitID
 	event  int64
@@ -220,8 +220,8 @@ type errand struct {
 // died, and once for each trigger of the commit that schedules it. In a thousand seeds it was 34 times at most.
 const mostSendings = 60
 
-// stormy is the share of calls that fail from which this is not demanded: a process that dies has up to forty messages in hand,
-// all of which come again, and where none lives long enough to get through with them they become more and more.
+// stormy is the share of failing calls from which this is not demanded. A process that dies has up to forty messages in
+// hand, all of which are redelivered. If no process lives long enough to handle them, they become more and more.
 const stormy = 0.05
 
 // stormyCount is the number of single faults from which this is not demanded either.
@@ -236,7 +236,7 @@ func (a *audit) sent(m *engine.Message) {
 	if run := a.current[place{m.WorkflowID, m.RunID.Number()}]; run == nil || int(m.Slot) >= len(run.Log) || run.Log[m.Slot].ID != m.Commit {
 		return // its commit has not landed: until the fence it is copied (see TestCopiesUpToTheFence)
 	}
-	e := errand{m.Kind, m.Commit, m.EventID}
+	e := outbound{m.Kind, m.Commit, m.EventID}
 	if a.sendings[e] == nil {
 		a.sendings[e] = map[uint64]bool{}
 	}

@@ -40,8 +40,8 @@ func (s *simulation) call(p *process, name string, fn func(context.Context, *exe
 	return a.did, err
 }
 
-// insist sends a request again while nobody knows what became of it. It returns the last answer. What only another build can do
-// is asked of a process that has it; where there is none the run is moved.
+// insist repeats a request while its outcome is unknown, and returns the last answer. It sends a request that only another
+// build can serve to a process of that build, or moves the run if there is no such process.
 func (s *simulation) insist(name string, fn func(context.Context, *executor.Service) error) (deeds, error) {
 	var p *process
 	for {
@@ -72,7 +72,7 @@ func (s *simulation) startClients() {
 		for c := range 1 + r.IntN(1+s.plan.most) {
 			s.spawn(s.name("client %s.%d", id, c), nil, func() { s.client(id, c, program) })
 		}
-		if s.plan.upkeep && r.oneIn(2) {
+		if s.plan.maintenance && r.oneIn(2) {
 			for c := range 1 + r.IntN(2) {
 				s.spawn(s.name("returning client %s", id), nil, func() { s.returns(id, 10+c, program) })
 			}
@@ -100,10 +100,10 @@ func (s *simulation) erase(r *draws, id string) {
 	if s.outages.excuse > time.Hour {
 		// Messages of the run may have waited for as long as it has been closed. When they come nobody can read what they are about: the
 		// slow check of the other workflow's log sends what they owe there.
-		if !s.plan.upkeep {
+		if !s.plan.maintenance {
 			return
 		}
-		s.upkeep.purged = true
+		s.maintenance.purged = true
 	}
 	_, err := s.insist(fmt.Sprintf("delete %s of %s", run, id), func(ctx context.Context, t *executor.Service) error { return t.Delete(ctx, id, run) })
 	if err != nil && !errors.Is(err, refusal.NotFound) && !errors.Is(err, refusal.AlreadyOpen) && !errors.Is(err, refusal.ClosedRecently) {

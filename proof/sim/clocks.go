@@ -8,8 +8,8 @@ import (
 	"github.com/seed-41655fb1/weft/engine/history"
 )
 
-// maxSkew is how far the clock of a process may be from the true time: two clocks are at most twice that apart, which is what
-// internal/executor allows for.
+// maxSkew is how far the clock of a process may be from the true time. Two clocks differ by at most twice that, which is
+// what internal/executor allows for.
 const maxSkew = 5 * time.Second
 
 // clocksDiffer gives each process a clock of its own. The store and the queues keep the true time.
@@ -132,8 +132,9 @@ func (a *audit) checkTime(run *engine.Run, c *history.Commit) {
 	}
 }
 
-// apart is how far two clocks may be apart in this simulation: what two processes wrote is ordered by time only beyond that.
-func (s *simulation) apart() time.Duration {
+// clockGap returns how far the clocks of two processes may differ in this simulation. Times that two processes wrote are
+// ordered only if they differ by more.
+func (s *simulation) clockGap() time.Duration {
 	var all time.Duration
 	if s.has(setBack) {
 		all = back

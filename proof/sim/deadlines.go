@@ -51,7 +51,7 @@ func (s *simulation) within(limit time.Duration, what string, ask func() error) 
 	me.due, me.excused = began.Add(limit), 0
 	err := ask()
 	took := s.now.Sub(began) - me.excused - (me.process.slept - slept) - (s.lurched - lurched)
-	if most := limit + answerMargin + s.apart(); took > most {
+	if most := limit + answerMargin + s.clockGap(); took > most {
 		s.fail("%s was answered after %v (%v), and the caller waits for %v: %v", what, took, s.now.Sub(began), limit, err)
 	}
 	return err

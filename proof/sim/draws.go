@@ -14,7 +14,7 @@ import (
 // is to know of it. A script replays them, whatever the code that draws makes of a seed by then, and with some of them set to 0 to
 // find out what a failure needs (shrink.go). 0 is the calm choice: no fault, no delay, the fewest, the actor that waits longest.
 type draws struct {
-	random *rand.Rand // nil where a script is replayed
+	random *rand.Rand // nil if a script is replayed
 	script []uint64   // what is chosen; 0 after its end
 	at     int        // of the next choice
 	record bool

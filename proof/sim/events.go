@@ -225,7 +225,7 @@ func (v *events) put(runs []*engine.Run, commits []*history.Commit) {
 	if a := v.s.running; a != nil {
 		for _, d := range a.part {
 			m, err := outbox.Decode(d.Body)
-			graced = graced || err == nil && v.s.now.Sub(m.Sent.Time()) >= time.Minute-v.s.apart()
+			graced = graced || err == nil && v.s.now.Sub(m.Sent.Time()) >= time.Minute-v.s.clockGap()
 		}
 	}
 	v.happens(model.Event{Do: model.Put, Actor: v.who(), Commits: all, Graced: graced})

@@ -100,7 +100,7 @@ var overtaken = newFault("dynamodb: expired items go between a read and a put",
 func (s *simulation) overtake(items []store.Item) {
 	last := items[len(items)-1]
 	program, known := s.audit.programs[last.Workflow]
-	if !s.plan.upkeep || !known || last.Slot != 0 || s.calm {
+	if !s.plan.maintenance || !known || last.Slot != 0 || s.calm {
 		return
 	}
 	for _, run := range s.audit.runs[last.Workflow] {
@@ -122,15 +122,15 @@ func (s *simulation) overtake(items []store.Item) {
 		s.must(s.store.Delete(context.Background(), []store.Item{item}, nil))
 		s.audit.deleted(item)
 	}
-	s.spawn(s.name("rival %s", last.Workflow), nil, func() {
-		s.start(last.Workflow, fmt.Sprintf("rival-%d", s.play(overtaken).count), program)
+	s.spawn(s.name("other %s", last.Workflow), nil, func() {
+		s.start(last.Workflow, fmt.Sprintf("other-%d", s.play(overtaken).count), program)
 	})
 	s.pause(wait{until: s.now.Add(2 * time.Second)})
 }
 
 // startLatecomers has clients end the workflows, and start them again when their runs have been deleted and what is left has expired.
 func (s *simulation) startLatecomers() {
-	if !s.plan.upkeep || !s.has(overtaken) {
+	if !s.plan.maintenance || !s.has(overtaken) {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {

@@ -31,7 +31,7 @@ var (
 			"an event source: messages stay in the queue meanwhile.", 0.15, 0.0005)
 	oneAtATime = newFault("lambda: a function has a concurrency of one",
 		"AWS Lambda Developer Guide, reserved concurrency: a function with a reserved concurrency of 1 handles one invocation at a time. What an event source "+
-			"mapping has received meanwhile is throttled, and comes again after the visibility timeout; the receive counts.", 0.1, 0.2)
+			"mapping has received meanwhile is throttled, and is redelivered after the visibility timeout; the receive counts.", 0.1, 0.2)
 	deletedAgain = newFault("sqs: a deleted message is delivered again",
 		"Amazon SQS Developer Guide, standard queues, at-least-once delivery: a server that is unavailable when a message is received or deleted keeps its "+
 			"copy, which may be delivered later.", 0.25, 0.03)
@@ -42,10 +42,10 @@ func (s *simulation) invoke(name string, deliveries []queue.Delivery) {
 	s.happens(inBatches)
 	p, r := s.receiver(), s.of(inBatches)
 	if !p.settings.serves(name) {
-		return // its mapping is not there yet: they come again
+		return // its mapping is not there yet: they are redelivered
 	}
 	limit := []time.Duration{70 * time.Second, 100 * time.Second, 15 * time.Minute}[r.IntN(3)]
-	p.Open(context.Background(), deliveries) // what it cannot open comes again
+	p.Open(context.Background(), deliveries) // what it cannot open is redelivered
 	p.opens(deliveries)
 	s.audit.delivered(name, deliveries)
 	s.log("process %d gets %d of %s in one batch: %s", p.number, len(deliveries), name, s.what(name, deliveries[0]))

@@ -87,7 +87,7 @@ var earlierRecord = newFault("weft: an earlier version wrote the record of an at
 // same number until it expires; and only what an attempt came to: the new version may write over a record without a run at the same
 // moment (store.Attempts), and so begin an attempt twice, or copy a message twice.
 func (s *simulation) asEarlier(a store.Attempt) store.Attempt {
-	if s.plan.upkeep || a.Number&(1<<recordBits-1) != 0 || !s.hits(earlierRecord) {
+	if s.plan.maintenance || a.Number&(1<<recordBits-1) != 0 || !s.hits(earlierRecord) {
 		return a
 	}
 	there, err := s.store.ReadAttempts(context.Background(), a.Workflow, a.Run)

@@ -162,7 +162,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 		err := c.call(func(ctx context.Context, s *executor.Service) func() error {
 			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
 			return func() error {
-				if !r.told(t, began, answer, err) {
+				if !r.answered(t, began, answer, err) {
 					return errDied
 				}
 				return nil

@@ -59,8 +59,8 @@ func withheld(err error) bool {
 	return errors.Is(err, refusal.NotReady) && (strings.Contains(text, "encrypted") || strings.Contains(text, "newer version"))
 }
 
-// told notes what a try of an update was answered. It reports whether that settles it.
-func (r *record) told(t try, began int64, answer *api.UpdateResponse, err error) bool {
+// answered notes what a try of an update was answered. It reports whether that settles it.
+func (r *record) answered(t try, began int64, answer *api.UpdateResponse, err error) bool {
 	switch {
 	case errors.Is(err, errDied), errors.Is(err, refusal.OutcomeUnknown):
 		r.note(t, began, said{what: "unknown"}, never)

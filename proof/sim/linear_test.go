@@ -98,7 +98,7 @@ func (o *observed) send(r *draws, kind, id string, n int) {
 			answer, err = s.Update(ctx, theRun, "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(5 * time.Second)})
 			return err
 		})
-		if o.told(t, began, answer, err) {
+		if o.answered(t, began, answer, err) {
 			return
 		}
 	}

@@ -36,7 +36,7 @@ type row struct {
 // change is a change of a row that the index has not seen yet. Those of one row keep their order.
 type change struct {
 	at   place
-	row  *store.Summary // nil where it was deleted
+	row  *store.Summary // nil if it was deleted
 	when time.Time
 }
 

@@ -159,7 +159,7 @@ func (l *life) event(id int64, at time.Time, e history.Event) {
 			l.goesOn, l.split = l.split, nil
 		}
 	case *history.WorkflowExecutionUpdateAccepted:
-		l.told(at, e)
+		l.update(at, e)
 	case *history.StartChildWorkflowExecutionInitiated:
 		s := &started{order: l.events, request: e.RequestID, decided: at, from: at}
 		if l.goesOn != nil {
@@ -211,8 +211,8 @@ func (l *life) ended(at time.Time, e history.Attributes) {
 	}
 }
 
-// told takes an update.
-func (l *life) told(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
+// update applies an update that the schedule accepted.
+func (l *life) update(at time.Time, u *history.WorkflowExecutionUpdateAccepted) {
 	switch u.UpdateName {
 	case stored.UpdatePause, stored.UpdateUnpause:
 		l.change(at, func(s *stored.Schedule) { s.Paused = u.UpdateName == stored.UpdatePause })

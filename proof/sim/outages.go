@@ -61,7 +61,7 @@ func (s *simulation) planOutages() {
 		}
 		r := s.of(f)
 		o := &outage{fault: f, step: 20 + r.IntN(700*s.plan.most), length: lengths[r.IntN(len(lengths))]}
-		if o.length >= kept && !s.plan.upkeep {
+		if o.length >= kept && !s.plan.maintenance {
 			o.length = 13 * 24 * time.Hour // nobody would find what is lost
 		}
 		s.outages.planned = append(s.outages.planned, o)
@@ -91,9 +91,9 @@ func (s *simulation) switchOff(length time.Duration) {
 	for range len(s.processes) {
 		s.succeed(s.processes[0], "everything is switched off", s.processes[0].build)
 	}
-	s.sweepAt, s.upkeep.at = maxTime(s.sweepAt, s.outages.offUntil), maxTime(s.upkeep.at, s.outages.offUntil)
+	s.sweepAt, s.maintenance.at = maxTime(s.sweepAt, s.outages.offUntil), maxTime(s.maintenance.at, s.outages.offUntil)
 	if length >= kept {
-		s.upkeep.purged = true
+		s.maintenance.purged = true
 		for _, name := range queue.All(taskQueues...) {
 			s.queue.Purge(name)
 			s.queue.Purge(queue.DeadLetters(name))
@@ -124,7 +124,7 @@ func (s *simulation) patient(r *draws) time.Duration {
 }
 
 // lost reports whether messages were lost, or more: the slow check repairs that, after days.
-func (s *simulation) lost() bool { return s.plan.purgeAfter > 0 || s.upkeep.purged }
+func (s *simulation) lost() bool { return s.plan.purgeAfter > 0 || s.maintenance.purged }
 
 // fire has the rule fire that sweeps the timers, or not, or late, or twice. It returns how often, and when it is to fire again.
 func (s *simulation) fire() (times int, next time.Time) {

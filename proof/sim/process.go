@@ -29,7 +29,7 @@ type process struct {
 	slept     time.Duration // how long it has been frozen, and will be
 }
 
-// freeze has none of the actors of a process go on until a moment.
+// freeze stops all actors of a process until a moment.
 func (p *process) freeze(now, until time.Time) {
 	from := maxTime(p.frozen, now)
 	if until.After(from) {
@@ -100,7 +100,7 @@ func (s *simulation) receiver() *process {
 	return able[s.random.IntN(len(able))]
 }
 
-// processOf is a process of a build, by its name; nil where there is none.
+// processOf returns a process of a build, or nil if there is none.
 func (s *simulation) processOf(build string) *process {
 	i := slices.IndexFunc(s.processes, func(p *process) bool { return buildName(p.build) == build })
 	if i < 0 {
@@ -158,9 +158,9 @@ func (s *simulation) deliver(name string) {
 	for _, part := range worker.Split(name, deliveries) {
 		p := s.receiver()
 		if !p.settings.serves(name) {
-			continue // its mapping is not there yet: they come again
+			continue // its mapping is not there yet: they are redelivered
 		}
-		p.Open(context.Background(), part) // what it cannot open comes again
+		p.Open(context.Background(), part) // what it cannot open is redelivered
 		p.opens(part)
 		s.audit.delivered(name, part)
 		first := part[0]

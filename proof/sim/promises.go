@@ -176,8 +176,8 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 		parts := func(t time.Time) bool { return l.behind(last, l.died, t) }
 		return l.busy(nil, l.died, l.died) || l.behind(p, looked, looked) || slices.ContainsFunc(l.ran, parts)
 	}
-	apart := l.a.s.apart()
-	return l.busy(nil, m.Add(-apart), looked.Add(apart))
+	gap := l.a.s.clockGap()
+	return l.busy(nil, m.Add(-gap), looked.Add(gap))
 }
 
 // wasOpen reports whether a run was certainly open, as far as the schedule knew, when its code ran at a time: what comes while one is open
@@ -255,8 +255,8 @@ func (l *life) checkAlone(children map[string]*childRecord) {
 				continue // news of its end may have been in a queue, ahead of the table that was put back
 			}
 			begins := g.made[0].State.StartTime
-			apart := l.a.s.apart()
-			if begins.Add(-apart) >= f.made[0].State.StartTime && begins.Add(apart) < f.last.State.CloseTime {
+			gap := l.a.s.clockGap()
+			if begins.Add(-gap) >= f.made[0].State.StartTime && begins.Add(gap) < f.last.State.CloseTime {
 				l.fail("has a run of %v, open until %v, and at %v another begins, of %v", s.at, f.last.State.CloseTime.Time(), begins.Time(), other.at)
 			}
 		}

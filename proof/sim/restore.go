@@ -57,7 +57,7 @@ type backup struct {
 	told                    map[string][]*api.UpdateResponse
 	rows                    map[place]store.Summary
 	tries                   attemptAudit
-	sendings                map[errand]map[uint64]bool
+	sendings                map[outbound]map[uint64]bool
 }
 
 // journaled is a commit that landed, or that was deleted.
@@ -71,7 +71,7 @@ type journaled struct {
 // planRestore draws the restore of a seed, which has one at most. Only the slow check finds what waits for messages that are gone.
 func (s *simulation) planRestore() {
 	r := s.of(restored)
-	if s.has(restored) && s.plan.upkeep {
+	if s.has(restored) && s.plan.maintenance {
 		s.restore.from = 10 + r.IntN(500*s.plan.most)
 	} else if r = s.of(restoredWhole); s.has(restoredWhole) {
 		s.restore.from, s.restore.whole = 10+r.IntN(500*s.plan.most), true
@@ -180,7 +180,7 @@ func (s *simulation) putBack(b *backup) {
 	if s.restore.whole {
 		s.putQueuesBack(b)
 	} else {
-		s.upkeep.purged = true
+		s.maintenance.purged = true
 		if r.IntN(2) == 0 {
 			s.log("the queues are new")
 			for _, name := range allQueues {

@@ -50,21 +50,21 @@ type simulation struct {
 	audit     *audit
 	events    *events // nil tells nobody
 	// watch sees what the model is told before it is, and may change or withhold it; nil does neither.
-	watch    func(model.Event) (model.Event, bool)
-	list     *list
-	build    int
-	sweepAt  time.Time
-	drainAt  time.Time
-	upkeep   upkeep
-	outages  outages
-	restore  restore
-	rollout  rollout
-	starving map[string]time.Time // queues of which nobody takes anything, and until when
-	large    bool                 // some payloads are: a reset may be refused as too large
-	spinning bool                 // there is a spinner
-	buckets  map[string]*bucket
-	hot      map[string]time.Time // workflows of which calls are throttled, and until when; empty is the table
-	calm     bool                 // no more faults: everything has to come to an end
+	watch       func(model.Event) (model.Event, bool)
+	list        *list
+	build       int
+	sweepAt     time.Time
+	drainAt     time.Time
+	maintenance maintenance
+	outages     outages
+	restore     restore
+	rollout     rollout
+	starving    map[string]time.Time // queues of which nobody takes anything, and until when
+	large       bool                 // some payloads are: a reset may be refused as too large
+	spinning    bool                 // there is a spinner
+	buckets     map[string]*bucket
+	hot         map[string]time.Time // workflows of which calls are throttled, and until when; empty is the table
+	calm        bool                 // no more faults: everything has to come to an end
 
 	// hub and logger are told what the processes have to tell; nil is nobody.
 	hub    *observe.Hub
@@ -91,13 +91,13 @@ type plan struct {
 	slow         float64 // the chance that an actor sleeps at a step
 	duplicates   float64
 	schedules    int
-	deployAfter  int // steps after which the mended build is deployed
-	upkeep       bool
+	deployAfter  int // steps after which the fixed build is deployed
+	maintenance  bool
 	purgeAfter   int // steps after which a queue is purged; 0 is never
-	maxCommit    int // bytes; where there are few, a reset puts many commits
+	maxCommit    int // bytes; with few, a reset puts many commits
 	pinned       bool
 	most         int // of some things that a seed has several of: small seeds find most for their time
-	apartFrom    int // bytes from which on bodies are kept apart; 0 is never
+	offloadFrom  int // bytes from which bodies are offloaded; 0 is never
 }
 
 // actor is a client, a request, or the handling of a message.
@@ -168,7 +168,7 @@ func (s *simulation) perform() {
 	s.planSettings()
 	s.planRestore()
 	s.loseBlobs, s.kmsFails = s.has(lostAnswers["blobs.Get"]), s.has(kmsFails)
-	s.sweepAt, s.upkeep.at = s.now.Add(outbox.SweepEvery), s.now.Add(checkEvery)
+	s.sweepAt, s.maintenance.at = s.now.Add(outbox.SweepEvery), s.now.Add(checkEvery)
 	for range s.plan.processes {
 		s.boot(s.build)
 	}
@@ -209,11 +209,11 @@ func (s *simulation) draft(r *draws) plan {
 	p.processes, p.workflows = 1+r.IntN(3), 1+r.IntN(p.most)
 	p.faults, p.cacheEntries = []float64{0, 0.005, 0.02, 0.05}[r.IntN(4)], []int{1000, 1, -1}[r.IntN(3)]
 	p.slow, p.duplicates = []float64{0, 0.01, 0.03}[r.IntN(3)], []float64{0, 0.05, 0.2}[r.IntN(3)]
-	p.deployAfter, p.upkeep = 50+r.IntN(500*p.most), r.oneIn(2)
-	if p.upkeep && r.oneIn(4) {
+	p.deployAfter, p.maintenance = 50+r.IntN(500*p.most), r.oneIn(2)
+	if p.maintenance && r.oneIn(4) {
 		p.purgeAfter = 1 + r.IntN(1000*p.most)
 	}
-	p.maxCommit, p.pinned, p.apartFrom = []int{0, 0, 4 << 10}[r.IntN(3)], r.oneIn(4), []int{0, 0, 300, 1000}[r.IntN(4)]
+	p.maxCommit, p.pinned, p.offloadFrom = []int{0, 0, 4 << 10}[r.IntN(3)], r.oneIn(4), []int{0, 0, 300, 1000}[r.IntN(4)]
 	// Schedules run for hours, and cost as much as all else.
 	if p.schedules = max(0, r.IntN(3+p.most)-2); p.schedules > 0 && r.oneIn(2) {
 		p.workflows = 0
@@ -373,7 +373,7 @@ func (s *simulation) sweepEnded() {
 	s.actors = kept
 }
 
-// jump moves the clock to the next thing that is due; false where there is none.
+// jump moves the clock to the next thing that is due. It reports false if there is none.
 func (s *simulation) jump() bool {
 	var next time.Time
 	consider := func(t time.Time) {
@@ -413,8 +413,8 @@ func (s *simulation) jump() bool {
 	if next.IsZero() {
 		return false
 	}
-	if s.plan.upkeep && s.upkeep.at.Before(next) {
-		s.now = maxTime(s.now, s.upkeep.at)
+	if s.plan.maintenance && s.maintenance.at.Before(next) {
+		s.now = maxTime(s.now, s.maintenance.at)
 		s.queue.Tick()
 		s.check()
 		return true
@@ -446,7 +446,7 @@ func (s *simulation) calmDown() {
 	s.build = 2
 	s.settle()
 	for range s.plan.processes {
-		s.replace(s.processes[0]) // every process is replaced by one of the mended build
+		s.replace(s.processes[0]) // every process is replaced by one of the fixed build
 	}
 	if s.plan.pinned {
 		s.drain()
@@ -454,8 +454,8 @@ func (s *simulation) calmDown() {
 	s.finishWorkflows()
 }
 
-// deploy replaces the processes, one by one, by such of the mended build. Where runs are pinned the last one stays, if there are
-// several.
+// deploy replaces the processes, one by one, by processes of the fixed build. If runs are pinned and there are several
+// processes, the last one stays.
 func (s *simulation) deploy() {
 	if s.build == 1 && s.steps > s.plan.deployAfter {
 		s.build, s.drainAt = 2, s.now.Add(time.Hour)
@@ -474,8 +474,8 @@ func (s *simulation) deploy() {
 	}
 }
 
-// drain moves all runs to the mended build: what waits for a build that is gone would wait for ever. It comes often: a message
-// that is late by a day is complained about.
+// drain moves all runs to the fixed build: what waits for a build that is gone would wait for ever. It runs often: the audit
+// complains about a message that is late by a day.
 func (s *simulation) drain() {
 	for _, id := range slices.Sorted(maps.Keys(s.audit.programs)) {
 		s.spawn(s.name("operator %s", id), nil, func() { s.move(id, api.MoveRequest{Build: "build-2"}) })

@@ -1,6 +1,6 @@
-// Package testbed is a deployment in a test: the real protocol, handler, client and delivery over the in-memory store
-// and queue, which police it. It is made for the bubble of testing/synctest, where time jumps to the next thing that is
-// due as soon as nothing else can happen, so that a test of a day's sleep takes no time and needs no bound on any.
+// Package testbed is a deployment in a test: the real protocol, handler, client and delivery over the in-memory store and
+// queue, which check their contracts. It runs in the bubble of testing/synctest. There time jumps to the next thing that is
+// due as soon as nothing else can happen: a test of a day's sleep takes no time and needs no bound on it.
 package testbed
 
 import (
@@ -35,7 +35,7 @@ type Deployment struct {
 	// Ports can be changed before a process is started, to put faults between it and the stores.
 	Ports executor.Ports
 	kept  Stores
-	// codec offloads large payloads; nil where they are small.
+	// codec offloads large payloads; nil if they are small.
 	codec *codec.Codec
 }
 

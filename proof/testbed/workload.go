@@ -272,7 +272,7 @@ func (c *counter) handleBroken(ctx workflow.Context) {
 		if c.build == "build-1" {
 			panic("late")
 		}
-		return "mended", nil
+		return "fixed", nil
 	})
 	//weftvet:ignore readonly what becomes of such a validator is tested
 	Sleepy.Handle(ctx, none, workflow.Validate(func(workflow.None) error { return workflow.Sleep(ctx, time.Second) }))

@@ -35,8 +35,8 @@ var approve = activity.New("approve", func(ctx context.Context, _ activity.None)
 // passes are the tokens that attempts of the workload have taken last, by run.
 var passes sync.Map
 
-// Pass is the token that an attempt of a run of the workload has taken last; empty where none has. Scripts have that of
-// <run1> as $pass1.
+// Pass returns the last token that an attempt of a run of the workload has taken, or "" if none has. Scripts refer to that
+// of <run1> as $pass1.
 func Pass(runID string) string {
 	token, _ := passes.Load(runID)
 	text, _ := token.(string)

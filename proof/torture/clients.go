@@ -25,7 +25,7 @@ var clientScenarios = []scenario{
 }
 
 // connect opens connections to the server.
-func (s *scene) connect(n int) (all []net.Conn, err error) {
+func (s *testbed) connect(n int) (all []net.Conn, err error) {
 	for range n {
 		c, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(s.ctx, "tcp", s.addr)
 		if err != nil {
@@ -40,7 +40,7 @@ func (s *scene) connect(n int) (all []net.Conn, err error) {
 const mostMemory = 1 << 30
 
 // slowClients has readers ask for large histories and not read them, and writers send the beginning of a request.
-func slowClients(s *scene) error {
+func slowClients(s *testbed) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func field(pid int, name string) int64 {
 }
 
 // connections opens many idle connections under load.
-func connections(s *scene) error {
+func connections(s *testbed) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func connections(s *scene) error {
 }
 
 // manyFiles returns how many of n descriptors this process and its server may have. Only the short form makes do with less.
-func (s *scene) manyFiles(n int) (int, error) {
+func (s *testbed) manyFiles(n int) (int, error) {
 	const others = 200
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -159,7 +159,7 @@ func (s *scene) manyFiles(n int) (int, error) {
 }
 
 // waiters has many callers wait for the result of one run, which then ends. Each gets it.
-func waiters(s *scene) error {
+func waiters(s *testbed) error {
 	if _, err := s.launch(launch{}); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func waiters(s *scene) error {
 }
 
 // openRuns opens many runs, kills the server, and ends some of them.
-func openRuns(s *scene) error {
+func openRuns(s *testbed) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ var diskScenarios = []scenario{
 	{name: "read-only", what: "the directory cannot be written, at the start and under load", weight: 0.1, least: 4 * time.Second, run: readOnly},
 }
 
-// mount mounts a small file system at a directory of the scene. Only root may.
-func (s *scene) mount(mebibytes int) (at string, unmount func(), err error) {
+// mount mounts a small file system at a directory of the testbed. Only root may.
+func (s *testbed) mount(mebibytes int) (at string, unmount func(), err error) {
 	at = filepath.Join(s.root, "disk")
 	if err := os.MkdirAll(at, 0o700); err != nil {
 		return "", nil, err
@@ -44,10 +44,10 @@ func (s *scene) mount(mebibytes int) (at string, unmount func(), err error) {
 }
 
 // probe starts a run and returns what came of it, and how long that took.
-func (s *scene) probe(token string) (time.Duration, error) { return s.probeWith(token, 0) }
+func (s *testbed) probe(token string) (time.Duration, error) { return s.probeWith(token, 0) }
 
 // probeWith is probe with an input of so many bytes.
-func (s *scene) probeWith(token string, size int) (time.Duration, error) {
+func (s *testbed) probeWith(token string, size int) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
 	defer cancel()
 	body := fmt.Sprintf(`{"workflowId":"probe-%s","type":"waits","requestId":%q}`, token, token)
@@ -73,7 +73,7 @@ func (s *scene) probeWith(token string, size int) (time.Duration, error) {
 }
 
 // status is the status of an answer.
-func (s *scene) status(path string) int {
+func (s *testbed) status(path string) int {
 	ctx, cancel := context.WithTimeout(s.ctx, 5*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.addr+path, nil)
@@ -93,7 +93,7 @@ const leastRoom = 64 << 20
 
 // fullDisk fills the disk under load, looks at the refusals, and makes room again. It ends when the data take most
 // of the disk.
-func fullDisk(s *scene) error {
+func fullDisk(s *testbed) error {
 	disk, unmount, err := s.mount(256)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func room(dir string) uint64 {
 }
 
 // fillDisk writes a file until there is no room.
-func (s *scene) fillDisk(name string) error {
+func (s *testbed) fillDisk(name string) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (s *scene) fillDisk(name string) error {
 
 // whileFull looks at a server whose disk is full: it refuses writes at once, is not ready, says why, and still reads,
 // or has ended.
-func (s *scene) whileFull(refused bool, took time.Duration, err error) error {
+func (s *testbed) whileFull(refused bool, took time.Duration, err error) error {
 	switch {
 	case !s.server.alive():
 		return clearEnd(s.server)
@@ -193,7 +193,7 @@ func (s *scene) whileFull(refused bool, took time.Duration, err error) error {
 }
 
 // startWhileFull starts the server on a full disk after a kill -9. It must serve, or end with status 1 and a reason; it must not hang.
-func (s *scene) startWhileFull() error {
+func (s *testbed) startWhileFull() error {
 	if s.server.alive() {
 		s.server.kill(syscall.SIGKILL)
 	}
@@ -216,7 +216,7 @@ func (s *scene) startWhileFull() error {
 // limitedFile runs the server under a limit of the size of files until it is reached. The kernel sends SIGXFSZ then,
 // and the write fails. Writes must be refused at once with a reason, reads go on, and the server must not end, nor
 // when it is sent SIGXFSZ by somebody. Without the limit everything that was acknowledged is there.
-func limitedFile(s *scene) error {
+func limitedFile(s *testbed) error {
 	n, refusals := 0, 0
 	var l *load
 	s.fill = 20_000 // so that the limit is reached soon
@@ -270,8 +270,8 @@ func limitedFile(s *scene) error {
 
 // limited runs the server under a limit. It may end: then it is started again without one, as an operator would, and
 // has everything.
-func limited(limit string) func(*scene) error {
-	return func(s *scene) error {
+func limited(limit string) func(*testbed) error {
+	return func(s *testbed) error {
 		n, ended, refused := 0, 0, 0
 		var l *load
 		for ; s.more(n, 1, 20); n++ {
@@ -301,7 +301,7 @@ func limited(limit string) func(*scene) error {
 }
 
 // limitedFiles opens more connections than the server may have descriptors. It must answer again when they are closed.
-func limitedFiles(s *scene) error {
+func limitedFiles(s *testbed) error {
 	p, err := s.launch(launch{limits: []string{"-n 64"}})
 	if err != nil {
 		return err
@@ -329,7 +329,7 @@ func limitedFiles(s *scene) error {
 }
 
 // readOnly makes the directory unwritable at the start and under load.
-func readOnly(s *scene) error {
+func readOnly(s *testbed) error {
 	disk, unmount, err := s.mount(256)
 	if err != nil {
 		return err

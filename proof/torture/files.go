@@ -99,7 +99,7 @@ func cut(r *rand.Rand, dir string) (w wound, err error) {
 type wound struct{ file, what string }
 
 // fillFor has the server write for a while, and ends it cleanly or with kill -9, so that something is in the log as well.
-func (s *scene) fillFor(d time.Duration, sig syscall.Signal) error {
+func (s *testbed) fillFor(d time.Duration, sig syscall.Signal) error {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return err
@@ -118,8 +118,8 @@ func (s *scene) fillFor(d time.Duration, sig syscall.Signal) error {
 // docs/decisions/0033 allows that. What it serves must be right. A book that the damage has hit may be missing or
 // short of something acknowledged, if the log of the server names the book or the file; all other books must be
 // whole.
-func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*scene) error {
-	return func(s *scene) error {
+func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*testbed) error {
+	return func(s *testbed) error {
 		r := s.random()
 		s.spread = 4 // so that there are many books which the damage does not hit
 		if err := s.fillFor(2*time.Second, syscall.SIGTERM); err != nil {
@@ -171,7 +171,7 @@ type copied struct {
 
 // copyAs copies the data directory of a server that has ended. The truth has no books whose names begin with without,
 // if that is not empty: they are opened later.
-func (s *scene) copyAs(name, without string) (c copied, err error) {
+func (s *testbed) copyAs(name, without string) (c copied, err error) {
 	c.dir = filepath.Join(s.root, name)
 	if err := os.CopyFS(c.dir, os.DirFS(s.dir)); err != nil {
 		return c, err
@@ -289,7 +289,7 @@ var mayRefuse = []string{"MANIFEST", "weft.db"}
 var mayRefuseGone = append(mayRefuse[:len(mayRefuse):len(mayRefuse)], "*.wal", "*.sst", "marker.manifest.")
 
 // damaged damages one copy and looks at what a server makes of it.
-func (s *scene) damaged(r *rand.Rand, from copied, damage func(*rand.Rand, string) (wound, error), t *tally) (w wound, err error) {
+func (s *testbed) damaged(r *rand.Rand, from copied, damage func(*rand.Rand, string) (wound, error), t *tally) (w wound, err error) {
 	if err := os.RemoveAll(s.dir); err != nil {
 		return w, err
 	}
@@ -311,7 +311,7 @@ type suffered struct {
 }
 
 // judge starts a server on a damaged directory and looks at what it serves.
-func (s *scene) judge(from copied, d suffered, t *tally) error {
+func (s *testbed) judge(from copied, d suffered, t *tally) error {
 	file, said := d.file, d.said
 	left, unreadable := itemsOf(s.dir)
 	p, err := s.launch(launch{})
@@ -394,7 +394,7 @@ func (l *ledger) without(name string) *ledger {
 
 // torn damages what was written to the log and not flushed when the process was killed: a disk may have kept any part of it in any order.
 // Everything that was acknowledged before must be there, and nothing is damage. In the end the disk lies: what it had flushed is torn too.
-func torn(s *scene) error {
+func torn(s *testbed) error {
 	r := s.random()
 	n, tails := 0, 0
 	for ; s.more(n, 3, 200); n++ {
@@ -426,7 +426,7 @@ func torn(s *scene) error {
 
 // tornOnce kills a server under load, and tears the ends of its log after places in its files. The ledger then has what was acknowledged
 // before the last load began.
-func (s *scene) tornOnce(r *rand.Rand, name string, after func(dir string) (map[string]int, error)) (torn int, err error) {
+func (s *testbed) tornOnce(r *rand.Rand, name string, after func(dir string) (map[string]int, error)) (torn int, err error) {
 	p, err := s.launch(launch{})
 	if err != nil {
 		return 0, err
@@ -460,7 +460,7 @@ func (s *scene) tornOnce(r *rand.Rand, name string, after func(dir string) (map[
 
 // disksThatLie also tears what was flushed. The server must start nevertheless, twice in a row, and report the damage if a book is short of
 // something.
-func (s *scene) disksThatLie(r *rand.Rand) error {
+func (s *testbed) disksThatLie(r *rand.Rand) error {
 	n, short := 0, 0
 	for most := s.size(2, 20); n < most; n++ {
 		// A book that is damaged takes no load: each round has books of its own.
@@ -563,7 +563,7 @@ var harmedFiles = []string{"log/*.wal", "tables/*.sst", "tables/MANIFEST-*", "ta
 // deletedFile deletes a file under a running server, or puts a copy in its place. The server must notice: its log
 // names the file, writes are refused with a reason, and reads go on. The next process serves what the rest has, and
 // the log has reported what is lost. When the file is put back, nothing that was acknowledged is lost.
-func deletedFile(s *scene) error {
+func deletedFile(s *testbed) error {
 	r := s.random()
 	s.spread = 4
 	if err := s.fillFor(time.Second, syscall.SIGTERM); err != nil {
@@ -596,7 +596,7 @@ const lookEvery = 5 * time.Second
 const noticeWithin = 30 * time.Second
 
 // goneWhileUsed deletes or replaces one file under a server on a copy of an old directory.
-func (s *scene) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace bool, t *tally) error {
+func (s *testbed) goneWhileUsed(r *rand.Rand, old copied, pattern string, replace bool, t *tally) error {
 	s.ledger = old.truth.copied()
 	if err := errors.Join(os.RemoveAll(s.dir), os.CopyFS(s.dir, os.DirFS(old.dir))); err != nil {
 		return err
@@ -689,7 +689,7 @@ func remove(file string, replace bool) error {
 }
 
 // within waits until something is so, and reports whether it became so in time.
-func (s *scene) within(d time.Duration, is func() bool) bool {
+func (s *testbed) within(d time.Duration, is func() bool) bool {
 	for until := time.Now().Add(d); time.Now().Before(until) && s.ctx.Err() == nil; {
 		if is() {
 			return true
@@ -701,7 +701,7 @@ func (s *scene) within(d time.Duration, is func() bool) bool {
 
 // restoredBackup puts back a copy of the directory that was made while the server was stopped. What was acknowledged
 // since is gone, and the harness's own truth goes back with it. The rest goes on.
-func restoredBackup(s *scene) error {
+func restoredBackup(s *testbed) error {
 	n := 0
 	for ; s.more(n, 2, 30); n++ {
 		if err := s.fillFor(500*time.Millisecond, syscall.SIGTERM); err != nil {

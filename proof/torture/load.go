@@ -30,7 +30,7 @@ const callTimeout = 30 * time.Second
 const bookOf = 250
 
 // startLoad starts callers, each with a book of its own and one that all share.
-func (s *scene) startLoad(name string, callers int) *load {
+func (s *testbed) startLoad(name string, callers int) *load {
 	ctx, stop := context.WithCancel(s.ctx)
 	l := &load{stop: stop}
 	s.loads++
@@ -72,7 +72,7 @@ func (l *load) last() string {
 }
 
 // one sends one update or signal to a book and notes the answer. A book that is not known is opened by it, with perRun entries a run.
-func (s *scene) one(ctx context.Context, id string, perRun int, token string, r *rand.Rand) error {
+func (s *testbed) one(ctx context.Context, id string, perRun int, token string, r *rand.Rand) error {
 	limited, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	c, kind := s.client(), r.IntN(10)
@@ -107,7 +107,7 @@ func (s *scene) one(ctx context.Context, id string, perRun int, token string, r 
 }
 
 // settle waits until all accepted updates have ended: their entries are in the books then.
-func (s *scene) settle(c *client.Client, within time.Duration) error {
+func (s *testbed) settle(c *client.Client, within time.Duration) error {
 	until := time.Now().Add(within)
 	return errors.Join(each(s.ledger.ids(), func(id string) error {
 		for {
@@ -139,7 +139,7 @@ func each(ids []string, do func(id string) error) []error {
 }
 
 // complete reports what acknowledged entry a book does not have yet.
-func (s *scene) complete(c *client.Client, id string) error {
+func (s *testbed) complete(c *client.Client, id string) error {
 	limited, cancel := context.WithTimeout(s.ctx, 10*time.Second)
 	defer cancel()
 	p, err := contain.Ask(limited, c, id, workflow.None{})

@@ -27,7 +27,7 @@ type scenario struct {
 	weight float64
 	least  time.Duration
 	// run does it. An error is a failure, unless it is of type skipped.
-	run func(*scene) error
+	run func(*testbed) error
 	// aside says that it mostly waits: in the short form it runs beside the others.
 	aside bool
 }
@@ -224,7 +224,7 @@ func (t *tournament) playEach(ctx context.Context, chosen []scenario, atOnce int
 func (t *tournament) playOne(ctx context.Context, c scenario, budget time.Duration) {
 	o := outcome{scenario: c}
 	began := time.Now()
-	s, err := newScene(ctx, c, t.seed, budget)
+	s, err := newTestbed(ctx, c, t.seed, budget)
 	if err == nil {
 		err = c.run(s)
 		o.notes = s.notes

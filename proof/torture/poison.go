@@ -32,9 +32,9 @@ const mostDeaths = 8 * toPark
 // poisoning starts poison runs among good ones, and starts the server again whenever it has ended, as a supervisor
 // does. The callers of poison runs ask again and again. The server must park what ends it; its log names the runs;
 // and the good runs go on.
-func poisoning(kinds ...string) func(*scene) error {
+func poisoning(kinds ...string) func(*testbed) error {
 	ends := kinds[0] != "loop" && kinds[0] != "panic"
-	return func(s *scene) error {
+	return func(s *testbed) error {
 		o := launch{}
 		if kinds[0] == "memory" {
 			o.limits = []string{"-v 3145728"}
@@ -86,7 +86,7 @@ func poisoning(kinds ...string) func(*scene) error {
 func poisonID(i int) string { return fmt.Sprintf("poison-%d", i) }
 
 // isThere demands that a run was started.
-func (s *scene) isThere(id string) error {
+func (s *testbed) isThere(id string) error {
 	limited, cancel := context.WithTimeout(s.ctx, 20*time.Second)
 	defer cancel()
 	_, err := s.client().Describe(limited, id, "")
@@ -94,7 +94,7 @@ func (s *scene) isThere(id string) error {
 }
 
 // parked demands that the first line of the log names so many poison runs.
-func (s *scene) parked(runs int) (err error) {
+func (s *testbed) parked(runs int) (err error) {
 	if !s.within(5*time.Second, func() bool { err = s.unnamed(runs); return err == nil }) {
 		return err
 	}
@@ -104,7 +104,7 @@ func (s *scene) parked(runs int) (err error) {
 
 // unnamed returns what is wrong with the first line of the log, which is to say that so many poison runs are parked,
 // and no other.
-func (s *scene) unnamed(runs int) error {
+func (s *testbed) unnamed(runs int) error {
 	line, _, _ := strings.Cut(s.server.log.all(), "\n")
 	if !strings.Contains(line, "parked") {
 		return fmt.Errorf("the first line of the log does not say what is parked: %q", line)
@@ -121,7 +121,7 @@ func (s *scene) unnamed(runs int) error {
 }
 
 // insist starts a poison run again and again, as a caller who got no answer does, until ctx ends.
-func (s *scene) insist(ctx context.Context, id, kind string) {
+func (s *testbed) insist(ctx context.Context, id, kind string) {
 	for ctx.Err() == nil {
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		_, _ = poison.Start(limited, s.client(), id, kind, workflow.StartOptions{RequestID: id})
@@ -132,7 +132,7 @@ func (s *scene) insist(ctx context.Context, id, kind string) {
 
 // supervise starts the server again whenever it has ended, until it has been quiet for a while, and returns how often
 // it has ended. If the poison ends processes, all of so many runs must have been parked as well.
-func (s *scene) supervise(o launch, runs int, ends bool) (deaths int, err error) {
+func (s *testbed) supervise(o launch, runs int, ends bool) (deaths int, err error) {
 	const quietFor, longest = 3 * time.Second, 3 * time.Minute
 	for began, quiet := time.Now(), time.Now(); time.Since(quiet) < quietFor || ends && s.unnamed(runs) != nil; {
 		if time.Since(began) > longest || deaths > mostDeaths || s.ctx.Err() != nil {
@@ -152,7 +152,7 @@ func (s *scene) supervise(o launch, runs int, ends bool) (deaths int, err error)
 
 // verifySupervised is verify under a supervisor that starts the server again when it ends. It verifies again if that
 // happened meanwhile.
-func (s *scene) verifySupervised(l *load, o launch) (deaths int, err error) {
+func (s *testbed) verifySupervised(l *load, o launch) (deaths int, err error) {
 	for {
 		before, notes := deaths, s.notes
 		verified := make(chan error, 1)

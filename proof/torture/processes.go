@@ -22,8 +22,8 @@ var processScenarios = []scenario{
 // callers is how many callers the load of a scenario has.
 const callers = 8
 
-// random is the choices of a scene.
-func (s *scene) random() *rand.Rand {
+// random is the choices of a testbed.
+func (s *testbed) random() *rand.Rand {
 	var name uint64
 	for _, b := range []byte(s.name) {
 		name = name*31 + uint64(b)
@@ -32,8 +32,8 @@ func (s *scene) random() *rand.Rand {
 }
 
 // killing ends the server with a signal again and again, under load.
-func killing(sig syscall.Signal, full int) func(*scene) error {
-	return func(s *scene) error {
+func killing(sig syscall.Signal, full int) func(*testbed) error {
+	return func(s *testbed) error {
 		r := s.random()
 		l, err := s.launchLoaded()
 		if err != nil {
@@ -62,7 +62,7 @@ func killing(sig syscall.Signal, full int) func(*scene) error {
 }
 
 // launchLoaded starts the server, and then the load of a scenario.
-func (s *scene) launchLoaded() (*load, error) {
+func (s *testbed) launchLoaded() (*load, error) {
 	if _, err := s.launch(launch{}); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s *scene) launchLoaded() (*load, error) {
 }
 
 // verify makes the four checks after a scenario whose server runs, and notes how much was acknowledged.
-func (s *scene) verify(l *load) error {
+func (s *testbed) verify(l *load) error {
 	if l != nil && l.calls.Load() == 0 {
 		return errors.New("the load did nothing")
 	}
@@ -93,7 +93,7 @@ func (s *scene) verify(l *load) error {
 }
 
 // stopping stops the server for a while, as a laptop that sleeps does, or a machine that is out of memory.
-func stopping(s *scene) error {
+func stopping(s *testbed) error {
 	r := s.random()
 	l, err := s.launchLoaded()
 	if err != nil {
@@ -116,7 +116,7 @@ func stopping(s *scene) error {
 }
 
 // twoServers starts a second server on the directory, which must say that it is taken, and end.
-func twoServers(s *scene) error {
+func twoServers(s *testbed) error {
 	l, err := s.launchLoaded()
 	if err != nil {
 		return err

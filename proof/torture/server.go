@@ -26,7 +26,7 @@ type server struct {
 	lines  chan string // of its standard output, after the first
 	exited chan struct{}
 	log    *tail
-	whole  *os.File // has the log of all processes of a scene
+	whole  *os.File // has the log of all processes of a testbed
 }
 
 // tail keeps the beginning and the end of what is written to it.
@@ -79,7 +79,7 @@ const startWithin = 60 * time.Second
 
 // launch starts the test program at the address and directory of a scenario and waits until it is ready. limits are
 // arguments of ulimit; shifted asks for a server whose clock can be moved.
-func (s *scene) launch(o launch) (*server, error) {
+func (s *testbed) launch(o launch) (*server, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -200,30 +200,30 @@ func (p *server) jump(d time.Duration) error {
 	}
 }
 
-// scene is one scenario while it runs.
-type scene struct {
+// testbed is one scenario while it runs.
+type testbed struct {
 	scenario
-	seed   uint64
-	budget time.Duration // how long it may go on; 0 is the full form
-	brief  bool          // the time is limited
-	root   string        // a temporary directory of its own
-	dir    string        // the data directory
-	addr   string
-	server *server
-	ledger *ledger
-	notes  []string
-	began  time.Time
-	loads  int // so many loads have begun
-	spread int // so many books each caller of a load has; 0 is one
-	fill   int // so many bytes the entries of a load have besides their tokens
-	visibility  time.Time
-	once   sync.Once
-	shared *client.Client
-	ctx    context.Context
+	seed       uint64
+	budget     time.Duration // how long it may go on; 0 is the full form
+	brief      bool          // the time is limited
+	root       string        // a temporary directory of its own
+	dir        string        // the data directory
+	addr       string
+	server     *server
+	ledger     *ledger
+	notes      []string
+	began      time.Time
+	loads      int // so many loads have begun
+	spread     int // so many books each caller of a load has; 0 is one
+	fill       int // so many bytes the entries of a load have besides their tokens
+	visibility time.Time
+	once       sync.Once
+	shared     *client.Client
+	ctx        context.Context
 }
 
-// newScene makes the directory and the address of a scenario.
-func newScene(ctx context.Context, c scenario, seed uint64, budget time.Duration) (*scene, error) {
+// newTestbed makes the directory and the address of a scenario.
+func newTestbed(ctx context.Context, c scenario, seed uint64, budget time.Duration) (*testbed, error) {
 	root, err := os.MkdirTemp("", "weft-torture-")
 	if err != nil {
 		return nil, err
@@ -232,13 +232,13 @@ func newScene(ctx context.Context, c scenario, seed uint64, budget time.Duration
 	if err != nil {
 		return nil, err
 	}
-	return &scene{
+	return &testbed{
 		scenario: c, seed: seed, budget: budget, brief: budget > 0, root: root, dir: filepath.Join(root, "data"), addr: addr, ledger: newLedger(), ctx: ctx, began: time.Now(),
 	}, nil
 }
 
 // client returns a client of the scenario's server.
-func (s *scene) client() *client.Client {
+func (s *testbed) client() *client.Client {
 	s.once.Do(func() { s.shared = clientOf(s.addr) })
 	return s.shared
 }
@@ -248,13 +248,13 @@ func clientOf(addr string) *client.Client {
 }
 
 // say notes something for the summary.
-func (s *scene) say(format string, args ...any) {
+func (s *testbed) say(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
 // more reports whether a scenario goes on after it has done something so often: up to full times, and, if the time is
 // limited, while there is some left, but least times in any case.
-func (s *scene) more(done, least, full int) bool {
+func (s *testbed) more(done, least, full int) bool {
 	if s.ctx.Err() != nil || done >= full {
 		return false
 	}
@@ -268,7 +268,7 @@ func (s *scene) more(done, least, full int) bool {
 const progressEvery = 30 * time.Second
 
 // progress prints how far a scenario is, unless it did just now.
-func (s *scene) progress(format string, args ...any) {
+func (s *testbed) progress(format string, args ...any) {
 	if now := time.Now(); now.Sub(s.visibility) >= progressEvery && now.Sub(s.began) >= progressEvery {
 		s.visibility = now
 		fmt.Printf("    %s after %v: %s\n", s.name, now.Sub(s.began).Round(time.Second), fmt.Sprintf(format, args...))
@@ -276,7 +276,7 @@ func (s *scene) progress(format string, args ...any) {
 }
 
 // size is how much of something a scenario makes: full, or, if the time is limited, short.
-func (s *scene) size(short, full int) int {
+func (s *testbed) size(short, full int) int {
 	if s.brief {
 		return short
 	}
@@ -284,7 +284,7 @@ func (s *scene) size(short, full int) int {
 }
 
 // close ends the server and removes the directory.
-func (s *scene) close(keep bool) {
+func (s *testbed) close(keep bool) {
 	if s.server != nil && s.server.alive() {
 		s.server.signal(syscall.SIGCONT)
 		s.server.kill(syscall.SIGKILL)

@@ -69,7 +69,7 @@ const looseDisk = 192 << 20
 const soakMemory, soakMemoryBrief = "WEFT_MEMORY_LIMIT=256MiB", "WEFT_MEMORY_LIMIT=64MiB"
 
 // soak runs short workflows until its time is over, and compares its halves.
-func soak(s *scene) error {
+func soak(s *testbed) error {
 	if runtime.GOOS != "linux" {
 		return skipped("the soak reads /proc")
 	}
@@ -111,7 +111,7 @@ func soak(s *scene) error {
 }
 
 // soakFor runs workflows for a while, four at a time. All have ended when it returns.
-func (s *scene) soakFor(d time.Duration, quarter int, runs *atomic.Int64) error {
+func (s *testbed) soakFor(d time.Duration, quarter int, runs *atomic.Int64) error {
 	ctx, cancel := context.WithTimeout(s.ctx, d)
 	defer cancel()
 	ended := make(chan error, 4)
@@ -126,7 +126,7 @@ func (s *scene) soakFor(d time.Duration, quarter int, runs *atomic.Int64) error 
 }
 
 // short runs workflows one after the other: a timer, an activity, a result.
-func (s *scene) short(ctx context.Context, quarter, caller int, runs *atomic.Int64) error {
+func (s *testbed) short(ctx context.Context, quarter, caller int, runs *atomic.Int64) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		if caller == 0 && !s.brief {
 			s.progress("%d runs", runs.Load())
@@ -147,7 +147,7 @@ func (s *scene) short(ctx context.Context, quarter, caller int, runs *atomic.Int
 }
 
 // sample takes a sample, at a moment at which nothing runs.
-func (s *scene) sample(p *server, quarter int, runs *atomic.Int64) (x sample, err error) {
+func (s *testbed) sample(p *server, quarter int, runs *atomic.Int64) (x sample, err error) {
 	if x.cost, err = s.costOfRun(p, quarter, runs); err != nil {
 		return x, err
 	}
@@ -200,7 +200,7 @@ func cpuOf(pid int) time.Duration {
 }
 
 // backupSize is the size of a backup of the running server.
-func (s *scene) backupSize() (int64, error) {
+func (s *testbed) backupSize() (int64, error) {
 	r, err := http.NewRequestWithContext(s.ctx, http.MethodGet, "http://"+s.addr+local.BackupPath, nil)
 	if err != nil {
 		return 0, err
@@ -223,7 +223,7 @@ const alone, mostAlone = 20, 18
 
 // costOfRun runs workflows one at a time, with nothing else in the server, and returns what each has cost. All must
 // have cost the same.
-func (s *scene) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual cost, err error) {
+func (s *testbed) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual cost, err error) {
 	times := map[cost]int{}
 	before, err := s.steady(p, 0)
 	if err != nil {
@@ -252,7 +252,7 @@ func (s *scene) costOfRun(p *server, quarter int, runs *atomic.Int64) (usual cos
 }
 
 // steady waits until so many runs have closed and the server has been still for a while, and returns its counts.
-func (s *scene) steady(p *server, closed int64) (counts, error) {
+func (s *testbed) steady(p *server, closed int64) (counts, error) {
 	const still, within = 10, 30 * time.Second // so often 10 ms
 	last, same := counts{}, 0
 	for began := time.Now(); same < still; pause(s.ctx, 10*time.Millisecond) {
@@ -272,7 +272,7 @@ func (s *scene) steady(p *server, closed int64) (counts, error) {
 }
 
 // compare compares the end of the soak with its middle.
-func (s *scene) compare(at []sample) error {
+func (s *testbed) compare(at []sample) error {
 	each := func(i, from int, of func(sample) int64) int64 {
 		return (of(at[i]) - of(at[from])) / max(at[i].runs-at[from].runs, 1)
 	}

@@ -26,7 +26,7 @@ type Clock struct {
 
 // source is what brings in something new: messages that become visible, and the schedule.
 type source interface {
-	// deliver begins one thing that can begin now; false where nothing can.
+	// deliver begins one thing that can begin now. It reports false if nothing can.
 	deliver() bool
 	// due is when something can begin next, besides what waits for the clock; zero is never.
 	due() time.Time

@@ -3,7 +3,7 @@
 // events that AWS would hand them.
 //
 //	script ─▶ lambdahost.Gateway ─ event 2.0 ─▶ api ──────────┐
-//	queue  ─▶ batches of SQS records ─────────▶ workflow      ├─ turn.Service ─▶ DynamoDB
+//	queue  ─▶ batches of SQS records ─────────▶ workflow      ├─ executor.Service ─▶ DynamoDB
 //	          (10; activities and dead 1)       activity      │        │
 //	                                            dead          │        ▼
 //	clock  ─▶ schedule events ────────────────▶ timer ────────┘  queue (in memory)
@@ -23,5 +23,5 @@
 //   - Invocations have no deadline: the activities of the scripts take up to two hours, which no Lambda function may. The
 //     functions' deadlines have tests of their own in internal/function.
 //   - All functions of a process share a service, and so a cache; on AWS each has its own. A testbed has several processes.
-//   - The slow check over all runs (turn.Service.Maintain) is left out, as it is in the bubble.
+//   - The slow check over all runs (executor.Service.Maintain) is left out, as it is in the bubble.
 package awspath

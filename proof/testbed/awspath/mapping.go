@@ -154,7 +154,7 @@ func (s *Testbed) handOver(p *process, fn func() error) {
 	})
 }
 
-// handle has a function handle a batch, and deletes what is done with. The rest comes again.
+// handle has a function handle a batch, and deletes what is done with. The rest is redelivered.
 func (s *Testbed) handle(p *process, m mapping, batch []queue.Delivery) error {
 	for _, d := range batch {
 		if _, err := outbox.Decode(d.Body); err != nil {

@@ -30,7 +30,7 @@ type Testbed struct {
 	timers    *timers
 	options   executor.Options
 	processes map[int]*process
-	versions  map[string]*process // those before, by their builds, where they stay; nil where they do not
+	versions  map[string]*process // earlier processes, by their builds, if they stay; nil if they do not
 	gateway   func(functions lambdahost.Invoker, function string) http.Handler
 	forwarded int
 	told      meter.Cost // what Delivered has told of

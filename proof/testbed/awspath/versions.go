@@ -31,7 +31,7 @@ func (s *Testbed) forwarder(p *process, role function.Role) function.Forward {
 	}
 }
 
-// parts is how many parts the batch of an event is handled in; 0 where it is no batch.
+// parts returns in how many parts the batch of an event is handled, or 0 if the event is no batch.
 func parts(event []byte) int {
 	var e events.SQSEvent
 	if json.Unmarshal(event, &e) != nil {

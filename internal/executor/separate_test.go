@@ -15,9 +15,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Activities can be deployed apart from workflows: a process without the workflow's code hands results to the workflow's
-// queue, and writes nothing to the log itself.
-func TestActivitiesApart(t *testing.T) {
+// Activities can be deployed separately from workflows: a process without the workflow's code hands results to the
+// workflow's queue, and writes nothing to the log itself.
+func TestActivitiesSeparate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
@@ -104,8 +104,8 @@ func TestLongestAttempt(t *testing.T) {
 	})
 }
 
-// A process that was held up has no time left for an attempt that would fit: the message comes again, and no attempt is
-// counted.
+// A process that was held up has no time left for an attempt that would fit: the message is redelivered, and no attempt
+// is counted.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

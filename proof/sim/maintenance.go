@@ -13,9 +13,9 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// upkeep is what a seed has of the slow check over all runs. In most seeds with it nothing is purged, and then it must find
-// nothing that waits in vain: so it hides no mistake of the protocol. Closed runs it deletes in all of them.
-type upkeep struct {
+// maintenance is the state of a seed's slow check over all runs. In most seeds with it nothing is purged, and then it must
+// find nothing that waits in vain: so it hides no mistake of the protocol. It deletes closed runs in all of them.
+type maintenance struct {
 	at     time.Time // when the next step is due
 	rounds int       // made after all has come to its end
 	purged bool
@@ -31,7 +31,7 @@ const (
 
 // check has processes make a step of the check, two of them now and then.
 func (s *simulation) check() {
-	s.upkeep.at = s.now.Add(checkEvery)
+	s.maintenance.at = s.now.Add(checkEvery)
 	for range 1 + oneIf(s.chance(0.2)) {
 		p := s.anyProcess()
 		s.spawn(s.name("p%d check", p.number), p, func() {
@@ -46,7 +46,7 @@ func (s *simulation) maintain(p *process) {
 	for {
 		did, err := p.Service.Maintain(context.Background())
 		s.log("the check did %+v: %v", did, err)
-		if s.upkeep.sent += did.Sent; did.Sent > 0 && !s.upkeep.purged && !s.buildAway() && s.outages.excuse < 12*time.Hour {
+		if s.maintenance.sent += did.Sent; did.Sent > 0 && !s.maintenance.purged && !s.buildAway() && s.outages.excuse < 12*time.Hour {
 			s.fail("the check found something that waits in vain, although nothing was purged")
 		}
 		if s.calm && (err != nil || did.Failed > 0) {
@@ -62,13 +62,13 @@ func (s *simulation) maintain(p *process) {
 // something to complain about.
 func (s *simulation) round() bool {
 	most := lastRounds
-	if s.upkeep.purged {
+	if s.maintenance.purged {
 		most = afterPurges
 	}
-	if !s.plan.upkeep || s.upkeep.rounds == most || !s.upkeep.purged && s.audit.open() {
+	if !s.plan.maintenance || s.maintenance.rounds == most || !s.maintenance.purged && s.audit.open() {
 		return false
 	}
-	s.upkeep.rounds++
+	s.maintenance.rounds++
 	s.now = s.now.Add(25 * time.Hour)
 	s.queue.Tick()
 	s.check()
@@ -77,10 +77,10 @@ func (s *simulation) round() bool {
 
 // purge loses all messages of a queue, once.
 func (s *simulation) purge() {
-	if s.plan.purgeAfter == 0 || s.steps < s.plan.purgeAfter || s.upkeep.purged || s.calm {
+	if s.plan.purgeAfter == 0 || s.steps < s.plan.purgeAfter || s.maintenance.purged || s.calm {
 		return
 	}
-	s.upkeep.purged = true
+	s.maintenance.purged = true
 	all := queue.All(taskQueues...)
 	name := all[s.random.IntN(len(all))]
 	s.log("the queue %s is purged", name)
@@ -89,8 +89,8 @@ func (s *simulation) purge() {
 	s.queue.Purge(queue.DeadLetters(name))
 }
 
-// endUpkeep demands that nothing is left of any run.
-func (s *simulation) endUpkeep() {
+// endMaintenance demands that nothing is left of any run.
+func (s *simulation) endMaintenance() {
 	for workflow, runs := range s.audit.runs {
 		for _, item := range s.store.Dump(workflow) {
 			if !item.Expires.IsZero() && item.Expires.Before(s.now) {
