@@ -17,11 +17,11 @@ import (
 	"github.com/seed-41655fb1/weft/proof/measured"
 )
 
-// contenderCommand is the argument by which this program is a contender: one of the processes that send an update to the same run at
-// the same moment.
+// contenderCommand is the argument that makes this program a contender: one of the processes that
+// send an update to the same run at the same moment.
 const contenderCommand = "contender"
 
-// outcome is what became of a contender's update.
+// outcome is how a contender's update ended.
 type outcome struct {
 	Tries int           `json:"tries"`
 	Took  time.Duration `json:"took"`
@@ -64,7 +64,7 @@ func reportContention(name string, all []outcome) {
 	})
 }
 
-// race starts processes, and when all of them are ready lets them send their updates.
+// race starts processes, and lets them send their updates when all of them are ready.
 func race(table, workflowID string, processes int) (outcomes []outcome, err error) {
 	p, err := openProcess(table)
 	if err != nil {
@@ -100,7 +100,7 @@ func race(table, workflowID string, processes int) (outcomes []outcome, err erro
 	return outcomes, err
 }
 
-// contender is a process that sends an update when what it waits for is closed.
+// contender is a process that sends an update once the pipe it waits on is closed.
 type contender struct {
 	cmd *exec.Cmd
 	out *json.Decoder
@@ -120,7 +120,7 @@ func startContender(wait *os.File, table, workflowID, updateID string) (*contend
 	return &contender{cmd, json.NewDecoder(out)}, cmd.Start()
 }
 
-// runContender is the life of a contender.
+// runContender is the main function of a contender.
 func runContender(table, workflowID, updateID string) error {
 	p, err := openProcess(table)
 	if err != nil {

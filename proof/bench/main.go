@@ -56,7 +56,7 @@ func run() error {
 	return nil
 }
 
-// median of durations, and a percentile of them.
+// percentile returns a percentile of durations.
 func percentile(d []time.Duration, p float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(d))
 	return sorted[min(len(sorted)-1, int(float64(len(sorted))*p))]

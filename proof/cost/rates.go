@@ -17,8 +17,8 @@ const monthSeconds = 730 * 3600
 // ratesTable heads the table of rates.
 const ratesTable = "a month at so many workflows a second"
 
-// rateRows are the table of what a month costs: the reference run over SQS and its parts, the same inline, and what more one
-// may want for each run.
+// rateRows returns the table of monthly costs: the reference run over SQS and its parts, the same
+// inline, and the extras that one may want for each run.
 func (r *results) rateRows() (rows [][]string) {
 	head := []string{ratesTable}
 	for _, rate := range rates {
@@ -67,7 +67,7 @@ func (r *results) rateRows() (rows [][]string) {
 	return rows
 }
 
-// aRun is the price of one.
+// aRun returns the price of one run.
 func (r result) aRun(t terms) float64 { return r.bill.dollars(t) / float64(r.times) }
 
 // idle is what a deployment costs in a month in which nothing happens, at most: its mappings poll all the time, the sweep and
