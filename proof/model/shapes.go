@@ -19,7 +19,8 @@ var (
 	update = op{kind: 'u', id: 1}
 )
 
-// shapes are what is explored: with two faults each by make model, and with quick faults by go test.
+// shapes returns the shapes to explore: make model explores each with two faults, and go test with
+// quick faults.
 func shapes() []shape {
 	end2 := start2
 	end2.terminate = true
@@ -51,7 +52,7 @@ func shapes() []shape {
 	}
 }
 
-// variant is the protocol without one of its rules, and a shape that shows what it is there for.
+// variant is the protocol without one of its rules, and a shape that shows why the rule exists.
 type variant struct {
 	name   string
 	off    Rule

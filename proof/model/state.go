@@ -8,16 +8,16 @@ import (
 
 const maxOps = 4
 
-// pc is where a process stands: what its next step does.
+// pc is a process's program counter: what its next step does.
 type pc uint8
 
 const (
 	pcLook   pc = iota // read the log and decide
 	pcRun              // the activity's code runs
 	pcSend             // send the next of the messages in hand
-	pcPut              // a request's put
+	pcPut              // make a request's put
 	pcChild            // act in the log of the child
-	pcNews             // tell the parent
+	pcNews             // notify the parent
 	pcClean            // delete the next item of a run
 	pcVoid             // put a void run, or renew the one that is there: on the way to pcClean's end
 	pcDelete           // delete the message
@@ -37,18 +37,18 @@ const (
 type Proc struct {
 	Kind    procKind
 	PC      pc
-	After   pc // where it goes on when all is sent
+	After   pc // where it goes on after the last sending
 	Op      uint8
-	Verdict uint8     // what the client is told
+	Verdict uint8     // the client's answer
 	Held    []Message // the messages that it handles
-	Work    Message   // the activity in hand: the message itself, or one that it runs inline in the place of a message
+	Work    Message   // the activity in hand: the message itself, or one that it runs inline instead of a message
 	Attempt int32
 	Inline  bool
 	Puts    []*Commit
 	Sends   []Message
 	Torn    bool // it has put two items, and the store still shows only one of them to some readers
 	Back    bool // its visibility has run out: the queue has the message again
-	Mute    bool // it has something to tell nobody
+	Mute    bool // it notifies nobody
 
 	actor uint32 // its name in traces
 }
@@ -70,12 +70,12 @@ type State struct {
 	nextID, nextCausation, nextTwin uint32
 	broken                          string
 
-	told   bool // events are noted
+	told   bool // events are recorded
 	events []Event
 	actors uint32
 }
 
-// What an operation came to.
+// The outcomes of an operation.
 const (
 	opNew = iota
 	opRuns
@@ -93,7 +93,7 @@ func (s *State) clone() *State {
 	}
 	n.queue = slices.Clone(s.queue)
 	n.fifo = slices.Clone(s.fifo)
-	n.procs = slices.Clone(s.procs) // what they hold is replaced, and never changed
+	n.procs = slices.Clone(s.procs) // their fields are replaced, and never changed
 	n.floats = slices.Clone(s.floats)
 	n.recs = slices.Clone(s.recs)
 	return &n
@@ -106,7 +106,7 @@ func (s *State) causation() uint32 { s.nextCausation++; return s.nextCausation }
 type names struct {
 	id, causation, twin    [256]uint8
 	nid, ncausation, ntwin uint8
-	held                   [256]bool // causation ids that somebody holds; of the others nothing depends
+	held                   [256]bool // causation ids that somebody holds; nothing depends on the others
 }
 
 func name(table *[256]uint8, n *uint8, id uint32) uint8 {
@@ -233,7 +233,8 @@ func (s *State) hold(n *names) {
 	n.held[0] = false
 }
 
-// sort orders what has no order, first by what does not depend on ids, and then by the names that these have so far.
+// sort orders the unordered parts, first by what does not depend on ids, and then by the names that
+// these have so far.
 func (s *State) sort(n *names, space *scratch) {
 	x, y, blank := encoder{b: space.x}, encoder{b: space.y}, &space.blank
 	compare := func(one, other func(e *encoder)) int {
@@ -272,7 +273,7 @@ func (s *State) sort(n *names, space *scratch) {
 	}
 }
 
-// scratch is what an encoding needs in between.
+// scratch is the temporary memory of an encoding.
 type scratch struct {
 	n, blank names
 	b, x, y  []byte
@@ -280,7 +281,7 @@ type scratch struct {
 
 var spaces = sync.Pool{New: func() any { return &scratch{x: make([]byte, 0, 512), y: make([]byte, 0, 512)} }}
 
-// encode returns the canonical form of a state: two states that differ in their ids alone have the same.
+// encode returns the canonical form of a state: states that differ only in their ids have the same.
 func (s *State) encode(b []byte) []byte {
 	space := spaces.Get().(*scratch)
 	defer spaces.Put(space)
