@@ -34,7 +34,7 @@ const (
 	Completed
 	Continued // closed, and the same put opened the next run
 	Terminated
-	Void // a fence in the first slot: the run never was
+	Void // a fence in the first slot: the run never existed
 )
 
 // Owing is a message that a commit schedules.

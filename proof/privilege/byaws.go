@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// Grant is what a role has to allow because AWS acts with it, whatever the function does.
+// Grant is what a role must allow because AWS itself uses it, whatever the function does.
 type Grant struct {
-	// Why says who does what with it, and Source names the page of AWS's documentation that asks for these actions.
+	// Why is who uses it for what. Source is the page of AWS's documentation that asks for these
+	// actions.
 	Why, Source string
 	Actions     []string
 	// on returns the resources, none if a role needs no such grant. A wildcard among them is one that AWS asks for.
 	on func(Role) []string
-	// where are the conditions; nil is none.
+	// where returns the conditions; nil is none.
 	where func(Role) []Condition
 }
 
@@ -28,7 +29,7 @@ var ByAWS = map[string]Grant{
 	"Logs": {
 		Why:     "Lambda writes what the function logs into streams of its log group, whose names Lambda makes",
 		Source:  `AWS Lambda Developer Guide, "Sending Lambda function logs to CloudWatch Logs"`,
-		Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"}, // the group is there already
+		Actions: []string{"logs:CreateLogStream", "logs:PutLogEvents"}, // the group exists already
 		on:      func(r Role) []string { return []string{r.LogGroup + ":*"} },
 	},
 	"Tracing": {
@@ -80,7 +81,7 @@ func (g Grant) statement(sid string, r Role) (s Statement, ok bool) {
 	return s, len(s.Resources) > 0
 }
 
-// Differs is where the statements of a role that AWS uses are not what ByAWS says.
+// Differs returns where the statements of a role for AWS itself differ from ByAWS.
 func Differs(r Role) (wrong []string) {
 	for _, sid := range slices.Sorted(maps.Keys(ByAWS)) {
 		var got, want []string

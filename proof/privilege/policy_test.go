@@ -15,7 +15,7 @@ func parse(t *testing.T, text string) ([]Statement, error) {
 	return Parse(document)
 }
 
-// keys asks for the items of these partitions.
+// keys returns a context that asks for the items of these partitions.
 func keys(names ...string) map[string][]string {
 	return map[string][]string{"dynamodb:LeadingKeys": names}
 }
@@ -89,7 +89,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// What is not known is refused: when the policy is read, or when the answer would rest on it.
+// What is not known is refused: when the policy is read, or when the decision depends on it.
 func TestUnknownPolicies(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

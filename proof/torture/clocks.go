@@ -11,7 +11,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// clockScenarios move the clock of the server. The system's clock stays: the test program's server takes its time from the harness.
+// clockScenarios move the clock of the server. The system's clock does not move: the test program's
+// server takes its time from the harness.
 var clockScenarios = []scenario{
 	{name: "asleep", what: "the process stands still for a week, as on a laptop that sleeps", weight: 0.1, least: 62 * time.Second, run: asleep, aside: true},
 	{name: "clock-back", what: "the clock goes back by an hour, under load and between two starts", weight: 0.1, least: 64 * time.Second, run: clockBack, aside: true},
@@ -31,8 +32,9 @@ func (s *testbed) launchShifted(sleepers int) (*server, error) {
 	return p, nil
 }
 
-// asleep stops the process, moves its clock a week ahead, and lets it go on: timers that became due meanwhile fire once, a schedule
-// catches up as it says, runs whose time is over end, and the rest goes on.
+// asleep stops the process, moves its clock a week ahead, and resumes it. Timers that became due
+// meanwhile fire once. A schedule catches up as it says. Runs whose time is over end, and the
+// others go on.
 func asleep(s *testbed) error {
 	const sleepers, week = 20, 7 * 24 * time.Hour
 	p, err := s.launchShifted(sleepers)
@@ -102,8 +104,8 @@ func (s *testbed) woken(id string) error {
 	return err
 }
 
-// clockBack sets the clock back by an hour under load, and then once more between two starts. Work goes on at once, and the times of a
-// run's events never go backwards, which checkHistory looks at.
+// clockBack sets the clock back by an hour under load, and then once more between two starts. Work
+// goes on at once. The times of a run's events never go backwards, which checkHistory checks.
 func clockBack(s *testbed) error {
 	p, err := s.launch(launch{shifted: true, shift: 2 * time.Hour})
 	if err != nil {
@@ -130,7 +132,8 @@ func clockBack(s *testbed) error {
 	}
 	pause(s.ctx, time.Second)
 	l.end()
-	// What was waiting for a timer or a message at a jump is up to an hour late by the true time: let that hour pass.
+	// What was waiting for a timer or a message at a jump is up to an hour late by the true time:
+	// let that hour pass.
 	if err := s.server.jump(2 * time.Hour); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ var processScenarios = []scenario{
 // callers is how many callers the load of a scenario has.
 const callers = 8
 
-// random is the choices of a testbed.
+// random returns the random choices of a testbed.
 func (s *testbed) random() *rand.Rand {
 	var name uint64
 	for _, b := range []byte(s.name) {
@@ -69,7 +69,8 @@ func (s *testbed) launchLoaded() (*load, error) {
 	return s.startLoad("book", callers), nil
 }
 
-// verify makes the four checks after a scenario whose server runs, and notes how much was acknowledged.
+// verify makes the four checks after a scenario on a running server, and records how much was
+// acknowledged.
 func (s *testbed) verify(l *load) error {
 	if l != nil && l.calls.Load() == 0 {
 		return errors.New("the load did nothing")
@@ -92,7 +93,8 @@ func (s *testbed) verify(l *load) error {
 	return err
 }
 
-// stopping stops the server for a while, as a laptop that sleeps does, or a machine that is out of memory.
+// stopping stops the server for a while, like a sleeping laptop, or a machine that is out of
+// memory.
 func stopping(s *testbed) error {
 	r := s.random()
 	l, err := s.launchLoaded()
@@ -115,7 +117,8 @@ func stopping(s *testbed) error {
 	return s.verify(l)
 }
 
-// twoServers starts a second server on the directory, which must say that it is taken, and end.
+// twoServers starts a second server on the directory. It must report that the directory is taken,
+// and end.
 func twoServers(s *testbed) error {
 	l, err := s.launchLoaded()
 	if err != nil {
@@ -142,7 +145,7 @@ func twoServers(s *testbed) error {
 	return s.verify(l)
 }
 
-// clearEnd demands that a process which ended did so with status 1 and a sentence: no panic, no fault.
+// clearEnd demands that a process ended with status 1 and a sentence: no panic, no fault.
 func clearEnd(p *server) error {
 	text := p.log.String()
 	for _, bad := range []string{"panic:", "fatal error:", "SIGSEGV", "SIGBUS", "goroutine 1 "} {
