@@ -9,7 +9,7 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// What Lambda does to functions, and SQS to what it hands them.
+// What Lambda does to functions, and SQS to their messages.
 var (
 	inBatches = newFault("lambda: a batch of messages is one invocation",
 		"AWS Lambda Developer Guide, using Lambda with Amazon SQS: an event source mapping invokes the function with a batch; with ReportBatchItemFailures "+
@@ -88,7 +88,7 @@ func (s *simulation) outOfTime(a *actor) bool {
 	return true
 }
 
-// initialize lets a new process begin to work, now or when its init succeeds.
+// initialize lets a new process begin its work, now or when its init succeeds.
 func (s *simulation) initialize(p *process) {
 	if !s.hits(initFails) {
 		return
@@ -99,7 +99,7 @@ func (s *simulation) initialize(p *process) {
 	p.freeze(s.now, maxTime(p.frozen, s.now.Add(length)))
 }
 
-// thawed has the first calls of a process fail that was frozen.
+// thawed makes the first calls of a process fail that was frozen.
 func (s *simulation) thawed(p *process) {
 	if s.hits(deadConnections) {
 		p.deadCalls = 1 + s.of(deadConnections).IntN(3)
@@ -125,7 +125,7 @@ func (s *simulation) atWork(name string) bool {
 	return slices.ContainsFunc(s.actors, func(a *actor) bool { return a.takes == name && !a.ended && !a.dead })
 }
 
-// starve lets nobody take the messages of a queue for some time.
+// starve keeps everybody from receiving the messages of a queue for some time.
 func (s *simulation) starve(name string) bool {
 	if s.now.Before(s.starving[name]) {
 		return !s.calm
@@ -143,7 +143,7 @@ func (s *simulation) starve(name string) bool {
 	return true
 }
 
-// keepCopies keeps copies of messages that are delivered again whatever becomes of these.
+// keepCopies keeps copies of messages that are redelivered whatever becomes of the originals.
 func (s *simulation) keepCopies(name string, deliveries []queue.Delivery) {
 	for _, d := range deliveries {
 		if d.Group != "" || !s.hits(deletedAgain) {
