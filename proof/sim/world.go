@@ -12,7 +12,7 @@ type world struct {
 	p *process
 }
 
-// Now is the time by the clock of the process.
+// Now returns the time by the clock of the process.
 func (w world) Now() time.Time { return w.s.clock(w.p) }
 
 // ID follows from the seed, and is another each time.
