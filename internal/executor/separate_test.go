@@ -42,7 +42,8 @@ func TestActivitiesSeparate(t *testing.T) {
 	})
 }
 
-// attempt has a process handle the next message of the activity queue, with what else the delivery says.
+// attempt has a process handle the next message of the activity queue, with the other fields of the
+// delivery.
 func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with executor.Delivery) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), queue.Activities, 1)
@@ -60,7 +61,8 @@ func attempt(t *testing.T, d *testbed.Deployment, p *testbed.Process, with execu
 	}
 }
 
-// An attempt that could not end where it would begin is held, visibly and without an end, until a deployment allows it.
+// An attempt that could not end in its function's time is held, visibly and without a limit, until
+// a deployment allows it.
 func TestLongestAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,7 +78,7 @@ func TestLongestAttempt(t *testing.T) {
 			if held.Message, err = outbox.Decode(got[0].Body); err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // duplicates come back as one
+			for range 2 { // duplicates become one
 				if err := p.Service.Handle(t.Context(), held); err != nil {
 					t.Fatal(err)
 				}

@@ -121,7 +121,6 @@ func (o *observed) look() {
 // TestLinearizable records histories of updates and queries of one run, through several processes
 // and with faults, and demands that each update and each query took effect at one moment between
 // its request and its answer. A failure prints its seed; replay it with
-// its seed; replay it with
 //
 //	go test ./proof/sim -run TestLinearizable -seed=N -seeds=1
 func TestLinearizable(t *testing.T) {

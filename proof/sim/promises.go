@@ -177,7 +177,6 @@ func (l *life) excused(p *phase, m, due time.Time) bool {
 		// The schedule was deleted while this waited: for the end of a run, or for the schedule to
 		// reach this moment. It also waits while the schedule handles what has come since, a part
 		// at a time.
-		// schedule looks at what has come since, a part at a time.
 		last := &l.phases[len(l.phases)-1]
 		parts := func(t time.Time) bool { return l.behind(last, l.died, t) }
 		return l.busy(nil, l.died, l.died) || l.behind(p, looked, looked) || slices.ContainsFunc(l.ran, parts)
