@@ -14,7 +14,7 @@ import (
 
 // A caller may leave before the first read of the run that it has started. Then the answer has no
 // outcome, instead of the outcome of no run.
-func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
+func TestStartAndAwaitOfACallerThatLeaves(t *testing.T) {
 	t.Parallel()
 	long := workflow.NewWorkflow[workflow.None, workflow.None]("long")
 	code := workflow.Bind(long, func(ctx workflow.Context, _ workflow.None) (workflow.None, error) {

@@ -71,7 +71,7 @@ func isGone(t *testing.T, p *testbed.Process, id, runID string) {
 // A closed run without a deadline is deleted when its retention has passed, with all that belongs
 // to it. A start after that works, repeatedly, whether or not the remains of the earlier run have
 // expired.
-func TestClosedRunsGo(t *testing.T) {
+func TestClosedRunsAreDeleted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)
@@ -114,7 +114,7 @@ func TestClosedRunsGo(t *testing.T) {
 
 // The check does not delete open runs or runs with a deadline, and keeps the open run of a workflow
 // with several runs.
-func TestOthersStay(t *testing.T) {
+func TestOtherRunsAreKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := maintained(t)

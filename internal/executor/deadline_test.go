@@ -174,7 +174,7 @@ func TestTimeoutWhileTakenAlong(t *testing.T) {
 
 // A request for a result or a poll of an update with a timeout of 0 does not wait behind a busy
 // run.
-func TestPollsBesideABusyRun(t *testing.T) {
+func TestPollsDuringABusyRun(t *testing.T) {
 	sluggishTestbed(t, func(t *testing.T, p *testbed.Process) {
 		if _, _, err := sent(p, "add", "u", "0"); err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestValidatorThatTakesTooLong(t *testing.T) {
 }
 
 // A description or a history needs no code, so it does not wait behind a busy run.
-func TestReadsBesideABusyRun(t *testing.T) {
+func TestReadsDuringABusyRun(t *testing.T) {
 	for name, read := range map[string]func(p *testbed.Process) error{
 		"describe": func(p *testbed.Process) error {
 			d, err := p.Service.Describe(context.Background(), "w", "")

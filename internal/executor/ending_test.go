@@ -131,7 +131,7 @@ func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 
 // An update that was accepted, and that its workflow closes before handling, runs on the following
 // run. If no run follows, its caller is told.
-func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
+func TestUpdateIsPreventedByTheReturn(t *testing.T) {
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
 	typ := workflow.NewWorkflow[int, string]("relay")
 	for _, continues := range []bool{false, true} {

@@ -130,7 +130,7 @@ func TestValidatorsThatHangTogether(t *testing.T) {
 
 // An update that was to be carried out with others, and is to be carried out alone, is not if its
 // caller's time is over by then. Nobody waits for it.
-func TestCallerGoneBeforeHisUpdateIsGivenBack(t *testing.T) {
+func TestCallerGoneBeforeItsUpdateRunsAlone(t *testing.T) {
 	hangingTestbed(t, func(t *testing.T, p *hangingProcess) {
 		for i := range 2 { // the second waits behind the first, and will take the next ones along
 			p.group.Go(func() {

@@ -141,7 +141,7 @@ func TestCodeThatVaries(t *testing.T) {
 }
 
 // A validator's change of state is found, whatever shows it.
-func TestWhatImpureLooksShowIn(t *testing.T) {
+func TestEffectsOfImpureLooks(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(ctx workflow.Context, n int) (int, error){
 		"the failure of the handler": func(_ workflow.Context, n int) (int, error) { return 0, fmt.Errorf("number %d", n) },
@@ -436,7 +436,7 @@ func TestLargeRunsAreNotChecked(t *testing.T) {
 
 // An instance on which validators run again and again without a commit is replaced, because a check
 // repeats them.
-func TestLooksThatAreRecordedHaveAnEnd(t *testing.T) {
+func TestRecordedLooksEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := 0

@@ -65,7 +65,7 @@ func (w *watched) together(target, body string, want ...string) {
 }
 
 // The service reports each of its actions once, with its outcome.
-func TestWhatIsTold(t *testing.T) {
+func TestReportedEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t, "build-1")
@@ -109,7 +109,7 @@ func TestStuckTasksAreReported(t *testing.T) {
 }
 
 // The service reports a put that comes too late, and the task that it was for.
-func TestLostRacesAreTold(t *testing.T) {
+func TestLostRacesAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{t: t, d: testbed.New(t), told: &testbed.Observed{}}

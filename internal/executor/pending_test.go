@@ -157,7 +157,7 @@ func TestPendingScheduleToClose(t *testing.T) {
 }
 
 // Heartbeats from outside keep an attempt alive, and the next attempt has their details.
-func TestBeatsFromOutside(t *testing.T) {
+func TestHeartbeatsFromOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
@@ -340,7 +340,7 @@ func TestPendingCost(t *testing.T) {
 
 // The numbers of an attempt's heartbeat records end before those of the next attempt begin: one
 // more is refused, and the attempt goes on.
-func TestAMillionBeats(t *testing.T) {
+func TestAMillionHeartbeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, p, taken := pendingPulse(t, activity.Options{Pending: time.Hour})

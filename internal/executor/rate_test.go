@@ -234,7 +234,7 @@ func TestRateAndTheLastMomentToBegin(t *testing.T) {
 
 // A redelivered message takes another slot, because it may have used its first one. No attempt has
 // begun, so none counts, whatever the receive count is.
-func TestRateOfWhatIsDeliveredAgain(t *testing.T) {
+func TestRateOfRedeliveries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newPaced(t, 1, 1)
@@ -307,7 +307,7 @@ func TestRateOfCopies(t *testing.T) {
 
 // An activity that may be tried once is not tried twice if it is unknown whether the waiting
 // message was sent.
-func TestRateWhereASendMayHaveFailed(t *testing.T) {
+func TestRateIfASendMayHaveFailed(t *testing.T) {
 	t.Parallel()
 	for _, applied := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

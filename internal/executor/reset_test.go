@@ -190,7 +190,7 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 
 // A history that changes its visibility in several commits is listed by its values at the point of
 // the reset.
-func TestResetOfWhatALongHistoryShows(t *testing.T) {
+func TestResetOfVisibilityInALongHistory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)

@@ -149,7 +149,7 @@ func TestSweepPastAQueueThatIsGone(t *testing.T) {
 
 // Large timers that can be read, and whose messages may not be put, delay no others, although they
 // fill a page.
-func TestSweepPastWhatMayNotBePut(t *testing.T) {
+func TestSweepPastTimersThatMayNotBePut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, b, s, p, timers := behindABucket(t)
@@ -181,7 +181,7 @@ func TestSweepGoesOnPastALargeTimer(t *testing.T) {
 }
 
 // Large timers that may not be read are set aside in one sweep, and the others are sent in it.
-func TestSweepPastWhatMayNotBeRead(t *testing.T) {
+func TestSweepPastTimersThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 30} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

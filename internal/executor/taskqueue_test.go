@@ -32,7 +32,7 @@ func resultText(p *testbed.Process) string {
 // What follows from a message of a task queue goes there too: the next attempt, even if the input
 // is too large for the message to carry the activity, a copy that waits for a commit, and what
 // comes back from the dead letters.
-func TestTaskQueueOfWhatFollows(t *testing.T) {
+func TestTaskQueueOfFollowingMessages(t *testing.T) {
 	t.Parallel()
 	reports := queue.ForTasks("reports")
 	for name, size := range map[string]int{"a small input": 10, "a large input": 40 << 10} {
@@ -73,7 +73,7 @@ func TestTaskQueueOfWhatFollows(t *testing.T) {
 // An activity whose task queue is removed waits, and operators are told; it goes on when the queue
 // is there again. No attempt is counted, and there is one message however often the queue was
 // looked for.
-func TestTaskQueueThatIsTakenAway(t *testing.T) {
+func TestRemovedTaskQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)
@@ -158,7 +158,7 @@ func TestTaskQueueAtOnce(t *testing.T) {
 
 // Messages that were kept before the change, and are sent on, stay separate if they were sent separately: each is to take
 // care of what follows from it.
-func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
+func TestRemovedTaskQueueAndBuild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := testbed.New(t)

@@ -227,7 +227,7 @@ func TestReadsOfTransactionsInParts(t *testing.T) {
 
 // A repeated request takes effect once, even if its second sending sees half of the transaction in
 // which its run continues as new.
-func TestRequestsTwiceBesideTransactionsInParts(t *testing.T) {
+func TestRepeatedRequestsDuringTransactionsInParts(t *testing.T) {
 	t.Parallel()
 	for hide := range 2 {
 		synctest.Test(t, func(t *testing.T) {
@@ -420,7 +420,7 @@ func deliver(t *testing.T, d *testbed.Deployment, p *testbed.Process, from strin
 // A start that sees the void run of another start, and not yet the run that the other one has
 // opened, opens no second run. That holds if there is a void run above, which the message of an
 // earlier try has put.
-func TestStartBesideHalfOfAStart(t *testing.T) {
+func TestStartDuringHalfOfAStart(t *testing.T) {
 	t.Parallel()
 	for test := range 4 {
 		hide, fenced := test%2, test >= 2

@@ -19,7 +19,7 @@ import (
 //	changed, forgetful, eager, reversed
 //	         do other things than build-1 did (another one, one less, one more, in another order): its histories do not replay
 
-// Job is something for the activity work to do.
+// Job is the input of the activity work.
 type Job struct {
 	Name string `json:"name"`
 	// For is how long an attempt takes, as "1m".
@@ -33,7 +33,7 @@ var Work = activity.New("work", work, activity.Options{
 	StartToClose: 2 * time.Hour, Retry: activity.Retry{NonRetryable: []*activity.Error{ErrBroken}},
 })
 
-// Errors that travel.
+// Errors of workflows and activities that callers decode.
 var (
 	ErrNegative = workflow.NewError("negative", "the number is negative")
 	ErrLimit    = workflow.NewError("limit", "that is more than the limit")

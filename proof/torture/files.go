@@ -164,15 +164,15 @@ func damaging(full int, damage func(*rand.Rand, string) (wound, error)) func(*te
 	}
 }
 
-// copied is a copy of a data directory that no process has, with what is in it.
+// copied is a copy of a data directory that no process has open, with its content.
 type copied struct {
 	dir   string
 	truth *ledger
 	items items
 }
 
-// copyAs copies the data directory of a server that has ended. The truth has no books whose names begin with without,
-// if that is not empty: they are opened later.
+// copyAs copies the data directory of a server that has ended. The copy's ledger has no books whose
+// names begin with without, if that is not empty: they are opened later.
 func (s *testbed) copyAs(name, without string) (c copied, err error) {
 	c.dir = filepath.Join(s.root, name)
 	if err := os.CopyFS(c.dir, os.DirFS(s.dir)); err != nil {
