@@ -22,7 +22,7 @@ var (
 	kid     = workflow.NewWorkflow[string, string]("kid")
 	kidGo   = workflow.NewSignal[string]("go")
 	kidEnd  = workflow.NewUpdate[workflow.None, string]("end")
-	parent  = workflow.NewWorkflow[string, string]("parent")
+	parent  = workflow.NewWorkflow[string, string]("brood")
 	errSour = workflow.NewError("sour", "this kid is sour")
 )
 

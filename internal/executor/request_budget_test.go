@@ -300,7 +300,7 @@ func brood() []workflow.Registration {
 func (b *bench) children(reads int64) {
 	run := func(how string) func() {
 		return func() {
-			b.do(http.MethodPost, "", `{"type":"parent","input":"`+how+`"}`)
+			b.do(http.MethodPost, "", `{"type":"brood","input":"`+how+`"}`)
 			b.drain()
 		}
 	}

@@ -133,7 +133,7 @@ func TestLogLines(t *testing.T) {
 		"a message cannot be read":                         "internal/worker/handler.go",
 		"the function cannot run":                          "functions/adapter/main.go",
 		"a newer version of Weft wrote this run's history": "internal/executor/session/problem.go",
-		"what is stored cannot be opened":                  "internal/codec/encode.go",
+		"what is stored cannot be opened":                  "internal/codec/codec.go",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(page), " "), line) || !strings.Contains(readFile(t, file), `"`+line) {
 			t.Errorf("%q has to be in docs/operations.md and in %s", line, file)
