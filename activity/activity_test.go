@@ -287,14 +287,14 @@ func TestAResultThatDoesNotDecode(t *testing.T) {
 			t.Fatalf("%+v, %v; want a task that is stuck on the result", known, err)
 		}
 		p.Stop()
-		mended := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return a.Run(ctx, none{}) })
-		p = d.Start(executor.Options{Build: "mended"}, a, mended)
+		fixed := workflow.Bind(typ, func(ctx workflow.Context, _ none) (string, error) { return a.Run(ctx, none{}) })
+		p = d.Start(executor.Options{Build: "fixed"}, a, fixed)
 		text, err := typ.Get(p.Client, "w").Result(t.Context())
 		if err != nil || text != "text" || runs != 1 {
 			t.Errorf("%q, %v after %d attempts; want the one result", text, err, runs)
 		}
 		p.Stop()
-		d.Replay(mended)
+		d.Replay(fixed)
 	})
 }
 
