@@ -118,7 +118,7 @@ var (
 // A validator may only read. One that acts fails the task. That does not refuse the update, and the
 // run continues.
 //
-// weftvet:ignore readonly they do more
+//weftvet:ignore readonly they do more
 func TestValidatorsMayOnlyLook(t *testing.T) {
 	t.Parallel()
 	for _, a := range acts {
