@@ -12,7 +12,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A caller may go before the first look at the run that it has started. The answer has no outcome then, rather than one of no run.
+// A caller may leave before the first look at the run that it started. The answer then has no
+// outcome, rather than the outcome of no run.
 func TestStartAndAwaitOfACallerWhoGoes(t *testing.T) {
 	t.Parallel()
 	long := workflow.NewWorkflow[workflow.None, workflow.None]("long")

@@ -24,7 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// tries is a workflow of one activity with these options, and what its attempts did.
+// tries is a workflow of one activity with these options, and a record of its attempts.
 type tries struct {
 	*testbed.Deployment
 	t *testing.T
@@ -74,7 +74,7 @@ func (d *tries) receive(name string) queue.Delivery {
 	return got[0]
 }
 
-// hand has a process handle a delivery, and reports whether it is done with.
+// hand lets a process handle a delivery, and reports whether the message is finished.
 func (d *tries) hand(p *testbed.Process, name string, m queue.Delivery) bool {
 	d.t.Helper()
 	done := worker.Handler{Service: p.Service, Log: slog.New(slog.DiscardHandler), Extend: d.Queue.Extend}.For(name)(d.t.Context(), []queue.Delivery{m})
@@ -101,7 +101,7 @@ func (d *tries) settle(p *testbed.Process) {
 	}
 }
 
-// outcome is what the workflow has come to.
+// outcome returns the outcome of the workflow.
 func (d *tries) outcome(p *testbed.Process) string {
 	d.t.Helper()
 	if what, err := p.Client.Describe(d.t.Context(), "w", ""); err != nil || !what.Status.Closed() {
@@ -114,7 +114,8 @@ func (d *tries) outcome(p *testbed.Process) string {
 	return result
 }
 
-// Receives that reach no function use up no attempt. Where they come to the end of a queue's patience, the dead letter is sent again.
+// Receives that reach no function use up no attempt. If they exhaust the queue's receives, the dead
+// letter is sent again.
 func TestReceivesThatReachNoFunction(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]activity.Options{
@@ -141,7 +142,8 @@ func TestReceivesThatReachNoFunction(t *testing.T) {
 	}
 }
 
-// An attempt that has begun counts when its process dies: not before it must have ended, and however often the message is received.
+// A begun attempt counts when its process dies: not before its time is over, and however often the
+// message is received.
 func TestAttemptsOfProcessesThatDie(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 2} {
@@ -186,7 +188,8 @@ func TestAttemptsOfProcessesThatDie(t *testing.T) {
 	}
 }
 
-// An activity that has to begin in time, and has begun, does not fail for want of a begin when its process has died.
+// An activity that has to begin in time, and has begun, does not fail with ScheduleToStart if its
+// process has died.
 func TestScheduleToStartOfAnAttemptThatDied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +216,7 @@ func TestScheduleToStartOfAnAttemptThatDied(t *testing.T) {
 	})
 }
 
-// mortal has ports fail from when it is set on: their process has died.
+// mortal lets ports fail once it is set: their process has died.
 func mortal(ports *executor.Ports) *atomic.Bool {
 	dead := &atomic.Bool{}
 	ports.Log, ports.Attempts = mortalLog{ports.Log, dead}, mortalAttempts{ports.Attempts, dead}
@@ -303,8 +306,8 @@ func (l *mute) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// An attempt that takes its whole time, after a record that took long and before a result that takes as long as it may, does not count
-// as interrupted by a clock that is 10 s ahead.
+// An attempt may take its whole time, after a slow record and before a slow result. A clock that is
+// 10 s ahead does not count it as interrupted.
 func TestClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// Deliveries of a message that wait for a build become one, and other sendings of it stay: one of these may be the only one that sends
-// what follows. So may one of the copies that take the place of a message.
+// Deliveries of a message that wait for a build become one. Other sends of it stay: one of them may
+// be the only one that sends what follows. The same holds for copies that replace the message.
 func TestParkedCopies(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []engine.MessageKind{engine.RunActivity, engine.RetryTask, engine.CloseAttempt} {
@@ -30,7 +30,7 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 	m := &engine.Message{Kind: kind, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Attempt: 2}
 	for _, send := range []uint64{1, 2, 1, 2, 2, 3, 4, 3} {
 		m.Send, m.Look, m.Copy = send, 0, 0
-		if send > 2 { // two copies that take the place of one message
+		if send > 2 { // two copies that replace one message
 			m.Send, m.Look, m.Copy = 2, 1, send
 		}
 		if err := p.Service.Park(t.Context(), m); err != nil {
@@ -50,11 +50,12 @@ func parkCopies(t *testing.T, kind engine.MessageKind) {
 		kept[max(m.Send, m.Copy)]++
 	}
 	if len(kept) != 4 || len(due) != 4 {
-		t.Errorf("of two sendings of a %s, and two copies that take the place of one, there are %v", kind, kept)
+		t.Errorf("of two sends of a %s, and two copies that replace one, there are %v", kind, kept)
 	}
 }
 
-// A result waits for its build although it is larger than an item of the store may be, and comes back whole.
+// A result waits for its build although it is larger than an item of the store may be, and arrives
+// complete.
 func TestParkedResult(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestParkedResult(t *testing.T) {
 		m := &engine.Message{
 			Kind: engine.TakeResult, WorkflowID: "w", RunID: history.NewRunID(1, [8]byte{1}), Commit: history.CommitID{1}, EventID: 5, Attempt: 1, Send: 1, Result: &done,
 		}
-		for range 3 { // its build is away
+		for range 3 { // its build is not deployed
 			if err := p.Service.Park(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}

@@ -237,7 +237,7 @@ func TestChildIsSignaledAndCanceled(t *testing.T) {
 	})
 }
 
-// Whoever cancels the context of a child asks it to end, and waits for that if he has said so.
+// Canceling the context of a child asks the child to end, and waits for that if the options say so.
 func TestCanceledScopeOfAChild(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestCanceledScopeOfAChild(t *testing.T) {
 				return got, err
 			}
 			if !errors.Is(err, workflow.ErrCanceled) {
-				return "", fmt.Errorf("the canceled child came to %q, %w", got, err)
+				return "", fmt.Errorf("the canceled child returned %q, %w", got, err)
 			}
 			return "left", nil
 		})
@@ -285,7 +285,8 @@ func TestCanceledScopeOfAChild(t *testing.T) {
 	})
 }
 
-// A request to end under a context that is canceled is none: the child's own context asks it later, or does at once.
+// A request to end under a canceled context is not sent: the child's own context sends it later, or
+// at once.
 func TestRequestUnderCanceledContext(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"before", "together"} {
@@ -310,7 +311,7 @@ func TestRequestUnderCanceledContext(t *testing.T) {
 				if got, err := f.play(how); err != nil || got != "canceled" {
 					t.Errorf("%q, %v", got, err)
 				}
-				time.Sleep(time.Minute) // the parent has not waited until it was told
+				time.Sleep(time.Minute) // the parent has not waited for the child to end
 				if f.status("k1") != history.Canceled {
 					t.Errorf("the child is %v, want canceled", f.status("k1"))
 				}
@@ -320,7 +321,7 @@ func TestRequestUnderCanceledContext(t *testing.T) {
 	}
 }
 
-// What becomes of children when their parent closes, in each way in which it can.
+// What happens to children when their parent closes, in each possible way.
 func TestParentClosePolicies(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []string{"returns", "fails", "continues", "terminated", "times out", "at once"} {
@@ -380,7 +381,7 @@ func TestParentClosePolicies(t *testing.T) {
 	}
 }
 
-// A child that continues as new, or is reset, is waited for to its end.
+// A parent waits for a child until it ends, even if the child continues as new or is reset.
 func TestParentWaitsForTheWholeChain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -410,8 +411,8 @@ func TestParentWaitsForTheWholeChain(t *testing.T) {
 	})
 }
 
-// A run that goes on from before the start of a child, or from after it: it has the outcome of the child once, and a child that
-// it does not know is dealt with by its policy.
+// A run continues from before the start of a child, or from after it. It gets the outcome of the
+// child once. A child that it does not know is handled by its close policy.
 func TestResetOfAParent(t *testing.T) {
 	t.Parallel()
 	for _, when := range []string{"open", "closed", "reported", "before"} {
@@ -483,8 +484,9 @@ func TestResetOfAParent(t *testing.T) {
 	}
 }
 
-// A run that is taken back to a task to which code has put a child off, because the task before was full: it starts a child of its own.
-// That of the run which was reset had the same place in the code, and was ended by its policy.
+// A run is reset to a task for which code had postponed a child, because the previous task was
+// full. It starts its own child. The child of the run that was reset had the same place in the
+// code, and was ended by its policy.
 func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -529,14 +531,15 @@ func TestChildThatWaitedForATaskAfterAReset(t *testing.T) {
 		if err != nil || len(after) != 2 || after[0] != before[0] || after[1] == before[1] {
 			t.Errorf("%v: the children were %v, and are %v", err, before, after)
 		}
-		if second != first { // the first child is the same, and had heard of the second one of then
-			t.Errorf("the run came to %q, and before the reset to %q", second, first)
+		if second != first { // the first child is the same, and knew the second one of the earlier run
+			t.Errorf("the run returned %q, and before the reset %q", second, first)
 		}
 		f.Deployment.Replay(f.registrations...)
 	})
 }
 
-// A run that was taken back to its first task starts a child of its own: that of the run before was another's.
+// A run that was reset to its first task starts its own child: the child of the earlier run is
+// another.
 func TestChildAfterResetToTheFirstTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

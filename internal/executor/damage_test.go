@@ -53,8 +53,8 @@ func (l *damagedLog) Forward(ctx context.Context, from store.Key, limit int) (st
 	return l.Log.Forward(ctx, from, limit)
 }
 
-// The answer to a request for a damaged run says so, and names the workflow. Its messages wait, other runs go on, and the run
-// goes on when its data is restored.
+// The answer to a request for a damaged run says so, and names the workflow. The run's messages
+// wait, other runs continue, and the run continues when its data is restored.
 func TestDamagedRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,9 +90,9 @@ func TestDamagedRun(t *testing.T) {
 			}
 		}
 		log.met.Store(0)
-		time.Sleep(time.Hour) // its timer is due, and its message is delivered again and again
+		time.Sleep(time.Hour) // its timer is due, and its message is redelivered again and again
 		if met := log.met.Load(); met == 0 || met > 400 {
-			t.Errorf("the deliveries of an hour have met the damage %d times: want some, and no more than the queue's pace", met)
+			t.Errorf("the deliveries of an hour read damaged items %d times: want some, and no more than the queue's pace", met)
 		}
 		if a := p.Do(http.MethodGet, "/v1/workflows/good/result", ""); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "slept") {
 			t.Errorf("the other run: %d %s", a.Status, a.Body)

@@ -76,8 +76,8 @@ func TestASignalOutlivesTheStuckRun(t *testing.T) {
 	})
 }
 
-// Code that was asked to end may have to wait for another task before the run closes. No update begins after the workflow's function
-// has returned: its effect would be lost with the run.
+// Code that was asked to end may have to wait for another task before the run closes. No update
+// begins after the workflow's function has returned: its effect would be lost with the run.
 func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	var (
 		typ  = workflow.NewWorkflow[workflow.None, int]("leaver")
@@ -127,7 +127,8 @@ func TestNoUpdateBeginsAfterTheReturn(t *testing.T) {
 	}
 }
 
-// An update that its workflow closes before it is come to runs on the run that follows; where none does, it is told so.
+// An update that the code does not reach before the workflow closes runs on the next run. If there
+// is none, its caller gets that error.
 func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
 	first, second := workflow.NewUpdate[workflow.None, string]("first"), workflow.NewUpdate[workflow.None, string]("second")
 	typ := workflow.NewWorkflow[int, string]("relay")
@@ -152,7 +153,8 @@ func TestAnUpdateIsForestalledByTheReturn(t *testing.T) {
 			if _, err := typ.Start(ctx, p.Client, "w", 0, workflow.StartOptions{StartDelay: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
-			// A signal holds the workflow's gate until both updates wait behind it: they share a task then.
+			// A signal holds the workflow's lock until both updates wait behind it, so that they
+			// share a task.
 			release, done := make(chan struct{}), make(chan error)
 			hooks.Next(testbed.OnPut, func(do func() error) error { <-release; return do() })
 			go func() { done <- hearing.Send(ctx, p.Client, "w", "held") }()

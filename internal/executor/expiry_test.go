@@ -23,13 +23,13 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// deleteAllExpired is TTL: it deletes all that has expired.
+// deleteAllExpired does what TTL does: it deletes everything that has expired.
 func deleteAllExpired(d *testbed.Deployment) {
 	for d.Store.DeleteExpired(func(int) int { return 0 }) {
 	}
 }
 
-// thereAre is how many runs of a workflow are there, without void ones.
+// thereAre returns how many runs of a workflow exist, without void ones.
 func thereAre(d *testbed.Deployment, workflowID string) (n int) {
 	for _, run := range d.Runs(workflowID) {
 		if !run.Void() {
@@ -59,8 +59,8 @@ func newPayer() *payer {
 	return p
 }
 
-// A run that completed under a lower retention than it was opened with is kept for the one that it was opened with, stays completed,
-// and is then gone as a whole.
+// A run is opened under one retention and completes under a lower one. It is kept for the first
+// one, stays completed, and is then deleted as a whole.
 func TestRetentionIsLowered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +96,8 @@ func TestRetentionIsLowered(t *testing.T) {
 	})
 }
 
-// A run that follows another has the retention of the deployment that opened it, and so has one that a reset opened.
+// A run that continues another has the retention of the deployment that opened it, and so has a run
+// that a reset opened.
 func TestRetentionOfRunsThatFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +129,8 @@ func TestRetentionOfRunsThatFollow(t *testing.T) {
 	})
 }
 
-// An open run outlives an outage of weeks, during which the store deletes whatever has expired, and then times out. A parent does
-// not start its child again.
+// An open run outlives an outage of weeks, during which the store deletes everything that has
+// expired, and then times out. A parent does not start its child again.
 func TestOpenRunOutlivesAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, out := range []time.Duration{8 * day, 13 * day, 60 * day} {
@@ -165,8 +166,8 @@ func TestOpenRunOutlivesAnOutage(t *testing.T) {
 	}
 }
 
-// stamped is a log as an earlier version of Weft wrote it: each commit of a run with a deadline expires, at that of the run and the
-// retention of its writer.
+// stamped is a log as an earlier version of Weft wrote it. Each commit of a run with a deadline
+// expires after the run's deadline and the retention of the commit's writer.
 type stamped struct {
 	store.Log
 	retention time.Duration
@@ -193,8 +194,9 @@ func (l *stamped) Append(ctx context.Context, items ...store.Item) error {
 // stampedAt is when the runs of these tests open: synctest's clock begins there.
 var stampedAt = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// The store deletes the commits of runs of an earlier version one by one, in any order. A run that has completed is completed or gone,
-// and its activity does not run again, also where its retention was lowered, so that its end goes first.
+// The store deletes the commits of an earlier version's runs one by one, in any order. A completed
+// run is completed or gone, and its activity does not run again, even if a lowered retention lets
+// its end expire first.
 func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(40) {
@@ -241,7 +243,7 @@ func TestOldCommitsExpireInAnyOrder(t *testing.T) {
 	}
 }
 
-// A run of an earlier version that was open at an upgrade goes on, and is deleted as a whole.
+// A run of an earlier version that was open at an upgrade continues, and is deleted as a whole.
 func TestOldRunsGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +271,7 @@ func TestOldRunsGoOn(t *testing.T) {
 	})
 }
 
-// makeVoid has a start send and die before it puts, and its message fence the run's slot.
+// makeVoid lets a start send and die before its put, so that its message fences the run's slot.
 func makeVoid(t *testing.T, d *testbed.Deployment, workflowID string) {
 	t.Helper()
 	before := d.Ports.Log
@@ -306,8 +308,8 @@ var (
 
 func runExp(ctx workflow.Context, fails int) (string, error) { return expFlaky.Run(ctx, fails) }
 
-// A start that has found a void run is overtaken by its deletion, and by another start. One of the two opens a run, and the other finds
-// it open, whichever of the void runs the other one still finds.
+// A start has found a void run. Then the void run is deleted, and another start runs. One of the
+// two opens a run, and the other finds it open, whichever void runs the other one still finds.
 func TestVoidRunsExpireUnderAStart(t *testing.T) {
 	t.Parallel()
 	for _, closed := range []int{0, 1} {
@@ -348,7 +350,7 @@ func TestVoidRunsExpireUnderAStart(t *testing.T) {
 	}
 }
 
-// A start is carried out once, also where void runs stand between its run and the next one, or stood there.
+// A start is carried out once, even if void runs stand or stood between its run and the next one.
 func TestStartOverVoidRuns(t *testing.T) {
 	t.Parallel()
 	for voids := range 3 {
@@ -386,7 +388,7 @@ func TestStartOverVoidRuns(t *testing.T) {
 	}
 }
 
-// A child is started once, also where others have used its id since, and where void runs stand between.
+// A child is started once, even if others have used its id since, and void runs stand between.
 func TestChildOverOtherRuns(t *testing.T) {
 	t.Parallel()
 	for _, between := range []string{"", "v", "r", "vr", "rv", "rr", "rvrv", "vvrr"} {
@@ -399,7 +401,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 			if _, err := parent.Start(ctx, p.Client, "p", "", workflow.StartOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			// The child is started, and ends; nothing of that reaches the parent.
+			// The child starts and ends. None of that reaches the parent.
 			d.Ports.Log, d.Ports.Queue = only{d.Store, "c"}, &withholding{d.Queue}
 			dying := d.Idle(executor.Options{}, bind...)
 			d.Ports.Log, d.Ports.Queue = d.Store, d.Queue
@@ -441,7 +443,7 @@ func TestChildOverOtherRuns(t *testing.T) {
 	}
 }
 
-// only is a log that takes what is of one workflow.
+// only is a log that accepts only the items of one workflow.
 type only struct {
 	store.Log
 	workflow string
@@ -487,8 +489,8 @@ func makeVoidOf(t *testing.T, d *testbed.Deployment, workflowID string, bind []w
 	}
 }
 
-// A record of an attempt at an activity of an earlier run with the same number counts for no other run: neither as an attempt that was
-// made, nor as one that another chain has recorded.
+// The record of an attempt at an activity of an earlier run with the same number counts for no
+// other run: neither as an attempt that was made, nor as one that another chain has recorded.
 func TestAttemptsOfAnotherRun(t *testing.T) {
 	t.Parallel()
 	body, err := history.EncodeBody(map[int]any{2: history.At(stampedAt.Add(-30 * day)), 3: uint64(7)})
@@ -532,8 +534,8 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 	}
 }
 
-// Timers that cannot be read are set aside, however many they are: the others fire in time, and what is set aside fires when it can be
-// read. None is lost, and each is read a few times an hour.
+// Timers that cannot be read are set aside, however many there are. The others fire in time, and
+// those set aside fire once they can be read. None is lost, and each is read a few times an hour.
 func TestUnreadableTimers(t *testing.T) {
 	t.Parallel()
 	nap := workflow.NewWorkflow[time.Duration, string]("nap")
@@ -614,7 +616,8 @@ func (h *hiddenTimers) PutTimers(ctx context.Context, timers []store.Timer) erro
 	return h.Timers.PutTimers(ctx, timers)
 }
 
-// A sweep reports timers that it could not read, when the others are on their way, and does not read them again at once.
+// A sweep reports timers that it could not read, after the others are on their way, and does not
+// read them again at once.
 func TestSweepReportsUnreadableTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -651,8 +654,9 @@ func (k *keepLast) Delete(ctx context.Context, items []store.Item, attempts []st
 	return k.Scanner.Delete(ctx, items, attempts)
 }
 
-// A deletion that was interrupted before the last commit goes on when the void run above has expired. A start that has read both is
-// overtaken by that, by TTL and by another start: one of the two opens a run.
+// A deletion that was interrupted before the last commit continues when the void run above has
+// expired. A start has read both. Then that deletion, TTL and another start run. One of the two
+// starts opens a run.
 func TestDeletionGoesOnUnderAStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

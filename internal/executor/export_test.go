@@ -11,7 +11,7 @@ func (s *Service) SendTogether(ctx context.Context, m engine.Message) error {
 	return s.Outbox.SendResult(ctx, m)
 }
 
-// Watched is how many workflows somebody watches.
+// Watched returns how many workflows somebody watches.
 func (s *Service) Watched() int {
 	return s.Watchers.Len()
 }

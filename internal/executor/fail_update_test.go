@@ -57,7 +57,8 @@ func runOffice(ctx workflow.Context, _ workflow.None) (done []string, err error)
 	return done, workflow.AwaitHandlers(ctx)
 }
 
-// One accepted update whose handler panics later makes the run not ready. An operator fails it alone, and the run goes on.
+// One accepted update whose handler panics later makes the run not ready. An operator fails that
+// update, and the run continues.
 func TestFailUpdate(t *testing.T) {
 	for _, how := range []string{"broken", "broken inside"} {
 		for _, cold := range []bool{false, true} {
@@ -95,10 +96,10 @@ func playFailUpdate(t *testing.T, how string, cold bool) {
 		t.Errorf("the description says %+v", what.StuckTask)
 	}
 	for range 2 { // again does nothing
-		must(p.Client.FailUpdate(ctx, "w", "", "bad", "it cannot be mended"))
+		must(p.Client.FailUpdate(ctx, "w", "", "bad", "it cannot be fixed"))
 	}
 	var failed *workflow.Error
-	if _, err := bad.Get(ctx); !errors.As(err, &failed) || failed.Type != "UpdateFailedByOperator" || failed.Message != "it cannot be mended" {
+	if _, err := bad.Get(ctx); !errors.As(err, &failed) || failed.Type != "UpdateFailedByOperator" || failed.Message != "it cannot be fixed" {
 		t.Errorf("the caller of the update that was failed got %v", err)
 	}
 	if _, err := quickly.Call(ctx, p.Client, "w", "quick"); err != nil {
@@ -116,7 +117,7 @@ func playFailUpdate(t *testing.T, how string, cold bool) {
 	must(closeNow.Send(ctx, p.Client, "w", workflow.None{}))
 	got, err := office.Get(p.Client, "w").Result(ctx)
 	if err != nil || len(got) != 2 || got[0] != "quick" || got[1] != "good" {
-		t.Errorf("the run came to %q, %v", got, err)
+		t.Errorf("the run returned %q, %v", got, err)
 	}
 	d.CheckReplay(p)
 	types, err := p.History(ctx, "w")

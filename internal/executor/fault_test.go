@@ -64,7 +64,7 @@ func (f *faulty) write(what string, apply func() error) error {
 	return store.ErrUnknown
 }
 
-// written is how many writes there have been.
+// written returns how many writes there were.
 func (f *faulty) written() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +115,7 @@ func (f *faulty) Send(ctx context.Context, name string, messages ...queue.Messag
 	return f.write("send to "+name, func() error { return f.Ports.Queue.Send(ctx, name, messages...) })
 }
 
-// The workflow of this test writes in every way there is.
+// The workflow of this test writes in every possible way.
 var (
 	faultType = workflow.NewWorkflow[int, string]("fault")
 	faultAdd  = workflow.NewUpdate[int, int]("add")
@@ -174,7 +174,8 @@ var (
 	})
 )
 
-// faultScenario plays the workflow through, as callers who try again would, and returns all that they saw.
+// faultScenario plays the workflow through, as callers who retry would, and returns everything that
+// they saw.
 func faultScenario(t *testing.T, p *testbed.Process) (seen []string) {
 	t.Helper()
 	ctx := context.Background()
@@ -206,8 +207,8 @@ func faultScenario(t *testing.T, p *testbed.Process) (seen []string) {
 	return seen
 }
 
-// playFault plays the scenario with one write failing, and checks that all ends as it should.
-// Its activities have a rate, and most of them wait for it.
+// playFault plays the scenario with one failing write, and checks that everything ends as it
+// should. Its activities have a rate, and most of them wait for it.
 func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +232,7 @@ func playFault(t *testing.T, number int, f fault) (seen []string, count int) {
 	return seen, count
 }
 
-// Every write of the scenario fails, in three ways: callers see what they see when none does.
+// Every write of the scenario fails in three ways. Callers see what they see when none fails.
 func TestEveryWriteFails(t *testing.T) {
 	want, count := playFault(t, 0, refused)
 	if count < 20 {
@@ -248,7 +249,8 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 }
 
-// A start whose put is refused, or whose handler panics, leaves none of the workflow's code behind: all that began to run has been unwound.
+// A start whose put is refused, or whose handler panics, leaves no code of the workflow behind:
+// everything that began to run has been unwound.
 func TestStartsThatFailLeaveNoCode(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []testbed.Hook{testbed.Faults["throttle"](), func(func() error) error { panic("the adapter has a mistake") }} {

@@ -6,8 +6,9 @@ import (
 	"testing/synctest"
 )
 
-// features are what a deployment can do besides updates: each is a script in testdata/features. The first one, which LocalStack plays
-// as well, spends little time asleep: there every minute of it takes a sweep's reads.
+// features are what a deployment can do besides updates. Each is a script in testdata/features. The
+// first one, which LocalStack plays as well, sleeps little: there, every minute costs the reads of
+// a sweep.
 var features = []string{"shown", "outside", "delete", "children", "local", "taskqueues", "rates"}
 
 // TestFeatures plays the scripts. Rewrite them as those of TestUpdateCases.

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What is waited for on the disk: a flush for the start, one for each step, one for an accepted update, and none for what writes nothing.
+// What waits for a flush of the disk: one for the start, one for each step, one for an accepted
+// update, and none for reads and refusals.
 func TestFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -57,7 +57,8 @@ func outcomeOf(t *testing.T, p *testbed.Process) string {
 	return fmt.Sprint(result, " ", err)
 }
 
-// What an attempt that failed said last the next one has: also what was not recorded while it ran.
+// The next attempt gets the last details of a failed one, even if they were not recorded while that
+// ran.
 func TestHeartbeatDetails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,8 +85,9 @@ func TestHeartbeatDetails(t *testing.T) {
 	})
 }
 
-// Where the process dies, the next delivery makes the attempt again, and has what was recorded. Attempts that are not counted have
-// the number of those that are known to have failed, and one.
+// If the process dies, the next delivery makes the attempt again with the recorded details. The
+// number of an attempt that is not counted is one more than the number of attempts known to have
+// failed.
 func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +121,7 @@ func TestHeartbeatOfAProcessThatDies(t *testing.T) {
 	})
 }
 
-// An attempt that is silent for too long has failed, although there is time left for it.
+// An attempt that is silent for too long has failed, although it has time left.
 func TestHeartbeatTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +149,7 @@ func TestHeartbeatTimeout(t *testing.T) {
 	})
 }
 
-// An attempt whose workflow no longer waits for it learns that by a heartbeat.
+// An attempt whose workflow no longer waits for it learns that from a heartbeat.
 func TestHeartbeatOfACanceledActivity(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +176,7 @@ func TestHeartbeatOfACanceledActivity(t *testing.T) {
 	})
 }
 
-// A heartbeat that is recorded is a write and a read; those between cost nothing.
+// A recorded heartbeat costs a write and a read. Those between cost nothing.
 func TestHeartbeatCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +213,8 @@ func TestHeartbeatCost(t *testing.T) {
 	})
 }
 
-// Where nobody runs activities, one whose time is over ends all the same; one that has waited for too long is not begun.
+// If nobody runs activities, an activity whose time is over still ends. One that has waited for too
+// long is not begun.
 func TestActivitiesThatNobodyRan(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -244,7 +247,7 @@ func TestActivitiesThatNobodyRan(t *testing.T) {
 	}
 }
 
-// messages takes the messages of a queue that can be received now.
+// messages returns the messages of a queue that can be received now.
 func messages(t *testing.T, d *testbed.Deployment, name string) (all []*engine.Message) {
 	t.Helper()
 	deliveries, err := d.Queue.Receive(t.Context(), name, queue.MaxBatch)

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// An update whose handler hangs is answered with 409 after one run of the code. Sent again, it is refused at once, and the code does not
-// run, until the handler has come back.
+// An update whose handler hangs is answered with 409 after one run of the code. Sent again, it is
+// refused at once, and the code does not run until the handler has returned.
 func TestHungHandlerSentTwice(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64

@@ -27,9 +27,10 @@ var (
 	stubbornSteps = workflow.NewSignal[workflow.None]("step")
 )
 
-// stubbornTestbed calls fn with a process in which the workflow "w" is open. Its handlers take as long as their input says. It counts the
-// signals that it has received, and completes a minute after its start or later with that number. active is how many handlers run, and
-// ran how many have.
+// stubbornTestbed calls fn with a process in which the workflow "w" is open. Its handlers take as
+// long as their input says. It counts the signals that it has received, and completes with that
+// number at least a minute after its start. active is how many handlers run, and ran how many have
+// run.
 func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32)) {
 	t.Parallel()
 	var active, ran atomic.Int32
@@ -54,7 +55,7 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 		if err := workflow.Sleep(ctx, time.Minute); err != nil {
 			return n, err
 		}
-		return n, workflow.Sleep(ctx, time.Second) // it receives what has come with the timer
+		return n, workflow.Sleep(ctx, time.Second) // it receives the signals that arrived with the timer
 	})
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.New(t).Start(executor.Options{}, code)
@@ -62,11 +63,12 @@ func stubbornTestbed(t *testing.T, fn func(t *testing.T, p *testbed.Process, act
 			t.Fatal(err)
 		}
 		fn(t, p, &active, &ran)
-		time.Sleep(5 * time.Hour) // whatever still runs comes to its end
+		time.Sleep(5 * time.Hour) // everything still running ends
 	})
 }
 
-// A query has a second. One that hangs blocks its run: further queries and updates are refused at once, and no handler runs.
+// A query may take a second. One that hangs blocks its run: further queries and updates are refused
+// at once, and no handler runs.
 func TestQueryThatHangs(t *testing.T) {
 	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, _, ran *atomic.Int32) {
 		for i := range 100 {
@@ -94,8 +96,8 @@ func TestQueryThatHangs(t *testing.T) {
 	})
 }
 
-// While the code of a run hangs, what needs no code works at once, and what signals and timers bring is kept and acted upon when the
-// code has come back. Other runs are not held up.
+// While the code of a run hangs, requests that need no code work at once. Signals and timers are
+// kept, and handled when the code has returned. Other runs are not delayed.
 func TestRunBesideItsHungCode(t *testing.T) {
 	stubbornTestbed(t, func(t *testing.T, p *testbed.Process, active, ran *atomic.Int32) {
 		ctx := t.Context()
@@ -138,7 +140,7 @@ func TestRunBesideItsHungCode(t *testing.T) {
 	})
 }
 
-// A run whose code hangs is canceled, reset and terminated as any other.
+// A run whose code hangs can be canceled, reset and terminated like any other.
 func TestEndOfARunThatHangs(t *testing.T) {
 	for name, end := range map[string]func(ctx context.Context, s *executor.Service) error{
 		"cancel":    func(ctx context.Context, s *executor.Service) error { return s.Cancel(ctx, "w", "", "") },
@@ -170,7 +172,8 @@ func TestEndOfARunThatHangs(t *testing.T) {
 	}
 }
 
-// Of a local activity that hangs, one attempt runs at a time. The next one is made when it has come back.
+// Only one attempt at a local activity that hangs runs at a time. The next one is made when it has
+// returned.
 func TestLocalActivityThatHangs(t *testing.T) {
 	t.Parallel()
 	var active, most, ran atomic.Int32
@@ -179,7 +182,7 @@ func TestLocalActivityThatHangs(t *testing.T) {
 		defer active.Add(-1)
 		n := ran.Add(1)
 		if n < 3 {
-			time.Sleep(time.Hour) // it does not heed its context
+			time.Sleep(time.Hour) // it ignores its context
 		}
 		return fmt.Sprint("attempt ", n), nil
 	})

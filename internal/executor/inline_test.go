@@ -16,8 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// A run schedules an inline activity in the task in which it continues as new, and the next run begins with another of the same
-// number: that one is run with its own input.
+// A run schedules an inline activity in the task in which it continues as new, and the next run
+// begins with another of the same number. That one runs with its own input.
 func TestInlineOfTheNextRun(t *testing.T) {
 	t.Parallel()
 	lap := workflow.NewWorkflow[int, string]("lap")
@@ -72,7 +72,7 @@ func TestInlineOfTheNextRun(t *testing.T) {
 	}
 }
 
-// deaf is a queue that takes nothing once its process is dead.
+// deaf is a queue that accepts nothing once its process is dead.
 type deaf struct {
 	queue.Sender
 	dead bool
@@ -85,9 +85,9 @@ func (d *deaf) Send(ctx context.Context, name string, messages ...queue.Message)
 	return d.Sender.Send(ctx, name, messages...)
 }
 
-// A process commits the result of an inline step and dies before it sends what follows. Another one gets the message that it handled,
-// and knows only the beginning of the run. Whoever handles what that one sends, sends what follows. (The model of the protocol has
-// found this: decision 30.)
+// A process commits the result of an inline step and dies before it sends what follows. Another
+// process gets the message that it handled, and knows only the beginning of the run. The handler of
+// what that one sends sends what follows. (The model of the protocol found this: decision 30.)
 func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAnInlineStepIsRepairedByAnOldCache(t *testing.T) {
 			t.Fatal(err)
 		}
 		look = func() {
-			if _, err := other.Describe(t.Context(), "w", ""); err != nil { // it knows the run up to here now
+			if _, err := other.Describe(t.Context(), "w", ""); err != nil { // it now knows the run up to here
 				t.Error(err)
 			}
 			network.dead = true

@@ -18,7 +18,8 @@ var (
 	speaks   = workflow.NewWorkflow[string, string]("speaks")
 )
 
-// lateCode is a workflow that notes signals until it is canceled, and one whose last task does what its input says.
+// lateCode is a workflow that records signals until it is canceled, and one whose last task does
+// what its input says.
 func lateCode() []workflow.Registration {
 	listen := func(ctx workflow.Context, again bool) (string, error) {
 		if again {
@@ -64,8 +65,8 @@ func notes(d *testbed.Deployment, id string) (n int) {
 	return n
 }
 
-// What the last task of a run sends to others is lost. The slow check sends it again a day later, and it arrives once, although the
-// check repeats it each time that the age has doubled.
+// Messages from the last task of a run are lost. The slow check sends them again a day later. Each
+// arrives once, although the check repeats it each time that the age has doubled.
 func TestLostMessagesOfTheLastTask(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -130,8 +131,9 @@ func TestLostMessagesOfTheLastTask(t *testing.T) {
 	}
 }
 
-// What arrived is sent again by the check all the same, since the log does not say that it arrived. It reaches nobody twice: not the
-// run that got it, nor one that was started since, also if the first one has been deleted.
+// The check sends again what has arrived, since the log does not say that it arrived. It reaches
+// nobody twice: neither the run that got it, nor one that was started since, even if the first one
+// has been deleted.
 func TestLateMessagesArriveOnce(t *testing.T) {
 	t.Parallel()
 	for _, does := range []string{"signals", "cancels", "starts"} {

@@ -65,8 +65,8 @@ func tell(ctx workflow.Context, what string) (int, error) {
 	return 0, err
 }
 
-// Code that does not do the same each time is not the fault of a validator that only looks: the update is carried out, and a warning says
-// what differs, without what payloads say.
+// Code that varies between runs is not the fault of a validator that only looks. The update is
+// carried out, and a warning says what differs, without the text of payloads.
 func TestCodeThatVaries(t *testing.T) {
 	t.Parallel()
 	const always, perhaps, never = "always", "perhaps", "never"
@@ -138,7 +138,7 @@ func TestCodeThatVaries(t *testing.T) {
 	}
 }
 
-// Whatever a validator's change of state shows in, it is found.
+// A validator's change of state is found, whatever it shows in.
 func TestWhatImpureLooksShowIn(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(ctx workflow.Context, n int) (int, error){
@@ -193,7 +193,8 @@ func TestWhatImpureLooksShowIn(t *testing.T) {
 	}
 }
 
-// What a check has found is logged: who changes state, and what differs. The code's own errors are not in the log.
+// The finding of a check is logged: who changes state, and what differs. The code's own errors are
+// not in the log.
 func TestFoundLooksAreLogged(t *testing.T) {
 	t.Parallel()
 	const who = `reason="the validator of update \"add\" changes the workflow's state: when the code runs again without it, `
@@ -247,7 +248,8 @@ func TestFoundLooksAreLogged(t *testing.T) {
 	}
 }
 
-// A validator that changes state is found also if the same update was refused before it was accepted.
+// A validator that changes state is found even if the same update was refused before it was
+// accepted.
 func TestImpureLooksOfOneUpdate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -294,7 +296,8 @@ func TestChecksThatCompareNothing(t *testing.T) {
 	})
 }
 
-// Each replay of a check may take as long as any code. After some time the check ends, without a verdict.
+// Each replay of a check may take as long as any code. After some time the check ends without a
+// verdict.
 func TestChecksThatTakeLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -315,8 +318,9 @@ func TestChecksThatTakeLong(t *testing.T) {
 	})
 }
 
-// A check that hangs gives no verdict, and the update is carried out. What hangs is counted, and goes on reading the run as it was. The
-// run's code does not run again until it has come back.
+// A check that hangs gives no verdict, and the update is carried out. The hung replay is counted,
+// and keeps reading the run as it was. The run's code does not run again until the replay has
+// returned.
 func TestCheckThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -350,7 +354,8 @@ func TestCheckThatHangs(t *testing.T) {
 	})
 }
 
-// One check at a time is made in a process: each keeps another copy of a run's state. Nothing waits for that, unless all are to be made.
+// A process makes one check at a time, because each keeps another copy of a run's state. Nothing
+// waits for a check, unless all are to be made.
 func TestOneCheckAtATime(t *testing.T) {
 	t.Parallel()
 	for always, want := range map[bool]int{false: 1, true: 5} {
@@ -400,7 +405,7 @@ func oneCheckAtATime(t *testing.T, always bool, want int) {
 	})
 }
 
-// A run that has much in its history is not checked, and its instance is kept however often it is looked at.
+// A run with a long history is not checked, and its instance is kept however often it is looked at.
 func TestLargeRunsAreNotChecked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -428,7 +433,8 @@ func TestLargeRunsAreNotChecked(t *testing.T) {
 	})
 }
 
-// An instance on which validators run again and again without a commit is replaced, because a check repeats what they did.
+// An instance on which validators run repeatedly without a commit is replaced, because a check
+// repeats their work.
 func TestLooksThatAreRecordedHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -443,8 +449,8 @@ func TestLooksThatAreRecordedHaveAnEnd(t *testing.T) {
 	})
 }
 
-// A validator that changes state is found also if its first update came with the start, or came after another validator had had all its
-// checks.
+// A validator that changes state is found even if its first update came with the start, or after
+// another validator had had all its checks.
 func TestLaterLooksAreChecked(t *testing.T) {
 	t.Parallel()
 	const checks = 3

@@ -60,7 +60,7 @@ type tallied struct {
 	p *testbed.Process
 }
 
-// cost is what fn costs.
+// cost returns the cost of fn.
 func (w *tallied) cost(fn func()) meter.Cost {
 	synctest.Wait()
 	before := w.p.Meter.Cost()
@@ -101,8 +101,8 @@ func TestRefusalsKeepTheInstance(t *testing.T) {
 	})
 }
 
-// A run stays known for as long as somebody uses it: each landed commit proves what is known of it. One that nobody used for an hour is
-// read again.
+// A run stays known for as long as somebody uses it: each landed commit proves that the knowledge
+// is current. A run that nobody used for an hour is read again.
 func TestUseKeepsARunKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +122,8 @@ func TestUseKeepsARunKnown(t *testing.T) {
 	})
 }
 
-// A refusal changes nothing, so it asks no condition: one that depends on something else is asked as often as on replay.
+// A refusal changes nothing, so it evaluates no condition: one that depends on something else is
+// evaluated as often as on replay.
 func TestRefusalsAskNoCondition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +194,7 @@ func TestImpureLooks(t *testing.T) {
 	}
 }
 
-// A validator that only looks passes the check, whatever it says, and the check has an end.
+// A validator that only looks passes the check, whatever it returns, and the checks end.
 func TestPureLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -79,8 +79,8 @@ func lostRegistrations(build string) []workflow.Registration {
 	return []workflow.Registration{workflow.Bind(lostType, lostRun(build)), lostSlow, lostOnce, lostFlaky}
 }
 
-// All queues are purged in the midst of a workflow, whatever it is waiting for: maintenance brings it to its end, and does
-// nothing about one that is well.
+// All queues are purged in the middle of a workflow, whatever it waits for. Maintenance lets it
+// complete, and leaves a healthy run alone.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{
@@ -94,7 +94,7 @@ func TestPurge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if after >= 20*time.Minute { // the mended build; before, the purge may hit the retries of the broken one
+			if after >= 20*time.Minute { // the fixed build; before, the purge may hit the retries of the broken one
 				time.Sleep(20 * time.Minute)
 				p.Stop()
 				p = d.Start(executor.Options{Build: "build-2"}, lostRegistrations("build-2")...)
@@ -114,7 +114,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// What is well is not sent again: with maintenance a workflow sends the messages that it sends without.
+// A healthy run gets no message twice: a workflow sends the same messages with maintenance as
+// without.
 func TestNothingIsSentAgain(t *testing.T) {
 	t.Parallel()
 	messages := map[bool]int64{}
@@ -142,8 +143,8 @@ func TestNothingIsSentAgain(t *testing.T) {
 	}
 }
 
-// An activity that may run only once, and whose message was lost before an attempt began, is run a day later: the record says that
-// none has begun.
+// An activity may run only once, and its message was lost before an attempt began. It runs a day
+// later: the record says that none has begun.
 func TestPurgeOfASingleAttempt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +169,8 @@ func TestPurgeOfASingleAttempt(t *testing.T) {
 	})
 }
 
-// An activity ends no earlier than its options say, also if the slow check comes by something else of its run that was lost.
+// An activity ends no earlier than its options say, even if the slow check finds something else of
+// its run that was lost.
 func TestCheckDoesNotEndAnActivityEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +213,8 @@ func (l *failingReads) Backward(ctx context.Context, workflow string, before, un
 	return l.Log.Backward(ctx, workflow, before, until, limit)
 }
 
-// What a round of the check could not send the next one sends, once: for each of a few runs, and for more than its place can name.
+// The next round sends once what a round of the check could not send: for each of a few runs, and
+// for more than its position can list.
 func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	for _, runs := range []int{1, 60} {
@@ -243,8 +246,8 @@ func TestRoundThatFailsIsMadeUpFor(t *testing.T) {
 	}
 }
 
-// The message that has claimed an attempt is lost. The slow check sends a copy of that message: another sending would wait for it for
-// ever if it had to be replaced in its turn.
+// The message that has claimed an attempt is lost. The slow check sends a copy of that message.
+// Another send would wait for the claim forever if it had to be replaced in turn.
 func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,7 +284,8 @@ func TestPurgeOfACopyThatHasClaimed(t *testing.T) {
 	})
 }
 
-// A copy that comes back from the dead letters is not replaced while the store does not answer: its duplicates would multiply.
+// A copy that returns from the dead letters is not replaced while the store does not answer: its
+// duplicates would multiply.
 func TestDeadCopyStaysWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

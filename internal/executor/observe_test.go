@@ -13,7 +13,7 @@ import (
 	"github.com/seed-41655fb1/weft/proof/testbed"
 )
 
-// watched is a deployment of which a sink is told.
+// watched is a deployment that reports to a sink.
 type watched struct {
 	t    *testing.T
 	d    *testbed.Deployment
@@ -34,7 +34,7 @@ func (w *watched) deploy(build string) {
 	w.p = w.d.Start(executor.Options{Build: build, Observe: observe.New(w.told)}, testbed.Workload(build)...)
 }
 
-// post sends a request, and what it and its messages set off has to be told as these lines.
+// post sends a request. The reports of the request and of its messages must be these lines.
 func (w *watched) post(target, body string, want ...string) {
 	w.t.Helper()
 	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
@@ -55,7 +55,8 @@ func (w *watched) compare(got, want []string) {
 	}
 }
 
-// together is post of a request whose messages are handled while it is answered: what is told of both is in no order.
+// together is post of a request whose messages are handled while it is answered: the order of the
+// reports is not defined.
 func (w *watched) together(target, body string, want ...string) {
 	w.t.Helper()
 	w.p.Do(http.MethodPost, "/v1/workflows"+target, body)
@@ -63,7 +64,7 @@ func (w *watched) together(target, body string, want ...string) {
 	w.compare(slices.Sorted(slices.Values(w.told.Take())), slices.Sorted(slices.Values(want)))
 }
 
-// What the service does is told once, with what came of it.
+// The service reports each thing that it does once, with the outcome.
 func TestWhatIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -83,7 +84,7 @@ func TestWhatIsTold(t *testing.T) {
 	})
 }
 
-// A run whose code fails is stuck from the second attempt on, for as long as the code is not mended.
+// A run whose code fails is stuck from the second attempt on, until the code is fixed.
 func TestStuckTasksAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestStuckTasksAreTold(t *testing.T) {
 	})
 }
 
-// A put that comes too late is told, and the task that it was for.
+// A put that comes too late is reported, and so is its task.
 func TestLostRacesAreTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

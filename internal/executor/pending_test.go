@@ -24,7 +24,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// outside is the activity of pulse, for those who complete it.
+// outside is the activity of pulse, for the test to complete it.
 var outside = activity.New("beat", func(context.Context, activity.None) (string, error) { return "", activity.ErrPending })
 
 // tokens are those that the attempts have taken, in order.
@@ -33,7 +33,7 @@ type tokens struct {
 	taken []string
 }
 
-// take is an activity that goes on outside.
+// take is an activity that continues outside.
 func (all *tokens) take(ctx context.Context) (string, error) {
 	token, err := activity.Token(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (all *tokens) count() int {
 	return len(all.taken)
 }
 
-// pendingPulse starts a workflow whose activity goes on outside.
+// pendingPulse starts a workflow whose activity continues outside.
 func pendingPulse(t *testing.T, o activity.Options) (*testbed.Deployment, *testbed.Process, *tokens) {
 	t.Helper()
 	all := &tokens{}
@@ -86,7 +86,8 @@ func changed(token string) string {
 	return token[:middle] + other + token[middle+1:]
 }
 
-// Whoever has the token completes the activity, once; the same again is told so, and anything else is refused.
+// A holder of the token completes the activity, once. A repetition gets the same answer, and
+// anything else is refused.
 func TestCompletedOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +125,8 @@ func TestCompletedOutside(t *testing.T) {
 	})
 }
 
-// An attempt that nobody completes times out, and another follows; the token of the one before is good for nothing.
+// An attempt that nobody completes times out, and another follows. The token of the earlier one is
+// no longer valid.
 func TestPendingTimesOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +157,7 @@ func TestPendingScheduleToClose(t *testing.T) {
 	})
 }
 
-// Heartbeats from outside keep an attempt alive, and their details are for the next one.
+// Heartbeats from outside keep an attempt alive, and the next attempt gets their details.
 func TestBeatsFromOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +206,7 @@ func TestBeatsFromOutside(t *testing.T) {
 	})
 }
 
-// A failure from outside is one of the attempt: the retry policy says what follows.
+// A failure from outside fails the attempt. The retry policy decides what follows.
 func TestFailedOutside(t *testing.T) {
 	t.Parallel()
 	errDeclined := activity.NewError("declined", "the card was declined")
@@ -247,7 +249,7 @@ func TestFailedOutside(t *testing.T) {
 	})
 }
 
-// Whoever goes on with an attempt that nobody waits for is told by a heartbeat, and ends it.
+// A worker outside whose attempt nobody waits for learns that from a heartbeat, and ends it.
 func TestCanceledOutside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -281,8 +283,9 @@ func TestPendingWithoutAToken(t *testing.T) {
 	})
 }
 
-// A process that dies after it has recorded that the attempt goes on outside: the message that comes again does not make it
-// again, and sends what looks after it. A duplicate makes no second one, either.
+// A process dies after it has recorded that the attempt continues outside. The redelivered message
+// does not repeat the attempt, and sends the message that watches it. A duplicate sends no second
+// one.
 func TestPendingOfAProcessThatDies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -309,12 +312,14 @@ func TestPendingOfAProcessThatDies(t *testing.T) {
 	})
 }
 
-// An attempt that goes on outside is a write and a message more than another; ending it is a write.
+// An attempt that continues outside costs a write and a message more than another. Ending it costs
+// a write.
 func TestPendingCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, p, taken := pendingPulse(t, activity.Options{Pending: time.Minute})
-		// The start and its message; the record of the attempt and the message that looks after it; the key, made once.
+		// The start and its message; the record of the attempt and its watching message; the key,
+		// created once.
 		if c := p.Meter.Cost(); c.Writes != 3 || c.Messages != 2 {
 			t.Errorf("until it is pending: %v", c)
 		}
@@ -334,7 +339,8 @@ func TestPendingCost(t *testing.T) {
 	})
 }
 
-// The records of an attempt's heartbeats end before those of the next attempt begin: one more is refused, and the attempt goes on.
+// The numbers of an attempt's heartbeats end before those of the next attempt begin. One heartbeat
+// more is refused, and the attempt continues.
 func TestAMillionBeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -372,7 +378,8 @@ type unanswered struct{ store.Attempts }
 // RecordAttempt implements store.Attempts.
 func (unanswered) RecordAttempt(context.Context, store.Attempt) error { return store.ErrUnknown }
 
-// Whoever sends a heartbeat or a failure that nobody knows to be recorded is told so, and sends it again.
+// The sender of a heartbeat or a failure whose record is uncertain gets an error, and sends it
+// again.
 func TestBeatWhoseRecordIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// countedMemory is what runs say that they keep in variables, and what becomes of it.
+// countedMemory counts the bytes that runs say they keep in variables.
 type countedMemory struct {
 	allocated, live, garbage, most atomic.Int64
 	collections                    atomic.Int64
@@ -28,7 +28,7 @@ func (m *countedMemory) Collect() {
 	m.garbage.Store(0)
 }
 
-// take allocates, and returns what makes it garbage.
+// take allocates, and returns a function that turns it into garbage.
 func (m *countedMemory) take(n int64) (drop func()) {
 	m.allocated.Add(n)
 	m.most.Store(max(m.most.Load(), m.live.Add(n)))
@@ -38,7 +38,7 @@ func (m *countedMemory) take(n int64) (drop func()) {
 	}
 }
 
-// A run of kept keeps so many bytes in variables until it gets a signal.
+// A run of kept keeps this many bytes in variables until it gets a signal.
 var (
 	kept   = workflow.NewWorkflow[int64, int64]("kept")
 	finish = workflow.NewSignal[string]("finish")
@@ -60,7 +60,8 @@ func keeps(m *countedMemory, smallClosed *atomic.Int64) workflow.Registration {
 	})
 }
 
-// Runs that keep much in variables leave memory before it is used up, and before those that keep little. They go on when something comes
+// Runs that keep much in variables leave memory before it is used up, and before those that keep
+// little. They continue when something arrives for them.
 // for them.
 func TestCacheIsBoundedByMeasuredMemory(t *testing.T) {
 	t.Parallel()
@@ -119,7 +120,8 @@ func TestMemoryOfOthersEvictsNothing(t *testing.T) {
 	})
 }
 
-// While memory is relieved, whoever finds too much in use waits: what he did next would take more.
+// While memory is being relieved, callers that find too much in use wait: their next work would
+// take more.
 func TestOthersWaitWhileMemoryIsRelieved(t *testing.T) {
 	t.Parallel()
 	const budget = 64 << 20

@@ -18,8 +18,9 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// bench is a deployment whose operations are counted, one after the other. Cold, each request and each message finds a
-// process that has just begun; warm, the one that has done everything before.
+// bench is a deployment that counts its operations, one after the other. Cold, each request and
+// each message finds a process that has just begun. Warm, it finds the one that has done everything
+// before.
 type bench struct {
 	t     *testing.T
 	d     *testbed.Deployment
@@ -90,7 +91,7 @@ func (b *bench) drain() {
 	b.d.Drain(b.total.Counting(context.Background()), func(string) *testbed.Process { return b.process() })
 }
 
-// measure counts an operation, and reports one that costs more than its budget.
+// measure counts an operation, and reports it if it costs more than its budget.
 func (b *bench) measure(name string, budget meter.Cost, operation func()) {
 	b.t.Helper()
 	before, read, written := b.total.Cost(), b.units.read.Load(), b.units.written.Load()
@@ -167,9 +168,10 @@ func (b *bench) requests(reads int64) {
 	b.measure("result, of an open run", meter.Cost{Reads: 1}, get("/a/result"))
 	b.measure("cancel", meter.Cost{Writes: 1, Reads: reads}, post("/a/cancel", ""))
 	b.measure("result", meter.Cost{Reads: 1}, get("/a/result?wait=20s"))
-	// The history in one item, the new run's first task, and what closes the old run; and the message that would bring the task.
+	// The history in one item, the first task of the new run, and the close of the old run; and the
+	// message that would run the task.
 	b.measure("reset, of a closed run", meter.Cost{Writes: 2, Reads: 1, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
-	// A reset made this run, so that the run before is looked at: this very request may have made that one.
+	// A reset made this run, so the run before is read: this very request may have made that reset.
 	b.measure("reset, of an open run that a reset made", meter.Cost{Writes: 3, Reads: 2, Messages: 1}, post("/a/reset", `{"to":"firstTask","exclude":["updates"]}`))
 	b.drain()
 	b.measure("start, of a pinned run", meter.Cost{Writes: 1, Reads: 1}, post("", `{"workflowId":"p","type":"pinned"}`))
@@ -185,7 +187,8 @@ func (b *bench) timers(reads int64) {
 		start("15m")
 		b.drain()
 	})
-	// Its item is put, and deleted when it was sent. One read is the sweep's. No process stays warm for a day.
+	// Its item is put, and deleted when it was sent. One read belongs to the sweep. No process
+	// stays warm for a day.
 	b.measure("a timer of a day, with the run's start", meter.Cost{Writes: 4, Reads: 2, Messages: 1}, func() {
 		start("24h")
 		time.Sleep(24*time.Hour - time.Minute)
@@ -210,7 +213,8 @@ func (b *bench) longTimers(reads int64) {
 		sweep()
 		b.drain()
 	})
-	// The run ends, and its timer stays in the store until its moment: it is sent, and found to be moot.
+	// The run ends, and its timer stays in the store until its moment. Then it is sent, and found
+	// to be moot.
 	b.measure("a timer of a day that is canceled, with the run's start", meter.Cost{Writes: 4, Reads: 3 + reads, Messages: 1}, func() {
 		b.do(http.MethodPost, "", `{"workflowId":"napper","type":"sleeper","input":"24h"}`)
 		b.do(http.MethodPost, "/napper/cancel", "")
@@ -218,7 +222,7 @@ func (b *bench) longTimers(reads int64) {
 		sweep()
 		b.drain()
 	})
-	// A sweep after an outage reads pages of a hundred. All runs go on in their own time.
+	// A sweep after an outage reads pages of a hundred. All runs continue in their own time.
 	const n = 120
 	b.measure(fmt.Sprintf("%d timers of a day, due in one second, after an outage of a day", n), meter.Cost{Writes: 4 * n, Reads: n + 2, Messages: n}, func() {
 		for range n {
@@ -247,7 +251,8 @@ func (b *bench) next(within time.Duration) {
 	b.d.DrainFor(b.total.Counting(context.Background()), within, func(string) *testbed.Process { return b.process() })
 }
 
-// chains measures runs that follow each other by themselves. The put that closes one opens the next: two items.
+// chains measures runs that follow each other automatically. The put that closes one opens the
+// next: two items.
 func (b *bench) chains(reads int64) {
 	b.measure("a run of a timer, that fails, and is tried again", meter.Cost{Writes: 5, Reads: 3 * reads, Messages: 3}, func() {
 		b.do(http.MethodPost, "", `{"type":"flaky","input":{"fails":1,"nap":"1s"},"retryPolicy":{}}`)
@@ -372,8 +377,9 @@ func (b *bench) rates(reads int64) {
 	b.measure("the same, where it waits for its slot", meter.Cost{Writes: 3, Reads: 2 * reads, Messages: 2}, one)
 }
 
-// longHistories measures requests of runs whose logs are long. Cold, a log of more than a page's worth of commits takes
-// two reads: how long it is nobody knows before, and the first read must not read all the runs before.
+// longHistories measures requests to runs with long logs. Cold, a log of more than a page's worth
+// of commits takes two reads: its length is unknown, and the first read must not read all earlier
+// runs.
 func (b *bench) longHistories(reads int64) {
 	for _, n := range []int64{3, 100, 1000} {
 		id, looks := fmt.Sprintf("/long-%d", n), int64(1)
@@ -391,7 +397,7 @@ func (b *bench) longHistories(reads int64) {
 	}
 }
 
-// grow adds commits to a run's log, with a process of its own.
+// grow adds commits to a run's log, with its own process.
 func (b *bench) grow(id string, commits int) {
 	p := b.d.Idle(executor.Options{}, testbed.Workload("build-2")...)
 	defer p.Stop()

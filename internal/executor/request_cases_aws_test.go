@@ -32,8 +32,9 @@ func TestFeaturesOnAWS(t *testing.T) {
 	onAWS(t, "features", features)
 }
 
-// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack hands requests on to the DynamoDB Local that is
-// another of the servers, and takes ten times as long: it gets the first script.
+// onAWS plays the scripts of a folder on each DynamoDB server. LocalStack forwards requests to the
+// DynamoDB Local that is another of the servers, and takes ten times as long, so it gets the first
+// script.
 func onAWS(t *testing.T, folder string, scripts []string) {
 	t.Helper()
 	for _, server := range awstest.DynamoDB(t) {

@@ -79,7 +79,8 @@ func scripts(t *testing.T) []string {
 	return paths
 }
 
-// playAgain plays the scripts of a file on other testbeds than those that wrote what it expects: -rewrite has no say here.
+// playAgain plays the scripts of a file on testbeds other than those that wrote their expectations:
+// -rewrite has no effect here.
 func playAgain(t *testing.T, path string, beds func(testing.TB, testbed.Args) testbed.Testbed) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -63,7 +63,8 @@ func TestResetOfALongHistory(t *testing.T) {
 	})
 }
 
-// A run whose first commit is nearly as large as a commit may be: the run that a reset opens begins with the same event, and is listed.
+// A run's first commit is nearly as large as a commit may be. The run that a reset opens begins
+// with the same event, and is listed.
 func TestResetOfALargeStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,7 +186,8 @@ func TestResetOfAPinnedRunIsListed(t *testing.T) {
 	})
 }
 
-// A history that shows something in more than one commit is listed by what it showed at the point of the reset.
+// A history that sets visibility in more than one commit is listed by its visibility at the point
+// of the reset.
 func TestResetOfWhatALongHistoryShows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -223,8 +225,8 @@ func TestResetOfWhatALongHistoryShows(t *testing.T) {
 	})
 }
 
-// A run that follows another has the end of its chain in its first event. A reset gives it another, and all of the new run is kept for
-// as long as that lasts.
+// A run that continues another has the end of its chain in its first event. A reset gives it
+// another end, and all of the new run is kept until then.
 func TestResetIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -46,7 +46,7 @@ func (l *silent) Append(ctx context.Context, items ...store.Item) error {
 	return l.Log.Append(ctx, items...)
 }
 
-// A result that is known is not thrown away while there is any place that takes it, and its activity does not run again.
+// A known result is not discarded while any queue accepts it, and its activity does not run again.
 func TestAResultIsKept(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -111,7 +111,8 @@ func TestAResultIsKept(t *testing.T) {
 	}
 }
 
-// slowQueue takes a while for each call that sends results, and refuses those that it is told to.
+// slowQueue takes a while for each call that sends results, and refuses those that it is set to
+// refuse.
 type slowQueue struct {
 	queue.Sender
 	mu      sync.Mutex
@@ -140,8 +141,9 @@ func (q *slowQueue) Send(ctx context.Context, name string, m ...queue.Message) e
 	return q.Sender.Send(ctx, name, m...)
 }
 
-// Results that handlers of one process bring at the same time are sent in few calls, one after the other: a message group takes 300 calls
-// a second. If the queue refuses them, each is committed all the same, and no activity runs again.
+// Results that handlers of one process send at the same time go out in few calls, in sequence: a
+// message group takes 300 calls a second. If the queue refuses them, each is still committed, and
+// no activity runs again.
 func TestResultsAreSentTogether(t *testing.T) {
 	t.Parallel()
 	const activities = 40

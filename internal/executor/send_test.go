@@ -56,8 +56,8 @@ func (g *gathered) Send(ctx context.Context, name string, messages ...queue.Mess
 	return g.Sender.Send(ctx, name, messages...)
 }
 
-// The requests that send a commit's messages are made at once, and the commit lands when all have been answered well. Made one
-// after the other, the first would wait for ever.
+// The requests that send a commit's messages run concurrently, and the commit lands when all have
+// succeeded. In sequence, the first would wait forever.
 func TestSendsAtOnce(t *testing.T) {
 	t.Parallel()
 	reports := queue.ForTasks("reports")
@@ -96,8 +96,9 @@ func TestSendsAtOnce(t *testing.T) {
 	}
 }
 
-// A message that is delivered before its time stays the same sending: the sending that has ended an attempt sends the next one. It is never
-// kept in the store, even if its receiver's clock is far behind: the sweep that has sent it may delete it there.
+// A message that is delivered before its time stays the same send: the send that has ended an
+// attempt sends the next one. It is never kept in the store, even if its receiver's clock is far
+// behind: the sweep that has sent it may delete it there.
 func TestTooEarlyStaysTheSameSending(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{10 * time.Second, time.Hour} {

@@ -80,8 +80,8 @@ func TestASignalOfAnotherTypeIsRefused(t *testing.T) {
 	})
 }
 
-// A signal that was accepted before its type was known is set aside: the run goes on, and its description counts it. A signal that
-// nobody asks for is there, too.
+// A signal that was accepted before its type was known is set aside. The run continues, and its
+// description counts the signal. It also has a signal that nobody asks for.
 func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := testbed.New(t), context.Background()
@@ -130,7 +130,7 @@ func TestASignalOfAnotherTypeIsSetAside(t *testing.T) {
 	})
 }
 
-// A history of before, in which the code took the error of such a signal, replays.
+// A history of an earlier version, in which the code took the error of such a signal, replays.
 func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	types := &engine.Registry{}
 	if err := bridge.Register(types, workflow.Bind(listener, func(ctx workflow.Context, _ time.Duration) (got []string, err error) {
@@ -153,8 +153,8 @@ func TestReplayOfASignalThatDidNotDecode(t *testing.T) {
 	testbed.ReplayRun(t, types.Workflow("listener"), "w", commits)
 }
 
-// A signal that no code has asked for counts in a metric: once for its name, while one of the name is unread. One that the code asks for
-// does not.
+// A signal that no code has asked for counts in a metric, once for its name while one of the name
+// is unread. A signal that the code asks for does not count.
 func TestUnhandledSignalsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -175,7 +175,8 @@ func TestUnhandledSignalsAreCounted(t *testing.T) {
 	})
 }
 
-// Signals that a run has not received when it continues as new are those of the next run, and are not shown twice.
+// Signals that a run has not received when it continues as new belong to the next run, and are not
+// listed twice.
 func TestUnreadSignalsOfARunThatContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := testbed.One(t, workflow.Bind(relayType, runRelay))

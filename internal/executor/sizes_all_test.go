@@ -16,7 +16,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// The workflow of this test hands a text of the largest size to everything that takes one, and gets it back.
+// The workflow of this test passes a text of the largest size to everything that takes one, and
+// gets it back.
 type everything struct {
 	Last bool
 	Text string
@@ -30,8 +31,9 @@ var (
 	everyCopy = activity.New("every.copy", func(_ context.Context, s string) (string, error) { return s, nil })
 )
 
-// runEvery starts an activity and a child and runs a side effect when a signal comes. It continues as new when an update
-// was answered, and one more signal goes along. The next run returns that.
+// runEvery starts an activity and a child and runs a side effect when a signal arrives. It
+// continues as new when an update was answered, and passes one more signal on. The next run returns
+// that.
 func runEvery(ctx workflow.Context, in everything) (string, error) {
 	answered := 0
 	everyEcho.Handle(ctx, func(_ workflow.Context, s string) (string, error) {

@@ -103,7 +103,7 @@ func came(ctx context.Context, c *client.Client, m meeting, then ...func() error
 	return run.Result(ctx)
 }
 
-// meets are ways in which payloads meet: in each, some text goes in, and comes out again.
+// meets are ways in which payloads meet. In each, some text goes in, and comes out again.
 var meets = map[string]func(ctx context.Context, c *client.Client, text string) (string, error){
 	"an input that goes on to activities": func(ctx context.Context, c *client.Client, text string) (string, error) {
 		return came(ctx, c, meeting{"activity", text})
@@ -138,8 +138,8 @@ var meets = map[string]func(ctx context.Context, c *client.Client, text string) 
 	},
 }
 
-// A payload of the largest size comes through, whatever others of its size it meets. One byte more is refused, by an error that names
-// the limit and says what to do.
+// A payload of the largest size is accepted, whatever others of its size it meets. One byte more is
+// refused, with an error that names the limit and says what to do.
 func TestLargestPayloadsMeet(t *testing.T) {
 	t.Parallel()
 	// The text stands in quotes, beside the kind of the meeting.

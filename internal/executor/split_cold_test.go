@@ -17,7 +17,8 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// What a task has left to the next one has its input there, also in a process that has not run the first of the two.
+// The part of a task that was left to the next one has its input there, even in a process that has
+// not run the first part.
 func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var (
@@ -105,7 +106,8 @@ func TestSplitTaskGoesOnInAnotherProcess(t *testing.T) {
 	}
 }
 
-// A process that has not run the first part of a task keeps to the size of a commit in the next.
+// A process that has not run the first part of a task respects the size of a commit in the next
+// part.
 func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,8 +145,9 @@ func TestSplitTaskKeepsItsSizeInAnotherProcess(t *testing.T) {
 	})
 }
 
-// Side effects that a commit does not hold together go on in the next task, also in a process that has not run the first. A function
-// is called again where its value was not recorded, and its value is the one that counts.
+// Side effects that do not fit into one commit continue in the next task, even in a process that
+// has not run the first. If a function's value was not recorded, it is called again, and the new
+// value counts.
 func TestSideEffectsThatFillATaskGoOn(t *testing.T) {
 	t.Parallel()
 	for _, entries := range []int{0, -1} {

@@ -74,7 +74,7 @@ func (p *spy) Send(ctx context.Context, name string, messages ...queue.Message) 
 	return err
 }
 
-// largeTimers keeps n timers that bring results of a size.
+// largeTimers keeps n timers that carry results of a size.
 func largeTimers(t *testing.T, timers store.Timers, n, size int) {
 	t.Helper()
 	value := history.Payload(`"` + strings.Repeat("x", size) + `"`)
@@ -91,7 +91,7 @@ func largeTimers(t *testing.T, timers store.Timers, n, size int) {
 	}
 }
 
-// behindABucket is a deployment with a bucket, and what its processes send.
+// behindABucket is a deployment with a bucket, and a count of what its processes send.
 func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.Process, store.Timers) {
 	t.Helper()
 	d := testbed.New(t)
@@ -103,7 +103,7 @@ func behindABucket(t *testing.T) (*testbed.Deployment, *bucket, *spy, *testbed.P
 	return d, b, p, d.Idle(codec.Options(executor.Options{}), counters()...), d.Ports.Timers
 }
 
-// sweeps are n sweeps, a minute apart, each with the time of a Lambda invocation.
+// sweeps are n sweeps, one a minute, each with the time of a Lambda invocation.
 func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	for range n {
 		ctx, cancel := context.WithTimeout(t.Context(), 53*time.Second)
@@ -116,7 +116,7 @@ func sweeps(t *testing.T, p *testbed.Process, n int) (sent int, last error) {
 	return sent, last
 }
 
-// goods are how many of the good ones were sent, and how often one of them was at most.
+// goods returns how many of the good ones were sent, and the most that one of them was sent.
 func goods(p *spy) (different, most int) {
 	for id, n := range p.sent {
 		if strings.HasPrefix(id, "good") {
@@ -126,7 +126,7 @@ func goods(p *spy) (different, most int) {
 	return different, most
 }
 
-// Timers for a queue that is gone, however many are due first, hold up no others.
+// Timers for a queue that is gone, however many are due first, delay no others.
 func TestSweepPastAQueueThatIsGone(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []int{99, 100, 250} {
@@ -147,7 +147,8 @@ func TestSweepPastAQueueThatIsGone(t *testing.T) {
 	}
 }
 
-// Large timers that can be read, and whose messages may not be put, hold up no others, although they fill a page.
+// Large timers that can be read, and whose messages may not be put, delay no others, although they
+// fill a page.
 func TestSweepPastWhatMayNotBePut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +164,7 @@ func TestSweepPastWhatMayNotBePut(t *testing.T) {
 	})
 }
 
-// A sweep goes on past a large timer that it cannot send.
+// A sweep continues past a large timer that it cannot send.
 func TestSweepGoesOnPastALargeTimer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +205,7 @@ func TestSweepPastWhatMayNotBeRead(t *testing.T) {
 	}
 }
 
-// A bucket that is slow to fail holds up only what needs it.
+// A bucket that is slow to fail delays only what needs it.
 func TestSweepWithASlowBucket(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -215,7 +216,7 @@ func TestSweepWithASlowBucket(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				_, b, s, p, timers := behindABucket(t)
-				largeTimers(t, timers, c.large, 200<<10) // inline as a timer, apart as a message
+				largeTimers(t, timers, c.large, 200<<10) // inline as a timer, offloaded as a message
 				time.Sleep(time.Second)
 				keep(t, timers, "good", 95)
 				b.putFails, b.takes = true, c.takes
@@ -257,7 +258,7 @@ func TestPageOfCompressedTimers(t *testing.T) {
 	}
 }
 
-// What was sent is deleted, however long others take to be refused: nothing is sent each minute.
+// What was sent is deleted, however long the refusal of others takes: nothing is sent each minute.
 func TestSweepHasTimeToDelete(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -65,9 +65,9 @@ func keep(t *testing.T, timers store.Timers, name string, n int) {
 	}
 }
 
-// Messages that cannot be sent, however many, hold up no others: they are set aside, reported and tried again. The timer function may
-// lack a right that only large ones need, the bucket may not answer, or one of the queues may be gone. A few that a queue does not take for
-// now stay due.
+// Messages that cannot be sent, however many, delay no others. They are set aside, reported and
+// tried again. The timer function may lack a right that only large ones need, the bucket may not
+// answer, or one of the queues may be gone. A few that a queue refuses for now stay due.
 func TestUnsentTimersHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {

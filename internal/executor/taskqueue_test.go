@@ -14,7 +14,8 @@ import (
 	"github.com/seed-41655fb1/weft/queue"
 )
 
-// reporting starts a workflow that does one job on the task queue reports, which may have so many attempts.
+// reporting starts a workflow that does one job on the task queue reports, which may have this many
+// attempts.
 func reporting(t *testing.T, p *testbed.Process, job string, times int) {
 	t.Helper()
 	a := p.Do(http.MethodPost, "/v1/workflows", fmt.Sprintf(`{"workflowId":"a","type":"courier","input":[{%s,"queue":"reports","times":%d}]}`, job, times))
@@ -23,13 +24,14 @@ func reporting(t *testing.T, p *testbed.Process, job string, times int) {
 	}
 }
 
-// resultText is what the workflow a came to.
+// resultText returns the outcome of workflow a.
 func resultText(p *testbed.Process) string {
 	return string(p.Do(http.MethodGet, "/v1/workflows/a/result", "").Body)
 }
 
-// What follows from a message of a task queue goes there too: the next attempt, also where the input is too large for the
-// message to bear the activity, a copy that waits for a commit, and what comes back from the dead letters.
+// What follows from a message of a task queue goes to that queue too: the next attempt, even if the
+// input is too large for the message to carry the activity, a copy that waits for a commit, and
+// what returns from the dead letters.
 func TestTaskQueueOfWhatFollows(t *testing.T) {
 	t.Parallel()
 	reports := queue.ForTasks("reports")
@@ -68,8 +70,9 @@ func TestTaskQueueOfWhatFollows(t *testing.T) {
 	}
 }
 
-// An activity whose task queue is taken away waits, and operators are told; it goes on when the queue is there again. No
-// attempt is counted, and however often it was looked for there is one message.
+// An activity waits if its task queue is removed, and operators get a warning. It continues when
+// the queue is back. No attempt is counted, and however often it looked for its queue there is one
+// message.
 func TestTaskQueueThatIsTakenAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -108,7 +111,7 @@ func TestTaskQueueThatIsTakenAway(t *testing.T) {
 	})
 }
 
-// A workflow that starts an activity on a task queue which is not there goes on when it is.
+// A workflow that starts an activity on a missing task queue continues when the queue exists.
 func TestTaskQueueThatIsAdded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +131,8 @@ func TestTaskQueueThatIsAdded(t *testing.T) {
 	})
 }
 
-// A process runs so many activities of a task queue at once, and not more: what waits is in the queue, and no attempt is
-// counted for it.
+// A process runs at most this many activities of a task queue at once. What waits is in the queue,
+// and no attempt is counted for it.
 func TestTaskQueueAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,7 +156,8 @@ func TestTaskQueueAtOnce(t *testing.T) {
 	})
 }
 
-// What has been kept before, and is sent on, stays apart where it was sent apart: each sending is to see to what follows from it.
+// Messages that were kept and are sent on stay separate if they were sent separately: each send has
+// to take care of what follows from it.
 func TestTaskQueueThatIsTakenAwayWhileABuildIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

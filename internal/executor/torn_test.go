@@ -76,7 +76,8 @@ func (l *tornLog) Forward(ctx context.Context, from store.Key, limit int) (store
 	return l.see(l.Log.Forward(ctx, from, limit))
 }
 
-// A relay counts its signals and updates. "lap" has it continue as new, "fail" has it fail; its retry policy opens another run then.
+// A relay counts its signals and updates. "lap" makes it continue as new, and "fail" makes it fail:
+// its retry policy then opens another run.
 var (
 	relayType = workflow.NewWorkflow[int, int]("relay")
 	relayNote = workflow.NewSignal[string]("note")
@@ -102,7 +103,7 @@ func runRelay(ctx workflow.Context, n int) (int, error) {
 	}
 }
 
-// tearing are the puts that close a run and open another, each with how many items it has at least.
+// tearing are the puts that close a run and open another, each with its least number of items.
 var tearing = map[string]struct {
 	items int
 	do    func(p *testbed.Process) error
@@ -119,7 +120,8 @@ var tearing = map[string]struct {
 	}},
 }
 
-// asking are requests to a workflow that is open at every moment. Each returns an error if it was answered wrongly.
+// asking are requests to a workflow that is always open. Each returns an error if the answer was
+// wrong.
 var asking = map[string]func(ctx context.Context, p *testbed.Process, first history.RunID) error{
 	"signal": func(ctx context.Context, p *testbed.Process, _ history.RunID) error {
 		return relayNote.Send(ctx, p.Client, "w", "x")
@@ -184,7 +186,8 @@ func tornTestbed(t *testing.T, hide int) (log *tornLog, a, b *testbed.Process, f
 	return log, a, b, history.RunID(run.RunID)
 }
 
-// A request that comes while a transaction lands is answered as if it had come before or after, whichever items its reads see.
+// A request that arrives while a transaction lands is answered as if it had come before or after,
+// whichever items its reads see.
 func TestReadsOfTransactionsInParts(t *testing.T) {
 	t.Parallel()
 	for put, tear := range tearing {
@@ -221,7 +224,8 @@ func TestReadsOfTransactionsInParts(t *testing.T) {
 	}
 }
 
-// A request that is sent again arrives once, also if its second sending sees half of the transaction in which its run continues as new.
+// A request that is sent again arrives once, even if its repetition sees half of the transaction in
+// which its run continues as new.
 func TestRequestsTwiceBesideTransactionsInParts(t *testing.T) {
 	t.Parallel()
 	for hide := range 2 {
@@ -254,8 +258,9 @@ func TestRequestsTwiceBesideTransactionsInParts(t *testing.T) {
 	}
 }
 
-// A transaction that stays in parts for longer than a request may take has the request refused as busy, and never as not found. Once it
-// is whole, the same process answers right: it has kept no conclusion.
+// If a transaction stays in parts for longer than a request may take, the request is refused as
+// busy, never as not found. Once the transaction is whole, the same process answers correctly: it
+// has kept no conclusion.
 func TestTransactionsThatStayInParts(t *testing.T) {
 	t.Parallel()
 	for put, tear := range tearing {
