@@ -28,6 +28,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/proof/awstest"
 	"github.com/seed-41655fb1/weft/proof/faultproxy"
+	"github.com/seed-41655fb1/weft/proof/testbed/edge"
 	"github.com/seed-41655fb1/weft/queue"
 	queuememory "github.com/seed-41655fb1/weft/queue/memory"
 	"github.com/seed-41655fb1/weft/store/dynamo"
@@ -50,7 +51,7 @@ type crowd struct {
 	runs   []*record
 
 	mu        sync.Mutex
-	processes []*executor.Service
+	processes []edge.Service
 	// pending are requests for which nobody waits any more.
 	pending sync.WaitGroup
 }
@@ -92,7 +93,7 @@ func newCrowd(t *testing.T, server awstest.Server, runs, processes int) *crowd {
 }
 
 // boot starts a process. It handles messages until the test ends.
-func (c *crowd) boot() *executor.Service {
+func (c *crowd) boot() edge.Service {
 	c.t.Helper()
 	s, err := dynamo.New(c.client, dynamo.Options{Table: c.table, NoList: true})
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *crowd) boot() *executor.Service {
 		Host: host.Machine{}, Options: executor.Options{Build: "2", Logger: quiet}, Concurrency: 4,
 	})
 	c.t.Cleanup(p.Work(context.Background()))
-	return p.Service
+	return edge.Of(p.Service)
 }
 
 func (c *crowd) start(run int) {
@@ -124,7 +125,7 @@ func (c *crowd) start(run int) {
 }
 
 // any is some process. Now and then it is a new one, in the place of another: that one's requests go on.
-func (c *crowd) any() *executor.Service {
+func (c *crowd) any() edge.Service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := mathrand.IntN(len(c.processes))
@@ -159,7 +160,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 	t := try{kind, r.id(id), n, mostOfRun}
 	for range 1 + mathrand.IntN(3) {
 		began := r.tick()
-		err := c.call(func(ctx context.Context, s *executor.Service) func() error {
+		err := c.call(func(ctx context.Context, s edge.Service) func() error {
 			answer, err := s.Update(ctx, fmt.Sprint("w", run), "", kind, api.UpdateRequest{UpdateID: id, Input: input, Timeout: timeout(2 * time.Second)})
 			return func() error {
 				if !r.told(t, began, answer, err) {
@@ -180,7 +181,7 @@ func (c *crowd) send(run int, kind, id string, n int) {
 func (c *crowd) look(run int) {
 	r := c.runs[run]
 	began := r.tick()
-	_ = c.call(func(ctx context.Context, s *executor.Service) func() error {
+	_ = c.call(func(ctx context.Context, s edge.Service) func() error {
 		answer, err := s.Query(ctx, fmt.Sprint("w", run), "", total.Name(), nil)
 		return func() error {
 			if err == nil {
@@ -196,7 +197,7 @@ var errLeft = errors.New("the client has gone")
 
 // call has some process carry out a request, and calls what it returns where the client is still there: one in ten goes before
 // the answer can come.
-func (c *crowd) call(request func(ctx context.Context, s *executor.Service) func() error) error {
+func (c *crowd) call(request func(ctx context.Context, s edge.Service) func() error) error {
 	s, answered := c.any(), make(chan func() error, 1)
 	c.pending.Go(func() { answered <- request(context.Background(), s) })
 	if mathrand.IntN(10) == 0 {

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runlog"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -18,13 +18,8 @@ import (
 // Delete deletes a closed run, with all that belongs to it, as its retention does (see clean). It is gone when Delete returns
 // nil; a process that has it in memory may answer from that for up to an hour. The same again finds nothing, or goes on with
 // what a crash has left.
-func (s *Maintenance) Delete(ctx context.Context, workflowID string, runID history.RunID) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
-	if runID == "" {
-		return refusal.Invalid.New("the runId is missing: say which run is to be deleted")
-	}
+func (s *Maintenance) Delete(ctx context.Context, d command.Delete) error {
+	workflowID, runID := d.Workflow(), d.Run()
 	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
 	defer cancel()
 	last, err := lastCommit(ctx, s.Process, workflowID, runID)
