@@ -293,7 +293,10 @@ func Terminate(ctx context.Context, workflowID, runID, reason string, o Options)
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	err = s.Service.Terminate(ctx, workflowID, history.RunID(runID), reason)
+	c, err := s.Service.Parser().End(workflowID, history.RunID(runID), reason)
+	if err == nil {
+		err = s.Service.Terminate(ctx, c)
+	}
 	switch {
 	case err == nil, errors.Is(err, refusal.NotFound): // if it has closed, an earlier call may not have come to what follows
 	case errors.Is(err, refusal.NotReady) && strings.Contains(err.Error(), "is encrypted"): // no code is run here that could fail

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
@@ -17,14 +18,8 @@ import (
 	"github.com/seed-41655fb1/weft/store"
 )
 
-const (
-	// MaxDetails is the limit on the details of a heartbeat, in bytes: the message of the next
-	// attempt carries them.
-	MaxDetails = 16 << 10
-	// beatEvery is the shortest interval between two recorded heartbeats, if the activity has no
-	// heartbeat timeout.
-	beatEvery = 30 * time.Second
-)
+// beatEvery is how often heartbeats are recorded at most, where the activity has no limit for them.
+const beatEvery = 30 * time.Second
 
 // errSilent is the cause with which the context of an attempt ends when its heartbeats have
 // stopped.
@@ -96,8 +91,8 @@ func (h *heartbeater) Details() []byte { return h.w.details }
 
 // RecordHeartbeat implements attempt.Heartbeater.
 func (h *heartbeater) RecordHeartbeat(ctx context.Context, details []byte) error {
-	if len(details) > MaxDetails {
-		return fmt.Errorf("the details of a heartbeat have %d bytes: give at most %d", len(details), MaxDetails)
+	if len(details) > command.MaxDetails {
+		return fmt.Errorf("the details of a heartbeat have %d bytes: give at most %d", len(details), command.MaxDetails)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err

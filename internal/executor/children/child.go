@@ -10,6 +10,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
@@ -56,22 +57,22 @@ func ensureChild(ctx context.Context, s *session.Process, e *outbound) (history.
 	fails := func(f *failure.Failure) (history.Attributes, error) {
 		return &history.StartChildWorkflowExecutionFailed{InitiatedEventID: child.EventID, Failure: f}, nil
 	}
-	var r *api.StartRequest
+	var start *command.Start
 	var started *history.WorkflowExecutionStarted
 	if child.RunID == "" {
 		if f := engine.OversizeChild(child.StartChildWorkflowExecutionInitiated, s.Options.MaxPayload); f != nil {
 			return fails(f)
 		}
 		var err error
-		r = startOf(child)
-		if started, err = starts.CheckStart(ctx, s, r); err != nil {
+		if start, err = s.Parser().Start(requestOf(child)); err != nil {
 			return fails(failure.FromError(failure.New(failure.ErrInvalid.Type, err.Error()).Final()))
 		}
+		started = starts.Event(ctx, s, start)
 		started.Parent = &history.Parent{WorkflowID: e.message.WorkflowID, RunID: e.message.RunID, InitiatedEventID: child.EventID}
 	}
 	var news history.Attributes
 	err := s.At(ctx, child.WorkflowID, func(ctx context.Context, t *session.Session) (err error) {
-		news, err = ensure(ctx, t, e, r, started)
+		news, err = ensure(ctx, t, e, start, started)
 		return err
 	})
 	if errors.Is(err, refusal.AlreadyOpen) {
@@ -102,8 +103,8 @@ func neverStarted(t *session.Session, c *engine.PendingChild) bool {
 		latest != nil && latest.Number == t.View.Highest && latest.State.StartTime.Add(host.ClocksApart) < c.Time
 }
 
-// startOf returns the request that starts a child.
-func startOf(c *engine.PendingChild) *api.StartRequest {
+// requestOf returns the request that starts a child, as a caller would send it.
+func requestOf(c *engine.PendingChild) *api.StartRequest {
 	id := c.WorkflowID
 	r := &api.StartRequest{
 		WorkflowID: &id, Type: c.WorkflowType, Input: json.RawMessage(c.Input), RequestID: c.RequestID, IDReusePolicy: c.IDReusePolicy,
@@ -117,7 +118,7 @@ func startOf(c *engine.PendingChild) *api.StartRequest {
 }
 
 // ensure is ensureChild for a caller that holds the lock of the child's workflow.
-func ensure(ctx context.Context, t *session.Session, e *outbound, r *api.StartRequest, started *history.WorkflowExecutionStarted) (history.Attributes, error) {
+func ensure(ctx context.Context, t *session.Session, e *outbound, start *command.Start, started *history.WorkflowExecutionStarted) (history.Attributes, error) {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func ensure(ctx context.Context, t *session.Session, e *outbound, r *api.StartRe
 			e.holder = latest.State.Started.Parent
 			err = refusal.AlreadyOpen.New("run %q of workflow %q is open: give the child another workflow id, or start it when that run has closed", latest.State.RunID, t.WorkflowID)
 		} else if latest != nil {
-			err = starts.MayReuse(latest, r.IDReusePolicy)
+			err = starts.MayReuse(latest, start)
 		}
 		if err != nil {
 			return nil, err

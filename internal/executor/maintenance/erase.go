@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/children"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/runlog"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
@@ -19,13 +19,8 @@ import (
 // clean). The run is gone when Delete returns nil. A process that has it in memory may answer from
 // that for up to an hour. Repeating the request finds nothing, or continues what a crash
 // interrupted.
-func (s *Maintenance) Delete(ctx context.Context, workflowID string, runID history.RunID) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
-	if runID == "" {
-		return refusal.Invalid.New("the runId is missing: say which run is to be deleted")
-	}
+func (s *Maintenance) Delete(ctx context.Context, d command.Delete) error {
+	workflowID, runID := d.Workflow(), d.Run()
 	ctx, cancel := s.World.WithTimeout(context.WithoutCancel(ctx), s.Options.SoftLimit)
 	defer cancel()
 	last, err := lastCommit(ctx, s.Process, workflowID, runID)

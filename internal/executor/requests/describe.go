@@ -12,13 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 )
 
 // Describe describes a run. It does not wait behind a busy run.
-func (s *Requests) Describe(ctx context.Context, workflowID string, runID history.RunID) (*api.Description, error) {
+func (s *Requests) Describe(ctx context.Context, of command.Target) (*api.Description, error) {
 	var d *api.Description
-	err := lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) error {
+	err := lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) error {
 		d = describe(run)
 		addQueues(t.Process, d)
 		if len(d.PendingActivities) == 0 && d.StuckTask == nil {

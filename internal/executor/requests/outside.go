@@ -10,46 +10,25 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/activities"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/outcome"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// CompleteActivity completes the attempt that a token names. The result is in the log when
-// CompleteActivity returns nil, and the code has seen it unless the code fails. Repeating the
-// request finds the result, and succeeds.
-func (s *Requests) CompleteActivity(ctx context.Context, r api.CompleteActivityRequest) (*api.ActivityResponse, error) {
-	if err := starts.CheckPayload(s.Process, r.Result); err != nil {
-		return nil, err
-	}
-	return endOutside(ctx, s.Process, r.Token, history.Payload(r.Result), nil)
-}
-
-// maxErrorText is the longest type and message of an error from outside, in bytes, together.
-// Package failure cuts each, and the uncut texts fit into this.
-const maxErrorText = 20 << 10
-
-// FailActivity fails the attempt that a token names. The retry policy decides what follows, as for
-// any other attempt. The failure is durable when FailActivity returns nil.
-func (s *Requests) FailActivity(ctx context.Context, r api.FailActivityRequest) (*api.ActivityResponse, error) {
-	if len(r.Message)+len(r.Type) > maxErrorText {
-		return nil, refusal.TooLarge.New("type and message have %d bytes: give at most %d", len(r.Message)+len(r.Type), maxErrorText)
-	}
-	if len(r.Details) > failure.MaxDetails {
-		return nil, refusal.TooLarge.New("the details of the error have %d bytes: give at most %d", len(r.Details), failure.MaxDetails)
-	}
-	f := &failure.Failure{Kind: failure.KindApplication, Type: r.Type, Message: r.Message, NonRetryable: r.NonRetryable, Details: r.Details}
-	return endOutside(ctx, s.Process, r.Token, nil, f)
-}
-
-func endOutside(ctx context.Context, s *session.Process, token string, result history.Payload, f *failure.Failure) (*api.ActivityResponse, error) {
+// EndActivity ends the attempt that a token names, from outside.
+//
+//   - It has succeeded: the result is in the log when EndActivity returns nil, and the code has seen it unless it fails. The same again
+//     finds that, and says so.
+//   - It has failed: the retry policy says what follows, as for any other attempt. That is durable when EndActivity returns nil.
+func (s *Requests) EndActivity(ctx context.Context, c *command.EndActivity) (*api.ActivityResponse, error) {
+	result, f := c.Result(), c.Failure()
 	answer := &api.ActivityResponse{}
-	err := outside(ctx, s, token, func(ctx context.Context, t *session.Session, k *activities.Claims) error {
+	err := outside(ctx, s.Process, c.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		*answer = api.ActivityResponse{}
 		run, err := runOf(ctx, t, k)
 		if err != nil {
@@ -74,7 +53,7 @@ func endOutside(ctx context.Context, s *session.Process, token string, result hi
 			return err
 		}
 		w := activities.Outside(run, m, kept)
-		if err := checkResult(s, w.Activity.ActivityType, result, f); err != nil {
+		if err := checkResult(s.Process, w.Activity.ActivityType, result, f); err != nil {
 			return err
 		}
 		w.Asked = w.Activity.CancelRequested
@@ -136,12 +115,9 @@ func recordProblem(err error) error {
 // HeartbeatActivity records that the attempt which a token names is alive, and keeps details for
 // the next one. The answer says whether the attempt should end. The heartbeat is durable when
 // HeartbeatActivity returns nil.
-func (s *Requests) HeartbeatActivity(ctx context.Context, r api.HeartbeatActivityRequest) (*api.HeartbeatResponse, error) {
-	if len(r.Details) > activities.MaxDetails {
-		return nil, refusal.TooLarge.New("the details of a heartbeat have %d bytes: give at most %d", len(r.Details), activities.MaxDetails)
-	}
+func (s *Requests) HeartbeatActivity(ctx context.Context, h *command.Heartbeat) (*api.HeartbeatResponse, error) {
 	answer := &api.HeartbeatResponse{}
-	err := outside(ctx, s.Process, r.Token, func(ctx context.Context, t *session.Session, k *activities.Claims) error {
+	err := outside(ctx, s.Process, h.Token(), func(ctx context.Context, t *session.Session, k *activities.Claims) error {
 		if err := t.View.EnsureFresh(ctx); err != nil {
 			return err
 		}
@@ -171,7 +147,7 @@ func (s *Requests) HeartbeatActivity(ctx context.Context, r api.HeartbeatActivit
 		if kept.Number++; kept.Number == attempts.Failed(k.Attempt) {
 			return refusal.TooLarge.New("the attempt has sent %d heartbeats, and no more can be recorded: end it, and send them less often", attempts.MaxHeartbeats)
 		}
-		kept.Details, kept.Heard = history.Payload(r.Details), t.Timestamp()
+		kept.Details, kept.Heard = history.Payload(h.Details()), t.Timestamp()
 		err = t.Attempts.Keep(ctx, w.Delivery.Message, w.Activity.EventID, kept)
 		if errors.Is(err, store.ErrStale) {
 			return outcome.ErrStale // another heartbeat, or the watching message, was faster

@@ -9,21 +9,15 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // PollUpdate returns the stage of an update that was accepted, when it has completed or after wait. It never runs code.
-func (s *Requests) PollUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID string, wait time.Duration) (*api.UpdateResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	return pollUpdate(ctx, s.Process, workflowID, runID, updateID, wait, nil)
+func (s *Requests) PollUpdate(ctx context.Context, p command.Poll, wait time.Duration) (*api.UpdateResponse, error) {
+	return pollUpdate(ctx, s.Process, p.Workflow(), p.Run(), p.Update(), wait, nil)
 }
 
 // pollUpdate is PollUpdate. wrote is not nil if this process has just accepted the update.
@@ -48,16 +42,8 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 // Its handler no longer runs, not even when the run is rebuilt. The failure is in the log when
 // FailUpdate returns. A completed update keeps its outcome, which is returned, so repeating the
 // request does nothing.
-func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID, reason string) (*api.UpdateResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if err := engine.CheckID("updateId", updateID); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	if err := checkReason(reason); err != nil {
-		return nil, err
-	}
+func (s *Requests) FailUpdate(ctx context.Context, f command.FailUpdate) (*api.UpdateResponse, error) {
+	workflowID, runID, updateID := f.Workflow(), f.Run(), f.Update()
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}, runID: runID}
 	err := s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
 		if err := t.View.EnsureLoaded(ctx); err != nil {
@@ -79,7 +65,7 @@ func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID hist
 			call.outcome(run)
 			return t.RequireFresh(ctx, nil)
 		}
-		failed := failure.FromError(failure.New("UpdateFailedByOperator", cmp.Or(reason, "an operator has failed the update")))
+		failed := failure.FromError(failure.New("UpdateFailedByOperator", cmp.Or(f.Reason(), "an operator has failed the update")))
 		failed.NonRetryable = true
 		event := history.Of(&history.WorkflowExecutionUpdateFailed{UpdateID: updateID, AcceptedEventID: u.AcceptedEventID, Failure: failed})
 		if err := commit.Event(ctx, t, run, event); err != nil {

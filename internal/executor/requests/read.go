@@ -9,20 +9,17 @@ import (
 	"github.com/seed-41655fb1/weft/engine/failure"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/runner"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// look calls fn with the latest run, or with the one that runID names, as the log has it now.
-func look(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, fn func(*session.Session, *engine.Run) error) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
-	return s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error { return lookAt(ctx, t, runID, fn) })
+// look calls fn with the run that a request is for, as the log has it now.
+func look(ctx context.Context, s *session.Process, of command.Target, fn func(*session.Session, *engine.Run) error) error {
+	return s.Request(ctx, of.Workflow(), func(ctx context.Context, t *session.Session) error { return lookAt(ctx, t, of.Run(), fn) })
 }
 
 // besideAfter is how long a request that only reads the log waits for the lock of a workflow: a
@@ -32,9 +29,6 @@ const besideAfter = 100 * time.Millisecond
 // lookIn is look for an fn that runs no code. It waits for the lock for at most wait, and then
 // reads without it. A read that has not finished at end fails, but it gets at least leastTime.
 func lookIn(ctx context.Context, s *session.Process, wait time.Duration, end time.Time, workflowID string, runID history.RunID, fn func(*session.Session, *engine.Run) error) error {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return err
-	}
 	t, err := s.OpenWithin(ctx, max(wait, 0), workflowID)
 	if err != nil {
 		t = s.ReadBeside(workflowID)
@@ -192,16 +186,16 @@ func glance(ctx context.Context, s *session.Process, wait time.Duration, workflo
 }
 
 // Result returns how a run ended, when it has ended or after wait.
-func (s *Requests) Result(ctx context.Context, workflowID string, runID history.RunID, wait time.Duration) (*api.ResultResponse, error) {
-	return result(ctx, s.Process, workflowID, runID, wait, nil)
+func (s *Requests) Result(ctx context.Context, of command.Target, wait time.Duration) (*api.ResultResponse, error) {
+	return result(ctx, s.Process, of.Workflow(), of.Run(), wait, nil)
 }
 
 // StartAndAwait is Start, and then waits until the run has closed, and adds the outcome to the
 // answer. The start is durable, so the answer has no outcome if the run cannot be read, or if the
 // caller leaves before the first look.
-func (s *Requests) StartAndAwait(ctx context.Context, r api.StartRequest, wait time.Duration) (*api.StartResponse, error) {
+func (s *Requests) StartAndAwait(ctx context.Context, c *command.Start, wait time.Duration) (*api.StartResponse, error) {
 	watched := lock.Watch{}
-	started, err := startWatching(ctx, s.Process, r, &watched)
+	started, err := startWatching(ctx, s.Process, c, &watched)
 	if err != nil {
 		return nil, err
 	}
@@ -231,15 +225,9 @@ func result(ctx context.Context, s *session.Process, workflowID string, runID hi
 
 // Query runs a query on the state that the log has now. Nothing is written, and the instance that
 // answered is dropped.
-func (s *Requests) Query(ctx context.Context, workflowID string, runID history.RunID, name string, input history.Payload) (*api.QueryResponse, error) {
-	if err := engine.CheckName("query's name", name); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	if err := starts.CheckPayload(s.Process, input); err != nil {
-		return nil, err
-	}
+func (s *Requests) Query(ctx context.Context, q *command.Query) (*api.QueryResponse, error) {
 	answer := &api.QueryResponse{}
-	err := look(ctx, s.Process, workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+	err := look(ctx, s.Process, q.Target, func(t *session.Session, run *engine.Run) (err error) {
 		if err := commit.CheckBuild(ctx, t, run); err != nil {
 			return err
 		}
@@ -257,7 +245,7 @@ func (s *Requests) Query(ctx context.Context, workflowID string, runID history.R
 		case lost != nil:
 			return notReady(lost)
 		}
-		answer.Result, err = t.Code.Query(t.Run(), run, t.Writer(), name, input)
+		answer.Result, err = t.Code.Query(t.Run(), run, t.Writer(), q.Name(), q.Input())
 		return queryProblem(err)
 	})
 	return answer, err
@@ -285,8 +273,8 @@ const historyPage, historyPageBytes = 1000, 1 << 20
 
 // History returns the events of a run from an id on, as many as a page holds, and whether there are
 // more. It does not wait behind a busy run.
-func (s *Requests) History(ctx context.Context, workflowID string, runID history.RunID, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
-	err = lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), workflowID, runID, func(t *session.Session, run *engine.Run) (err error) {
+func (s *Requests) History(ctx context.Context, of command.Target, from int64) (events []api.HistoryEvent, id history.RunID, more bool, err error) {
+	err = lookIn(ctx, s.Process, besideAfter, s.World.Now().Add(s.Options.SoftLimit), of.Workflow(), of.Run(), func(t *session.Session, run *engine.Run) (err error) {
 		id = run.State.RunID
 		events, more, err = readEvents(ctx, t, run, from)
 		return err

@@ -3,56 +3,33 @@ package requests
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/inbox"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
 	"github.com/seed-41655fb1/weft/internal/refusal"
 	"github.com/seed-41655fb1/weft/store"
 )
 
-// The places to reset to, besides an event, and what may be left out.
-const (
-	firstTask = "firstTask"
-	lastTask  = "lastTask"
-
-	excludeUpdates = "updates"
-	excludeSignals = "signals"
-)
-
-// Reset opens a run that continues from an earlier task of the latest one, which it terminates if
-// it is open. One put does both, and both are in the log when Reset returns nil. The first task of
-// the new run follows at once. If that fails, a message runs it.
+// Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
+// log when Reset returns nil, in one put. The new run's first task follows at once; where that does not succeed, a message
 // brings it.
-// Reset sends, and then puts. A crash between the two leaves messages that name a slot of a run
-// that does not exist. Their receivers make that run void.
-func (s *Requests) Reset(ctx context.Context, workflowID string, runID history.RunID, r api.ResetRequest) (*api.ResetResponse, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if err := checkReason(r.Reason); err != nil {
-		return nil, err
-	}
-	requestID, err := starts.RequestID(s.Process, r.RequestID)
-	if err != nil {
-		return nil, err
-	}
+//
+// It sends, and puts then. A crash between the two leaves messages that name a slot of a run that never was; their
+// receivers make it void.
+func (s *Requests) Reset(ctx context.Context, r *command.Reset) (*api.ResetResponse, error) {
 	how := &engine.Reset{
-		LeaveUpdates: slices.Contains(r.Exclude, excludeUpdates), LeaveSignals: slices.Contains(r.Exclude, excludeSignals),
-		Reason: r.Reason, RequestID: requestID, MaxCommit: s.Options.MaxCommit, MaxTotal: s.Options.MaxPut(),
+		LeaveUpdates: r.WithoutUpdates(), LeaveSignals: r.WithoutSignals(),
+		Reason: r.Reason(), RequestID: r.RequestID(), MaxCommit: s.Options.MaxCommit, MaxTotal: s.Options.MaxPut(),
 	}
-	if err := checkReset(&r); err != nil {
-		return nil, err
-	}
-	answer := &api.ResetResponse{WorkflowID: workflowID}
-	err = s.Request(ctx, workflowID, func(ctx context.Context, t *session.Session) error {
+	answer := &api.ResetResponse{WorkflowID: r.Workflow()}
+	err := s.Request(ctx, r.Workflow(), func(ctx context.Context, t *session.Session) error {
 		var err error
-		answer.RunID, err = resetTo(ctx, t, runID, &r, how)
+		answer.RunID, err = resetTo(ctx, t, r, how)
 		return err
 	})
 	return answer, err
@@ -60,7 +37,7 @@ func (s *Requests) Reset(ctx context.Context, workflowID string, runID history.R
 
 // resetTo carries out a reset. It returns the run that it opened, or that an earlier attempt at the
 // same request opened.
-func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *api.ResetRequest, how *engine.Reset) (history.RunID, error) {
+func resetTo(ctx context.Context, t *session.Session, r *command.Reset, how *engine.Reset) (history.RunID, error) {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return "", err
 	}
@@ -71,8 +48,8 @@ func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *ap
 	if made, err := sameReset(ctx, t, run, how.RequestID); err != nil || made != "" {
 		return made, err
 	}
-	if runID != "" && runID != run.State.RunID {
-		return "", session.NotLatest(t.WorkflowID, runID)
+	if r.Run() != "" && r.Run() != run.State.RunID {
+		return "", session.NotLatest(t.WorkflowID, r.Run())
 	}
 	if err := commit.CheckBuild(ctx, t, run); err != nil {
 		return "", err
@@ -115,45 +92,24 @@ func sameReset(ctx context.Context, t *session.Session, run *engine.Run, request
 	return "", nil
 }
 
-func checkReset(r *api.ResetRequest) error {
-	given := 0
-	for _, is := range []bool{r.EventID != 0, r.To != "", r.Build != ""} {
-		if is {
-			given++
-		}
+// resetPoint is an event of the task that a request means.
+func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *command.Reset) (int64, error) {
+	if r.Event() != 0 {
+		return r.Event(), nil
 	}
-	if given != 1 {
-		return refusal.Invalid.New("say what to reset to: give one of eventId, to, and build")
-	}
-	if r.To != "" && r.To != firstTask && r.To != lastTask {
-		return refusal.Invalid.New("there is no task %q to reset to: give %s or %s", r.To, firstTask, lastTask)
-	}
-	for _, what := range r.Exclude {
-		if what != excludeUpdates && what != excludeSignals {
-			return refusal.Invalid.New("a reset cannot exclude %q: give %s or %s", what, excludeUpdates, excludeSignals)
-		}
-	}
-	return nil
-}
-
-// resetPoint returns an event of the task that a request names.
-func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *api.ResetRequest) (int64, error) {
-	if r.EventID != 0 {
-		return r.EventID, nil
-	}
-	if last := run.State.LastTask; r.To == lastTask && last != nil {
+	if last := run.State.LastTask; r.Last() && last != nil {
 		return last.TaskScheduledID(), nil
 	}
 	for c, err := range engine.Tasks(t.View.Commits(ctx, run, 0)) {
 		switch {
 		case err != nil:
 			return 0, err
-		case r.Build == "", c.Task.Build == r.Build && c.Task.Reset == nil:
+		case r.Build() == "", c.Task.Build == r.Build() && c.Task.Reset == nil:
 			return c.TaskScheduledID(), nil
 		}
 	}
-	if r.Build != "" {
-		return 0, refusal.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build)
+	if r.Build() != "" {
+		return 0, refusal.Invalid.New("no task of run %q ran under build %q", run.State.RunID, r.Build())
 	}
 	return 0, refusal.Invalid.New("run %q has had no task yet: there is nothing to reset it to", run.State.RunID)
 }

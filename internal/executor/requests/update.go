@@ -4,24 +4,17 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"time"
 
-	"github.com/seed-41655fb1/weft/engine"
-	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
-	"github.com/seed-41655fb1/weft/internal/executor/starts"
-	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
 // Update sends an update. An answer of stage accepted or completed is in the log; one of stage rejected left no trace.
-func (s *Requests) Update(ctx context.Context, workflowID string, runID history.RunID, name string, r api.UpdateRequest) (*api.UpdateResponse, error) {
-	call, err := newCall(s.Process, workflowID, runID, name, &r)
-	if err != nil {
-		return nil, err
-	}
-	work, err := call.acquire(ctx, r.Start)
+func (s *Requests) Update(ctx context.Context, u command.Update) (*api.UpdateResponse, error) {
+	call := &updateCall{Process: s.Process, workflowID: u.Workflow(), runID: u.Run(), request: u.Request(), wait: u.Wait(), began: s.World.Now()}
+	work, err := call.acquire(ctx, u.Start())
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +34,7 @@ func (s *Requests) Update(ctx context.Context, workflowID string, runID history.
 	if call.err != nil {
 		return nil, call.err
 	}
-	if call.answer.Stage == api.StageAccepted && r.WaitFor != api.StageAccepted {
+	if call.answer.Stage == api.StageAccepted && !u.WaitsForAccepted() {
 		call.awaitOutcome(ctx)
 	}
 	return &call.answer, nil
@@ -50,7 +43,7 @@ func (s *Requests) Update(ctx context.Context, workflowID string, runID history.
 // acquire acquires the lock of the call's workflow, and returns the work to do while holding it.
 // The work is nil if the previous holder has carried out the call. It returns errStillRuns if that
 // holder has not finished when the caller's time is over. The update may still be accepted then.
-func (c *updateCall) acquire(ctx context.Context, start *api.StartRequest) (work func(), err error) {
+func (c *updateCall) acquire(ctx context.Context, start *command.Start) (work func(), err error) {
 	if start != nil {
 		return c.acquireWithStart(ctx, start)
 	}
@@ -77,47 +70,4 @@ func (c *updateCall) awaitOutcome(ctx context.Context) {
 		answer.Started = c.answer.Started
 		c.answer = *answer
 	}
-}
-
-// newCall checks a request for an update.
-func newCall(s *session.Process, workflowID string, runID history.RunID, name string, r *api.UpdateRequest) (*updateCall, error) {
-	if err := starts.CheckIDs(workflowID, runID); err != nil {
-		return nil, err
-	}
-	if err := engine.CheckName("update's name", name); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	if r.UpdateID == "" {
-		r.UpdateID = history.CommitID(s.World.ID()).String()
-	}
-	if err := engine.CheckID("updateId", r.UpdateID); err != nil {
-		return nil, refusal.Invalid.New("%v", err)
-	}
-	switch r.WaitFor {
-	case "", api.StageAccepted, api.StageCompleted:
-	default:
-		return nil, refusal.Invalid.New("there is no waitFor %q: give %s or %s", r.WaitFor, api.StageAccepted, api.StageCompleted)
-	}
-	if err := starts.CheckPayload(s, r.Input); err != nil {
-		return nil, err
-	}
-	wait, err := checkWait(s, r.Timeout)
-	if err != nil {
-		return nil, err
-	}
-	return &updateCall{
-		Process: s, workflowID: workflowID, wait: wait,
-		request: engine.UpdateRequest{ID: r.UpdateID, Name: name, Input: history.Payload(r.Input)}, runID: runID, began: s.World.Now(),
-	}, nil
-}
-
-// checkWait returns how long a caller waits: the soft limit, or less if the caller asks for less.
-func checkWait(s *session.Process, timeout *api.Duration) (time.Duration, error) {
-	switch {
-	case timeout == nil:
-		return s.Options.SoftLimit, nil
-	case *timeout < 0:
-		return 0, refusal.Invalid.New("the time to wait is negative: give a duration such as \"5s\", or none")
-	}
-	return min(time.Duration(*timeout), s.Options.SoftLimit), nil
 }

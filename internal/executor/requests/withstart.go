@@ -7,6 +7,7 @@ import (
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
 	"github.com/seed-41655fb1/weft/internal/api"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/commit"
 	"github.com/seed-41655fb1/weft/internal/executor/session"
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
@@ -16,46 +17,26 @@ import (
 // withStart is a start that comes with an update or a signal. It opens a run if no open run takes
 // that.
 type withStart struct {
-	request *api.StartRequest
+	request *command.Start
 	started *history.WorkflowExecutionStarted
 	answer  api.StartResponse
 	// opened says that the run which the start opened is in the log.
 	opened bool
 }
 
-// checkWithStart refuses combinations that are not allowed.
-func checkWithStart(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, r *api.StartRequest) (*withStart, error) {
-	switch {
-	case runID != "":
-		return nil, refusal.Invalid.New("a request with a start cannot pin a run: leave the runId out")
-	case r.WorkflowID != nil && *r.WorkflowID != workflowID:
-		return nil, refusal.Invalid.New("the start is of workflow %q, and the request to workflow %q: leave the start's workflowId out", *r.WorkflowID, workflowID)
-	case r.StartDelay != 0:
-		return nil, refusal.Invalid.New("a start that comes with something cannot be delayed: leave the startDelay out")
-	}
-	r.WorkflowID = &workflowID
-	started, err := starts.CheckStart(ctx, s, r)
-	return &withStart{request: r, started: started}, err
+func newWithStart(ctx context.Context, s *session.Process, c *command.Start) *withStart {
+	return &withStart{request: c, started: starts.Event(ctx, s, c)}
 }
 
 // same reports whether an earlier attempt at this start opened the latest run.
 func (w *withStart) same(ctx context.Context, t *session.Session, latest *engine.Run) (bool, error) {
-	id, err := starts.SameStart(ctx, t, latest, w.started.RequestID)
+	id, err := starts.SameStart(ctx, t, latest, w.request)
 	return id != "", err
 }
 
 // acquireWithStart is acquire for an update that may open its own run.
-func (c *updateCall) acquireWithStart(ctx context.Context, r *api.StartRequest) (work func(), err error) {
-	if r.IDConflictPolicy == "" {
-		return nil, refusal.Invalid.New("a start that comes with an update needs an idConflictPolicy: give %s, %s or %s", starts.ConflictFail, starts.UseExisting, starts.TerminateExisting)
-	}
-	if r.Cron != "" {
-		return nil, refusal.Invalid.New("a start that comes with an update cannot wait for the first moment of a cronSchedule: leave the cronSchedule out, or start the workflow first")
-	}
-	w, err := checkWithStart(ctx, c.Process, c.workflowID, c.runID, r)
-	if err != nil {
-		return nil, err
-	}
+func (c *updateCall) acquireWithStart(ctx context.Context, start *command.Start) (work func(), err error) {
+	w := newWithStart(ctx, c.Process, start)
 	t, err := c.OpenWithin(ctx, c.wait, c.workflowID)
 	if err != nil {
 		return nil, session.ErrWaited
@@ -100,7 +81,7 @@ func updateWithStart(ctx context.Context, t *session.Session, w *withStart, call
 			return group{call}.try(ctx, t)
 		}
 	}
-	replaced, err := starts.CheckConflict(ctx, t, w.request, w.started.RequestID, &w.answer)
+	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {
 		return err
 	}
@@ -128,7 +109,7 @@ func attaches(ctx context.Context, t *session.Session, w *withStart, latest *eng
 		return same, err
 	}
 	open := !latest.State.Status.Closed()
-	if open && w.request.IDConflictPolicy == starts.UseExisting {
+	if open && w.request.Conflict() == command.UseExisting {
 		return true, nil
 	}
 	if _, admitted := latest.State.Admitted[updateID]; admitted && open {
@@ -163,12 +144,12 @@ func signalWithStart(ctx context.Context, t *session.Session, w *withStart, requ
 			return err
 		case same && !open:
 			return session.RunClosed(latest)
-		case same || open && w.request.IDConflictPolicy != starts.TerminateExisting:
+		case same || open && w.request.Conflict() != command.TerminateExisting:
 			return commit.Event(ctx, t, latest, signal)
 		}
 		w.answer = api.StartResponse{}
 	}
-	replaced, err := starts.CheckConflict(ctx, t, w.request, w.started.RequestID, &w.answer)
+	replaced, err := starts.CheckConflict(ctx, t, w.request, &w.answer)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-41655fb1/weft/engine"
 	"github.com/seed-41655fb1/weft/engine/history"
+	"github.com/seed-41655fb1/weft/internal/command"
 	"github.com/seed-41655fb1/weft/internal/executor/attempts"
 	"github.com/seed-41655fb1/weft/internal/executor/host"
 	"github.com/seed-41655fb1/weft/internal/executor/lock"
@@ -50,6 +51,7 @@ type Process struct {
 	Attempts *attempts.Records
 	Watchers lock.Watchers
 	Runner   *runner.Runner
+	parser   command.Parser
 	refusals observe.Outage         // of requests, by a store or a queue
 	Signing  atomic.Pointer[[]byte] // the key that tokens are signed with; nil until it is needed
 }
@@ -98,11 +100,15 @@ func New(ports Ports, registry *engine.Registry, world host.Host, o Options) *Pr
 		}),
 		Outbox: outbox.New(ports.Queue, ports.Timers, world, outbox.Options{LongTimer: o.LongTimer, SendsAtOnce: o.SendsAtOnce, HasTaskQueue: o.Engine.HasTaskQueue, Logger: o.Logger}),
 		cache:  newCache(o.CacheEntries, o.CacheBytes, o.LogBytes), pressure: pressure,
+		parser: command.Parser{Types: registry, MaxPayload: o.MaxPayload, SoftLimit: o.SoftLimit, NewID: world.ID, Now: world.Now},
 	}
 }
 
 // MaxPayload returns the largest input, in bytes.
 func (s *Process) MaxPayload() int { return s.Options.MaxPayload }
+
+// Parser returns the parser of requests to this process.
+func (s *Process) Parser() *command.Parser { return &s.parser }
 
 // Timestamp returns the time of the clock of the process, as histories record it.
 func (s *Process) Timestamp() history.Timestamp { return history.At(s.World.Now()) }
