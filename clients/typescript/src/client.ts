@@ -215,7 +215,7 @@ export class Weft {
   }
 }
 
-/** Returns a reader for answers that may not be JSON. */
+/** Sends a request whose answer may not be JSON. It throws UnexpectedAnswer then. */
 async function read<T>(send: () => Promise<Answer<T>>): Promise<Answer<T>> {
   try {
     return await send();

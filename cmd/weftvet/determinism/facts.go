@@ -56,7 +56,7 @@ func (s *summary) has(e effect) bool {
 	return ok
 }
 
-// acts returns why a function does more than look and change variables, or "" if it does not.
+// acts returns the effect by which a function does more than look and change variables, if any.
 func (s *summary) acts() (e effect, ok bool) { return s.find(func(e effect) bool { return e.Acts }) }
 
 // changed is the fact that a package-level variable does not keep the value of its declaration, and why.
