@@ -38,7 +38,7 @@ type stored struct {
 	Status       Status        `cbor:"5,keyasint,omitempty"`
 	Pending      Pending       `cbor:"6,keyasint,omitempty"`
 	Task         *Task         `cbor:"7,keyasint,omitempty"`
-	InputEvents      []Event       `cbor:"8,keyasint,omitempty"`
+	InputEvents  []Event       `cbor:"8,keyasint,omitempty"`
 	Commands     []Event       `cbor:"9,keyasint,omitempty"`
 	CausationIDs []CausationID `cbor:"10,keyasint,omitempty"`
 	Expires      Timestamp     `cbor:"11,keyasint,omitempty"`
@@ -48,10 +48,10 @@ type stored struct {
 
 // copied is a commit that a reset has copied, inside another one: what that does not say. The numbers are those of stored.
 type copied struct {
-	Time     Timestamp `cbor:"4,keyasint"`
-	Task     *Task     `cbor:"7,keyasint,omitempty"`
-	InputEvents  []Event   `cbor:"8,keyasint,omitempty"`
-	Commands []Event   `cbor:"9,keyasint,omitempty"`
+	Time        Timestamp `cbor:"4,keyasint"`
+	Task        *Task     `cbor:"7,keyasint,omitempty"`
+	InputEvents []Event   `cbor:"8,keyasint,omitempty"`
+	Commands    []Event   `cbor:"9,keyasint,omitempty"`
 }
 
 // An event is stored as an array of its type and its attributes, which pairHeader opens.

@@ -26,7 +26,7 @@ func typical() *history.Commit {
 	id := history.CommitID{0xfe, 0xed, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}
 	return &history.Commit{
 		ID: id, RunID: history.NewRunID(1, [8]byte{1, 2, 3}), Slot: 3, FirstEventID: 15, Time: moment,
-		Task:    &history.Task{Attempt: 1, Build: "a1b2c3d4e5f6", HistoryBytes: 812},
+		Task:        &history.Task{Attempt: 1, Build: "a1b2c3d4e5f6", HistoryBytes: 812},
 		InputEvents: []history.Event{history.Of(&history.ActivityTaskCompleted{ScheduledEventID: 14, Attempt: 1, Result: history.Payload(`{"total":42}`)})},
 		Commands: []history.Event{history.Of(&history.ActivityTaskScheduled{
 			ActivityType: "charge", Input: history.Payload(`{"amount":42,"card":"tok_123"}`), StartToClose: history.Duration(10 * time.Second),
