@@ -82,7 +82,7 @@ func (m *machine) run(ctx workflow.Context, who string, ops []op) {
 	}
 }
 
-// step does one op. An error is noted, and the program goes on.
+// step does one op. An error is noted, and the program continues.
 func (m *machine) step(ctx workflow.Context, who string, o op) {
 	if do := alone[o.Do]; do != nil {
 		m.note(who, o.Do, do(m, ctx, o.N)...)
@@ -185,7 +185,7 @@ func init() {
 	around = map[string]func(m *machine, ctx workflow.Context, who string, o op){
 		"go": (*machine).spawn, "group": (*machine).group, "lock": (*machine).lock, "acquire": (*machine).acquire,
 		"branch": (*machine).branch, "handle": (*machine).handle,
-		"apart": func(m *machine, ctx workflow.Context, who string, o op) {
+		"detached": func(m *machine, ctx workflow.Context, who string, o op) {
 			m.run(workflow.Disconnected(ctx), who, o.Body)
 		},
 	}

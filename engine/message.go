@@ -77,7 +77,7 @@ type Message struct {
 	Activity *history.ActivityTaskScheduled `cbor:"11,keyasint,omitempty"`
 	// Scheduled is when the activity was scheduled.
 	Scheduled history.Timestamp `cbor:"12,keyasint,omitempty"`
-	// Result is the event that a TakeResult message brings.
+	// Result is the event in a TakeResult message.
 	Result *history.Event `cbor:"13,keyasint,omitempty"`
 	// Send identifies each sending: two deliveries with the same value are deliveries of one
 	// message, or of a copy that replaced it.

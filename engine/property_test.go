@@ -50,7 +50,7 @@ type sent struct {
 
 var (
 	leaves   = slices.Sorted(maps.Keys(alone))
-	branches = []string{"go", "group", "lock", "acquire", "branch", "apart", "handle", "handle"}
+	branches = []string{"go", "group", "lock", "acquire", "branch", "detached", "handle", "handle"}
 	kinds    = []string{
 		"complete", "complete", "complete", "complete", "complete", "complete", "complete", "fail", "fail", "timeout",
 		"fire", "fire", "fire", "fire", "fire", "signal", "signal", "signal", "signal", "cancel", "end",

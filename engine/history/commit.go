@@ -89,7 +89,7 @@ type Rules uint8
 const (
 	// FirstRules are those of versions that recorded none.
 	FirstRules Rules = 0
-	// StopAtReturn runs none of the code after the workflow's function has returned. The handlers
+	// StopAtReturn runs no code after the workflow's function has returned. The handlers
 	// of accepted updates run before all else in the task that cancels the run.
 	StopAtReturn Rules = 1
 	// SetSignalsAside lets code that receives a signal whose value does not decode continue with

@@ -76,7 +76,7 @@ func TestPayloadsAreReadBack(t *testing.T) {
 }
 
 // JSON shows a payload as it is unless that would be read as another one.
-func TestWhatPayloadsAreShownAs(t *testing.T) {
+func TestJSONOfPayloads(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]string{
 		"\xff":                         `{"weft.base64":"/w=="}`,

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-41655fb1/weft/workflow"
 )
 
-// Workflow ships an order; Pack lets it go on from where it waits.
+// Workflow ships an order; Pack lets it continue.
 var (
 	Workflow = workflow.NewWorkflow[Order, []string]("patches")
 	Pack     = workflow.NewSignal[workflow.None]("patches.pack")

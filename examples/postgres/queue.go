@@ -102,7 +102,7 @@ const due = `SELECT m.id FROM messages AS m WHERE ` + free + ` AND m.received >=
 // bury moves messages that were received $4 times to the dead letters $3, where they keep their
 // place in their group. take receives messages, which are invisible until $3.
 const (
-	bury = `UPDATE messages SET queue = $3, received = 0 WHERE id IN (` + due + `)`
+	bury = `UPDATE messages SET received = 0, queue = $3 WHERE id IN (` + due + `)`
 	take = `UPDATE messages SET visible = $3, received = received + 1 WHERE id IN (` + due + `) RETURNING id, grp, body, received`
 )
 
