@@ -12,9 +12,9 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Move has another build run an open run from now on: this one, or none in particular. Only the build itself can be asked to,
-// and it replays the run's history first, from the beginning: where that fails, nothing is written. The run is moved, in the
-// log, when Move returns nil.
+// Move pins an open run to this build, or unpins it. Only the build itself can be asked to take the
+// run. It first replays the run's history from the beginning, and writes nothing if that fails.
+// When Move returns nil, the move is in the log.
 func (s *Requests) Move(ctx context.Context, workflowID string, runID history.RunID, r api.MoveRequest) (*api.MoveResponse, error) {
 	if err := starts.CheckIDs(workflowID, runID); err != nil {
 		return nil, err
@@ -47,7 +47,8 @@ func (s *Requests) Move(ctx context.Context, workflowID string, runID history.Ru
 	return answer, err
 }
 
-// move brings the event that moves a run to a task of it that this build runs, on an instance that has replayed everything.
+// move commits the event that moves a run, with a task that this build runs on an instance that has
+// replayed everything.
 func move(ctx context.Context, t *session.Session, run *engine.Run, moved history.Event) error {
 	t.Code.Drop()
 	if run.State.Pending == history.PendingStart { // nothing has run yet, and nothing is to run early

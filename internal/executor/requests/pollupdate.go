@@ -26,7 +26,7 @@ func (s *Requests) PollUpdate(ctx context.Context, workflowID string, runID hist
 	return pollUpdate(ctx, s.Process, workflowID, runID, updateID, wait, nil)
 }
 
-// pollUpdate is PollUpdate, perhaps by a process that has just accepted the update.
+// pollUpdate is PollUpdate. wrote is not nil if this process has just accepted the update.
 func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runID history.RunID, updateID string, wait time.Duration, wrote *wrote) (*api.UpdateResponse, error) {
 	call := &updateCall{request: engine.UpdateRequest{ID: updateID}}
 	err := await(ctx, s, workflowID, runID, wait, wrote, func(run *engine.Run) (bool, error) {
@@ -44,9 +44,10 @@ func pollUpdate(ctx context.Context, s *session.Process, workflowID string, runI
 	return &call.answer, err
 }
 
-// FailUpdate fails an accepted update of an open run for an operator: its caller gets the failure, and its handler does not run any
-// more, nor when the run is rebuilt. The update has failed when FailUpdate returns. One that has completed keeps its outcome, which
-// is returned: so a request that is sent again does nothing.
+// FailUpdate fails an accepted update of an open run for an operator. Its caller gets the failure.
+// Its handler no longer runs, not even when the run is rebuilt. The failure is in the log when
+// FailUpdate returns. A completed update keeps its outcome, which is returned, so repeating the
+// request does nothing.
 func (s *Requests) FailUpdate(ctx context.Context, workflowID string, runID history.RunID, updateID, reason string) (*api.UpdateResponse, error) {
 	if err := starts.CheckIDs(workflowID, runID); err != nil {
 		return nil, err

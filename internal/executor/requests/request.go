@@ -17,7 +17,8 @@ func refused(t *session.Session, run *engine.Run, kind runner.CodeKind) error {
 	return refusal.NotReady.New("%s", f.Message).With(f)
 }
 
-// maxReason is the longest reason, in bytes: each update that is in flight when a run is canceled repeats it.
+// maxReason is the longest reason, in bytes: each update in flight repeats it when its run is
+// canceled.
 const maxReason = 4 << 10
 
 func checkReason(reason string) error {

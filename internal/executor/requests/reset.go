@@ -25,12 +25,12 @@ const (
 	excludeSignals = "signals"
 )
 
-// Reset opens a run that goes on from an earlier task of the latest one, which it terminates if it is open. Both are in the
-// log when Reset returns nil, in one put. The new run's first task follows at once; where that does not succeed, a message
+// Reset opens a run that continues from an earlier task of the latest one, which it terminates if
+// it is open. One put does both, and both are in the log when Reset returns nil. The first task of
+// the new run follows at once. If that fails, a message runs it.
 // brings it.
-//
-// It sends, and puts then. A crash between the two leaves messages that name a slot of a run that never was; their
-// receivers make it void.
+// Reset sends, and then puts. A crash between the two leaves messages that name a slot of a run
+// that does not exist. Their receivers make that run void.
 func (s *Requests) Reset(ctx context.Context, workflowID string, runID history.RunID, r api.ResetRequest) (*api.ResetResponse, error) {
 	if err := starts.CheckIDs(workflowID, runID); err != nil {
 		return nil, err
@@ -58,7 +58,8 @@ func (s *Requests) Reset(ctx context.Context, workflowID string, runID history.R
 	return answer, err
 }
 
-// resetTo carries a reset out, and returns the run that it opened, or that an earlier sending of it did.
+// resetTo carries out a reset. It returns the run that it opened, or that an earlier attempt at the
+// same request opened.
 func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *api.ResetRequest, how *engine.Reset) (history.RunID, error) {
 	if err := t.View.EnsureFresh(ctx); err != nil {
 		return "", err
@@ -91,8 +92,8 @@ func resetTo(ctx context.Context, t *session.Session, runID history.RunID, r *ap
 	return made, nil
 }
 
-// sameReset returns the run that an earlier sending of the same reset made: the latest, or one that this one comes from, by
-// other resets or because it failed. Each look is a read.
+// sameReset returns the run that an earlier attempt at the same reset opened: the latest, or one
+// that the latest continues after other resets or failures. Each look is a read.
 func sameReset(ctx context.Context, t *session.Session, run *engine.Run, requestID string) (history.RunID, error) {
 	for range session.MaxLookBack {
 		from := run.State.Started.ContinuedFrom
@@ -135,7 +136,7 @@ func checkReset(r *api.ResetRequest) error {
 	return nil
 }
 
-// resetPoint is an event of the task that a request means.
+// resetPoint returns an event of the task that a request names.
 func resetPoint(ctx context.Context, t *session.Session, run *engine.Run, r *api.ResetRequest) (int64, error) {
 	if r.EventID != 0 {
 		return r.EventID, nil
@@ -161,7 +162,7 @@ func resetTooLarge(err error) error {
 	return refusal.TooLarge.New("%v: reset to another task, or exclude updates and signals", err)
 }
 
-// reset opens the run that goes on from an earlier task of run.
+// reset opens the run that continues from an earlier task of run.
 func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine.Reset) (*engine.Run, error) {
 	t.Code.Drop()
 	w := t.Writer()
@@ -190,7 +191,7 @@ func reset(ctx context.Context, t *session.Session, run *engine.Run, how *engine
 	for _, c := range commits {
 		body, err := history.Encode(c)
 		if err == nil {
-			err = draft.Append(c, len(body)) // what does not fold never lands
+			err = draft.Append(c, len(body)) // a commit that does not fold never lands
 		}
 		if err != nil {
 			return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// Signal sends a signal to the latest run, or to the one that runID pins, or to one that it opens. The signal is in the log
-// when Signal returns nil, and the code has seen it unless it fails.
+// Signal sends a signal to the latest run, to the one that runID pins, or to one that it opens. The
+// signal is in the log when Signal returns nil, and the code has seen it unless the code fails.
 func (s *Requests) Signal(ctx context.Context, workflowID string, runID history.RunID, name string, r api.SignalRequest) (*api.SignalResponse, error) {
 	if err := starts.CheckIDs(workflowID, runID); err != nil {
 		return nil, err
@@ -67,8 +67,8 @@ func sendSignal(ctx context.Context, s *session.Process, workflowID string, runI
 	})
 }
 
-// signaled reports whether a signal has arrived at a run that is not open: at the one that the caller pinned, or else at
-// the latest or the one that this continues.
+// signaled reports whether a signal has arrived at a run that is not open: at the one that the
+// caller pinned, or at the latest or the one that the latest continues.
 func signaled(ctx context.Context, t *session.Session, pinned history.RunID, requestID string) (bool, error) {
 	run := t.Run()
 	switch {

@@ -12,13 +12,14 @@ import (
 	"github.com/seed-41655fb1/weft/internal/executor/starts"
 )
 
-// Start starts a run, or finds the one that an earlier sending of the same request started. The run is in the log when
-// Start returns nil.
+// Start starts a run, or returns the one that an earlier attempt at the same request started. The
+// run is in the log when Start returns nil.
 func (s *Requests) Start(ctx context.Context, r api.StartRequest) (*api.StartResponse, error) {
 	return startWatching(ctx, s.Process, r, nil)
 }
 
-// startWatching is Start. It watches the run from its start on, if it starts one that does not close at once and watched is not nil.
+// startWatching is Start. If it starts a run that does not close at once, and watched is not nil,
+// it watches the run from its start on.
 func startWatching(ctx context.Context, s *session.Process, r api.StartRequest, watched *lock.Watch) (*api.StartResponse, error) {
 	made := r.WorkflowID == nil && r.RequestID == ""
 	if r.WorkflowID == nil {
@@ -39,8 +40,8 @@ func startWatching(ctx context.Context, s *session.Process, r api.StartRequest, 
 	return answer, err
 }
 
-// start opens the next run of the workflow. A start takes the highest number that is physically there, plus one: it has
-// to read first. Only an id that was made for this request can have no runs.
+// start opens the next run of the workflow. A start takes the highest number in the store, plus
+// one, so it has to read first. Only an id that was generated for this request needs no read.
 func start(ctx context.Context, t *session.Session, r *api.StartRequest, started *history.WorkflowExecutionStarted, made bool, answer *api.StartResponse) error {
 	if !made && !t.View.Fresh {
 		if err := t.View.Refresh(ctx); err != nil {

@@ -26,14 +26,15 @@ func (s *Requests) Update(ctx context.Context, workflowID string, runID history.
 		return nil, err
 	}
 	if work != nil {
-		// The work has a goroutine of its own, because nothing else bounds it: its time may be over while code hangs. It
-		// holds the workflow's lock, and releases it. If the caller's time is over it goes on, and still writes to the call.
+		// The work has its own goroutine because nothing else bounds it: the code may hang beyond
+		// the caller's time. The work holds the workflow's lock, and releases it. After the
+		// caller's time it continues, and still writes to the call.
 		if !s.World.Within(call.timeLeft(), work) {
 			call.abandon()
 			return nil, errStillRuns
 		}
 		if !call.returned {
-			runtime.Goexit() // as the work has
+			runtime.Goexit() // as the work did
 		}
 	}
 	reportVerdict(ctx, s.Process, call)
@@ -46,9 +47,9 @@ func (s *Requests) Update(ctx context.Context, workflowID string, runID history.
 	return &call.answer, nil
 }
 
-// acquire acquires the lock of the call's workflow, and returns the work to do while holding it. The work is nil if the
-// holder before has carried the call out. The error is errStillRuns if the holder has not finished when the caller's
-// time is over; the update may still be accepted then.
+// acquire acquires the lock of the call's workflow, and returns the work to do while holding it.
+// The work is nil if the previous holder has carried out the call. It returns errStillRuns if that
+// holder has not finished when the caller's time is over. The update may still be accepted then.
 func (c *updateCall) acquire(ctx context.Context, start *api.StartRequest) (work func(), err error) {
 	if start != nil {
 		return c.acquireWithStart(ctx, start)
@@ -65,8 +66,8 @@ func (c *updateCall) acquire(ctx context.Context, start *api.StartRequest) (work
 	return (&batch{ctx: ctx, first: c}).run, nil
 }
 
-// awaitOutcome waits for the outcome of an update that is accepted, for as long as the caller does. The answer stays as it is if there is
-// none by then: the update is accepted, whatever becomes of the wait.
+// awaitOutcome waits for the outcome of an accepted update, for as long as the caller does. If
+// there is none by then, it leaves the answer as it is: the update is accepted in any case.
 func (c *updateCall) awaitOutcome(ctx context.Context) {
 	left := c.began.Add(c.wait).Sub(c.World.Now())
 	if left <= 0 {
@@ -110,7 +111,7 @@ func newCall(s *session.Process, workflowID string, runID history.RunID, name st
 	}, nil
 }
 
-// checkWait is how long a caller waits: the soft limit, or less if it says so.
+// checkWait returns how long a caller waits: the soft limit, or less if the caller asks for less.
 func checkWait(s *session.Process, timeout *api.Duration) (time.Duration, error) {
 	switch {
 	case timeout == nil:

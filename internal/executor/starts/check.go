@@ -15,7 +15,7 @@ import (
 	"github.com/seed-41655fb1/weft/internal/refusal"
 )
 
-// CheckIDs refuses ids that no workflow has.
+// CheckIDs refuses ids that no workflow can have.
 func CheckIDs(workflowID string, runID history.RunID) error {
 	if err := engine.CheckID("workflow id", workflowID); err != nil {
 		return refusal.Invalid.New("%v", err)
@@ -26,7 +26,7 @@ func CheckIDs(workflowID string, runID history.RunID) error {
 	return nil
 }
 
-// RequestID checks the id of a request, or makes one.
+// RequestID checks the id of a request, or generates one if it is empty.
 func RequestID(s *session.Process, id string) (string, error) {
 	if id == "" {
 		return history.CommitID(s.World.ID()).String(), nil
@@ -45,8 +45,8 @@ func CheckPayload(s *session.Process, p []byte) error {
 	return nil
 }
 
-// MakeWorkflowID makes the id of a workflow whose starter gave none. It follows from the request's id, where there is
-// one, so that the request finds its run when it is sent again.
+// MakeWorkflowID generates the id of a workflow whose starter gave none. It derives the id from the
+// request's id, if there is one, so that a repeated request finds its run.
 func MakeWorkflowID(s *session.Process, requestID string) *string {
 	random := s.World.ID()
 	if requestID != "" {
@@ -57,7 +57,8 @@ func MakeWorkflowID(s *session.Process, requestID string) *string {
 	return &id
 }
 
-// CheckStart refuses a start that cannot be, and returns the event that one which can opens its run with.
+// CheckStart returns the event with which a start opens its run. It refuses a start that is not
+// valid.
 func CheckStart(ctx context.Context, s *session.Process, r *api.StartRequest) (*history.WorkflowExecutionStarted, error) {
 	if err := CheckIDs(*r.WorkflowID, ""); err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func CheckStart(ctx context.Context, s *session.Process, r *api.StartRequest) (*
 	}, nil
 }
 
-// checkPolicies refuses a start whose policies there are not, or contradict each other.
+// checkPolicies refuses a start whose policies do not exist or contradict each other.
 func checkPolicies(r *api.StartRequest) error {
 	switch r.IDReusePolicy {
 	case "", allowDuplicate, allowDuplicateFailedOnly, rejectDuplicate:
@@ -120,7 +121,7 @@ func checkCarried(s *session.Process, r *api.StartRequest, workflow *engine.Work
 	}
 	switch err := workflow.CheckInput(history.Payload(r.Input)); {
 	case errors.Is(err, refusal.Invalid):
-		return err // of a workflow of Weft's own, which callers do not know as one
+		return err // the workflow is Weft's own, which callers do not know as one
 	case err != nil:
 		return refusal.Invalid.New("the input does not decode as the input of workflow type %q: %v", r.Type, err)
 	}
@@ -133,7 +134,8 @@ func checkCarried(s *session.Process, r *api.StartRequest, workflow *engine.Work
 	return nil
 }
 
-// checkTimes refuses a start whose times cannot be, and returns its retry policy with the defaults filled in, if it has one.
+// checkTimes refuses a start whose times are not valid. It returns the start's retry policy with
+// defaults, or nil.
 func checkTimes(s *session.Process, r *api.StartRequest) (*history.RetryPolicy, error) {
 	switch {
 	case r.RunTimeout < 0:
@@ -159,7 +161,7 @@ func checkTimes(s *session.Process, r *api.StartRequest) (*history.RetryPolicy, 
 	return &p, nil
 }
 
-// checkCron refuses a cron expression that cannot be read, or names no moment.
+// checkCron refuses a cron expression that cannot be parsed, or has no next moment.
 func checkCron(s *session.Process, expression string) error {
 	if expression == "" {
 		return nil

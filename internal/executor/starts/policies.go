@@ -22,8 +22,9 @@ const (
 	TerminateExisting = "terminateExisting"
 )
 
-// CheckConflict says whether there is room for another run: replaced is the one that is open and to be terminated. The run that an earlier
-// sending of the same start opened, or one that is to be used in its place, is in the answer.
+// CheckConflict reports whether the start may open another run. replaced is the open run that it
+// must terminate. The answer has the run that an earlier attempt at the same start opened, or that
+// is used instead.
 func CheckConflict(ctx context.Context, t *session.Session, r *api.StartRequest, requestID string, answer *api.StartResponse) (replaced *engine.Run, err error) {
 	latest := t.Run()
 	if latest == nil {
@@ -38,7 +39,8 @@ func CheckConflict(ctx context.Context, t *session.Session, r *api.StartRequest,
 	return mayReplace(t, latest, r.IDConflictPolicy, answer)
 }
 
-// SameStart returns the run that an earlier sending of the same start opened: the latest, or the one before it. A void run is none.
+// SameStart returns the run that an earlier attempt at the same start opened: the latest, or the
+// one before it. A void run does not count.
 func SameStart(ctx context.Context, t *session.Session, latest *engine.Run, requestID string) (history.RunID, error) {
 	if latest.State.Started.RequestID == requestID {
 		return cmp.Or(latest.State.Started.FirstRunID, latest.State.RunID), nil
@@ -62,7 +64,7 @@ func MayReuse(latest *engine.Run, policy string) error {
 	return nil
 }
 
-// mayReplace says what becomes of an open run that stands in the way of a start.
+// mayReplace decides about an open run that conflicts with a start.
 func mayReplace(t *session.Session, latest *engine.Run, policy string, answer *api.StartResponse) (*engine.Run, error) {
 	switch policy {
 	case UseExisting:
