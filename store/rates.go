@@ -27,8 +27,8 @@ type Slot struct {
 	Latest time.Time
 }
 
-// Next is where a mark comes to stand that stands at this many microseconds since 1970, 0 where there is none, or an error that
-// wraps ErrStale.
+// Next returns the new place of a mark, in microseconds since 1970. mark is its present place, or 0
+// if there is none. Next returns an error that wraps ErrStale if the new place is after Latest.
 func (s *Slot) Next(mark int64) (int64, error) {
 	next := max(mark, s.Floor.UnixMicro()) + s.By.Microseconds()
 	if !s.Latest.IsZero() && next > s.Latest.UnixMicro() {

@@ -83,7 +83,7 @@ type Summary struct {
 	Started  time.Time
 	// Closed is zero while the run is open.
 	Closed time.Time
-	// Build is the build that the run is pinned to; empty where the newest runs it.
+	// Build is the build that the run is pinned to; empty if the newest runs it.
 	Build string
 	// Attributes are the search attributes, and Memo the memo, as the caller has encoded them: bytes that no adapter looks into.
 	Attributes, Memo string
@@ -115,8 +115,9 @@ var (
 // Page is what one read returns: at most as many items as were asked for, and at most as many as fit into about 1 MB.
 type Page struct {
 	Items []Item
-	// More says that there are further items in the direction of the read, beyond the last one here. A page that is as
-	// long as the limit may say so where there are none; a page without items never does.
+	// More says that there are further items in the direction of the read, beyond the last one
+	// here. It may be set although there are none if the page has as many items as the limit; never
+	// if the page has no items.
 	More bool
 }
 

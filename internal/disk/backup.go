@@ -123,7 +123,7 @@ func (w *backupWriter) space(ctx context.Context, tx *Tx, s Space) error {
 		var key *KeyError
 		if errors.As(err, &key) {
 			k := inSpace(key.Space, key.Key)
-			w.add(k, seal(nil, lost, k, nil))
+			w.add(k, withCheck(nil, lost, k, nil))
 		}
 	}
 	tx.hole = func(from, next []byte) {
@@ -134,7 +134,7 @@ func (w *backupWriter) space(ctx context.Context, tx *Tx, s Space) error {
 	}
 	err := tx.AscendSound(s, nil, nil, func(key, value []byte) bool {
 		k := inSpace(s, key)
-		w.add(k, seal(nil, plain, k, value))
+		w.add(k, withCheck(nil, plain, k, value))
 		return w.err == nil && ctx.Err() == nil
 	})
 	w.flush()

@@ -37,8 +37,8 @@ func (d *DB) write() {
 		d.tryAgain()
 		d.work()
 	}
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	d.ended = true
 	d.idle.Stop()
 	d.retry.Stop()
@@ -57,8 +57,8 @@ func (d *DB) work() {
 
 // commitLine commits what stands in the line now.
 func (d *DB) commitLine() {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	defer d.watch.contain()
 	for group := d.line.next(); len(group) > 0; group = d.line.next() {
 		d.finish(group)
@@ -75,17 +75,17 @@ func (d *DB) contained(fn func()) func() {
 
 // tryAgain takes writes again before the time, if there is room.
 func (d *DB) tryAgain() {
-	d.turn.Lock()
+	d.order.Lock()
 	if d.crowded() {
 		_ = d.watch.flush(d.tables) // if that fails, there is no room
 	}
-	d.turn.Unlock()
+	d.order.Unlock()
 	d.goOn()
 }
 
-// lead commits a group in the goroutine of a caller, which has taken the turn.
+// lead commits a group in the goroutine of a caller, which holds order.
 func (d *DB) lead(group []*job) {
-	defer d.turn.Unlock()
+	defer d.order.Unlock()
 	defer d.watch.contain() // finish has answered
 	d.finish(group)
 }
@@ -154,8 +154,8 @@ func (d *DB) stall(jobs []*job, err error) {
 
 // goOn takes writes again, if there is room.
 func (d *DB) goOn() {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	if d.ended {
 		return
 	}
@@ -184,8 +184,8 @@ func (d *DB) after() {
 
 // confirmIdle confirms, if no group was flushed for confirmAfter.
 func (d *DB) confirmIdle() {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	switch {
 	case d.ended:
 	case d.busy:

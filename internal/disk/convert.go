@@ -257,7 +257,8 @@ func freeName(dir, name string, o Options) (string, error) {
 	}
 }
 
-// keep keeps the file of an earlier version under another name: by a link, or where there are none, by a copy.
+// keep keeps the file of an earlier version under another name: by a link, or by a copy if there
+// are no links.
 func keep(dir, old string, o Options) (string, error) {
 	kept, err := freeName(dir, oldFile, o)
 	if err != nil {
@@ -321,7 +322,7 @@ func copyAll(bolt *bbolt.DB, dir string, w *watcher, o Options) error {
 	}
 	err = eachOld(bolt, func(s Space, key, value []byte) error {
 		k := inSpace(s, key)
-		if err := batch.Set(k, seal(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < o.memTable() {
+		if err := batch.Set(k, withCheck(nil, plain, k, value), nil); err != nil || int64(batch.Len()) < o.memTable() {
 			return err
 		}
 		return writeOut()

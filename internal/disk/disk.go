@@ -50,8 +50,8 @@ type DB struct {
 	jobs   sync.Pool     // of jobs with an answer
 	done   chan struct{} // closed when the writer has ended
 
-	// turn is held to commit a group, and to use what follows.
-	turn    sync.Mutex
+	// order is held to commit a group, and to use what follows.
+	order   sync.Mutex
 	group   *group
 	buffer  []byte
 	last    uint64 // the number of the last record
@@ -230,7 +230,7 @@ func openLocked(dir string, w *watcher, o Options) (*DB, error) {
 		fs: o.fs, dir: dir, unit: firstSegment / o.part, tables: tables, watch: w, group: newGroup(tables), memTable: o.memTable(), mostInMemory: mostInMemory * o.memTable(), done: make(chan struct{}), gone: make(chan struct{}),
 		report: reporter(w, o),
 	}
-	d.line, d.idle, d.retry = newLine(&d.turn, o.Memory.Line), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
+	d.line, d.idle, d.retry = newLine(&d.order, o.Memory.Line), stopped(d.contained(d.confirmIdle)), stopped(d.contained(d.goOn))
 	d.line.delay = stopped(d.contained(d.line.ripen))
 	d.jobs.New = newJob
 	if err := d.recover(o, o.fs.PathJoin(dir, "log")); err != nil {

@@ -29,7 +29,7 @@ type looker struct {
 	fixed  map[string]os.FileInfo // by path: the directory, and what is in it as long as it is open
 	tables map[string]os.FileInfo // by path, as far as they were seen
 	timer  *time.Timer            // calls DB.look
-	left   int                    // how many looks there are without another write; whoever holds the turn may use it
+	left   int                    // how many looks there are without another write; guarded by order
 }
 
 // newLooker returns the looker of a directory that is open; nil for another file system than the disk's.
@@ -66,7 +66,7 @@ func (d *DB) beginLooking() (err error) {
 	return err
 }
 
-// lookOn has the files looked for because of a write. The caller holds the turn, or is alone.
+// lookOn looks for the files because of a write. The caller holds order, or is alone.
 func (d *DB) lookOn() {
 	if d.looker == nil {
 		return
@@ -80,8 +80,8 @@ func (d *DB) lookOn() {
 // look ends all writing if a file is gone.
 func (d *DB) look() {
 	err := d.lookAtTables()
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.order.Lock()
+	defer d.order.Unlock()
 	if d.ended || d.watch.broken.Load() != nil {
 		return
 	}
@@ -97,7 +97,7 @@ func (d *DB) look() {
 	}
 }
 
-// lookAtLog looks for the segments that may be needed, and for what is never replaced. The caller holds the turn.
+// lookAtLog looks for the segments that may be needed, and for what is never replaced. The caller holds order.
 func (d *DB) lookAtLog() error {
 	for path, info := range d.looker.fixed {
 		if !isSame(path, info) {

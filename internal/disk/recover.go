@@ -119,7 +119,7 @@ func (d *DB) sayLogStart() error {
 func (d *DB) sayNext(s *segment) {
 	key := inSpace(meta, following)
 	r := &record{header: header{segment: s.nonce, flushed: d.flushed}} // its number is 0: it is not replayed
-	r.list = []change{{key: key, value: seal(nil, plain, key, []byte(d.log.baseName(d.log.current)))}}
+	r.list = []change{{key: key, value: withCheck(nil, plain, key, []byte(d.log.baseName(d.log.current)))}}
 	_, err := s.file.WriteAt(r.append(nil), s.end)
 	if err == nil {
 		err = s.file.SyncData()
@@ -251,7 +251,7 @@ func (d *DB) soundChanges(r *record) []change {
 	for i, c := range r.list {
 		if c.damaged {
 			d.report(damaged(c.key, "it was damaged in the log"))
-			r.list[i].value = seal(nil, lost, c.key, nil)
+			r.list[i].value = withCheck(nil, lost, c.key, nil)
 		}
 	}
 	return r.list

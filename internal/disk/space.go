@@ -70,8 +70,8 @@ func checksum(kind byte, key, value []byte) uint32 {
 	return crc32.Update(crc32.Update(sum, castagnoli, key), castagnoli, value)
 }
 
-// encode appends the stored form of a value: its version, its checksum, and the value.
-func seal(dst []byte, kind byte, key, value []byte) []byte {
+// withCheck appends the stored form of a value: its version, its checksum, and the value.
+func withCheck(dst []byte, kind byte, key, value []byte) []byte {
 	dst = append(dst, kind)
 	dst = binary.BigEndian.AppendUint32(dst, checksum(kind, key, value))
 	return append(dst, value...)

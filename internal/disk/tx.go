@@ -52,7 +52,7 @@ func copied(key, stored []byte) ([]byte, error) {
 // Put sets the value of a key. Only an operation may.
 func (tx *Tx) Put(s Space, key, value []byte) {
 	k := append(append(tx.group.alloc(1+len(key)), byte(s)), key...)
-	tx.group.add(change{key: k, value: seal(tx.group.alloc(valueHeader+len(value)), plain, k, value)})
+	tx.group.add(change{key: k, value: withCheck(tx.group.alloc(valueHeader+len(value)), plain, k, value)})
 }
 
 // Delete removes a key. Only an operation may.

@@ -76,7 +76,7 @@ func (p *Pool) within(ctx context.Context, j job, do func(ctx context.Context, c
 	switch {
 	case errors.Is(err, errBroken) && c.over(ctx):
 		p.blameFor(c) // before the caller has an answer
-	case err == nil && c.alone && c.ran(ctx, j.workflow):
+	case err == nil && c.alone && c.hasRun(ctx, j.workflow):
 		p.clear(j.workflow)
 	}
 	return err
@@ -171,9 +171,9 @@ func (p *Pool) limitTurn(free func()) (end func()) {
 	}
 }
 
-// ran reports whether a workflow's code has run in the solo child, and returned. Work can succeed without: a request is refused because
+// hasRun reports whether a workflow's code has run in the solo child, and returned. Work can succeed without: a request is refused because
 // the code failed before, or a task is recorded as failed because its code hangs.
-func (c *process) ran(ctx context.Context, workflow string) bool {
+func (c *process) hasRun(ctx context.Context, workflow string) bool {
 	got, err := call[none, status](ctx, c.client, pathStatus, none{})
 	return err == nil && got.Returned == workflow && !slices.Contains(got.Workflows, workflow)
 }

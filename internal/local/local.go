@@ -53,8 +53,8 @@ type Options struct {
 	TaskQueues map[string]limits.TaskQueue
 	// Rate is that of the default task queue.
 	Rate limits.Rate
-	// Origins are the origins whose web pages may use the API, as http://localhost:5173, or * for all; the pages of none may
-	// where there are none.
+	// Origins are the origins whose web pages may use the API, such as http://localhost:5173, or *
+	// for all. If there are none, no other page may.
 	Origins []string
 	// Hosts are the names by which the server may be asked, besides localhost, loopback addresses, and the address that a connection came
 	// to; * is any. Empty ones are skipped.
@@ -68,7 +68,7 @@ type Options struct {
 	// Keys encrypts what is kept, and Compress compresses it; nil and false leave it plain.
 	Keys     codec.Keys
 	Compress bool
-	// LargePayloads keeps large payloads, and large commits, apart.
+	// LargePayloads offloads large payloads and large commits.
 	LargePayloads bool
 	// MemoryLimit is how many bytes of memory the process aims to stay within. GOMEMLIMIT is set to what is left of it beside memory that is
 	// not Go's, and the sizes of caches and buffers follow from it. 0 keeps the limit that the process has.
@@ -458,7 +458,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case <-worked:
 	case <-time.After(stopAfter):
-		s.log.Warn("activities still run; their messages will come again at the next start")
+		s.log.Warn("activities still run; their messages will be redelivered at the next start")
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

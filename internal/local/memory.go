@@ -68,15 +68,15 @@ func CheckMemory(limit int64, log *slog.Logger) error {
 // processMemory measures this process for the cache of runs.
 type processMemory struct{}
 
-// InUse implements turn.Memory.
+// InUse implements executor.Memory.
 func (processMemory) InUse() int64 {
 	return readMetrics("/memory/classes/heap/objects:bytes", "/memory/classes/heap/stacks:bytes")
 }
 
-// Allocated implements turn.Memory.
+// Allocated implements executor.Memory.
 func (processMemory) Allocated() int64 { return readMetrics("/gc/heap/allocs:bytes") }
 
-// Collect implements turn.Memory.
+// Collect implements executor.Memory.
 func (processMemory) Collect() { runtime.GC() }
 
 // samples are reused, because metrics are read before and after each piece of workflow code that runs.
@@ -201,7 +201,7 @@ func (f *footprint) keep(ctx context.Context) {
 	}
 }
 
-// residentMemory measures this process. It reports false where there is no /proc.
+// residentMemory measures this process. It returns false if there is no /proc.
 func residentMemory() (resident, ofGo int64, ok bool) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
