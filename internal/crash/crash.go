@@ -6,18 +6,17 @@
 // nobody is blamed. The next process reads them:
 //
 //   - Code that ran when a process died is a suspect.
-//
 //   - Suspects take turns, so that the next death names the culprit. A suspect whose code returns
 //     is cleared.
-//
 //   - A death counts against the suspect whose turn it is. It counts half if others ran whose turn
 //     was over.
-//
 //   - Three deaths park code for this build: it does not run.
 //
-//     running          every note of a process that died, and was not closed
-//     └─▶ suspect    its code waits for its turn; cleared when it returns
-//     └─▶ parked   after three deaths; until the build is another, or the run closes
+// The states of code:
+//
+//	running          every note of a process that died, and was not closed
+//	  └─▶ suspect    its code waits for its turn; cleared when it returns
+//	        └─▶ parked   after three deaths; until the build is another, or the run closes
 //
 // Correctness does not depend on a note. Without one, code that ends the process does so again.
 package crash
