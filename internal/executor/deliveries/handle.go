@@ -59,7 +59,7 @@ func (s *Deliveries) Handle(ctx context.Context, d inbox.Delivery) error {
 			if fenced || err != nil {
 				return err
 			}
-			continue // the commit in the slot decides
+			continue // what stands in the slot decides
 		}
 		if look == len(lookAgain) {
 			return s.Outbox.SendLater(ctx, d.Message, copyAfter(s.Process, age))
