@@ -32,16 +32,16 @@ type ActivityCall struct {
 	history.ActivityTaskScheduled
 	// WaitCancellation says that code whose scope is canceled waits for how the activity ends.
 	WaitCancellation bool
-	// Encode makes the input; it is called at once. A replay calls it only for what may be written by the next task: see splits.
-	Encode func() history.Payload
 }
 
 // StartActivity starts an activity and returns the future of its result. Under a canceled scope nothing is started and the
 // future says so.
-func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall) *coro.Future[history.Payload] {
+//
+// encode makes the input; it is called at once. A replay calls it only for what may be written by the next task: see splits.
+func (in *Instance) StartActivity(scope *coro.Scope, call ActivityCall, encode func() history.Payload) *coro.Future[history.Payload] {
 	in.s.MustRun("start an activity")
-	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, &call.ActivityTaskScheduled
-	err := in.splitWith(scope, scheduled, func() { scheduled.Input, scheduled.Oversize = in.inputOf(call.Encode) })
+	a, scheduled := &activity{scope: scope, wait: call.WaitCancellation}, new(call.ActivityTaskScheduled)
+	err := in.splitWith(scope, scheduled, func() { scheduled.Input, scheduled.Oversize = in.inputOf(encode) })
 	in.sequence++
 	a.sequence = in.sequence
 	if err != nil {

@@ -27,7 +27,7 @@ type ChildCall struct {
 	history.StartChildWorkflowExecutionInitiated
 	// WaitCancellation says that code whose scope is canceled waits for how the child ends.
 	WaitCancellation bool
-	// Encode makes the input, as in ActivityCall.
+	// Encode makes the input, as in StartActivity.
 	Encode func() history.Payload
 }
 

@@ -62,7 +62,10 @@ func (c *updateCall) acquire(ctx context.Context, start *api.StartRequest) (work
 	case acquired == lock.Answered:
 		return nil, nil
 	}
-	return (&batch{ctx: ctx, first: c}).run, nil
+	return func() {
+		b := batch{ctx: ctx, first: c}
+		b.run()
+	}, nil
 }
 
 // awaitOutcome waits for the outcome of an update that is accepted, for as long as the caller does. The answer stays as it is if there is

@@ -18,9 +18,9 @@ type Session struct {
 	// entry is what the cache keeps.
 	entry *entry
 	// view is what the session knows of the log.
-	View *runlog.View
+	View runlog.View
 	// code is that of the latest run.
-	Code *runner.Code
+	Code runner.Code
 	// follows takes the activity that follows, if it is to be run here; nil where none is.
 	Follows Follower
 	// patience is how long the session tries again after lost races; 0 is not at all.
@@ -79,7 +79,7 @@ func (s *Process) newSession(workflowID string, e *entry) *Session {
 		t.entry = &entry{known: runlog.NewKnown(workflowID, t.began)}
 	}
 	t.View = runlog.NewView(s.Logs, t.entry.known, t)
-	t.Code = s.Runner.Code(workflowID, &t.entry.kept, t.View)
+	t.Code = s.Runner.Code(workflowID, &t.entry.kept, &t.View)
 	return t
 }
 
